@@ -29,5 +29,5 @@ if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(mak
   bad=1
 fi
 
-swift build --explicit-target-dependency-import-check error >/dev/null || bad=1
+built=$(swift build --explicit-target-dependency-import-check error 2>&1) || { printf '%s\n' "$built" >&2; bad=1; }
 exit $bad

@@ -20,7 +20,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 /// A request, and new ones up to a number whenever the last has ended.
 private struct Conversation: ~Copyable {
-  private var connection = HTTP2Connection(userAgent: "fuzz", idleLife: .seconds(100))
+  private var connection = HTTP2Connection(userAgent: "fuzz", idleTimeout: .seconds(100))
   private var now = BootInstant.boot + .seconds(1)
   private(set) var written: [UInt8] = []
   private(set) var outcomes: [HTTP2Connection.Effect] = []

@@ -87,7 +87,7 @@ package struct SettingDescription: Sendable {
   }
 
   /// The selector's line with which it is allowed: `type = "serial"`; nil if it is always allowed.
-  package var choice: String? {
+  package var selectorLine: String? {
     selectorValue.flatMap { selectorValue in section.selector.map { "\($0) = \"\(selectorValue)\"" } }
   }
 }

@@ -18,9 +18,9 @@ struct SettingsReader {
     let name: String
   }
 
-  /// The keys that were read, and the properties that they set.
+  /// The keys that may be written, with the properties that they set.
   private var keys: [(name: KeyName, target: () -> AnyKeyPath)] = []
-  /// Those of them that are in the text, by these properties.
+  /// The keys that are written, by their properties.
   private var writtenKeys: [AnyKeyPath: KeyName] = [:]
   /// The properties whose keys have a mistake.
   private var invalidKeys: Set<AnyKeyPath> = []

@@ -32,7 +32,7 @@ package enum SettingsReference {
 
   private static func row(_ key: SettingDescription) -> String {
     let absence = key.isRequired ? "required" : key.defaultText.map { "`\($0)`" } ?? "none"
-    let owner = key.choice.map { " (`\($0)`)" } ?? ""
+    let owner = key.selectorLine.map { " (`\($0)`)" } ?? ""
     let cells = [
       "`\(key.name)`\(owner)", key.typeName, absence, key.allowed.isEmpty ? "any" : key.allowed, key.summary,
     ]

@@ -40,7 +40,7 @@ package enum FleetEngineFindings {
       return .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended")
     }
     let sentence = "a test update: \(failure.message)"
-    if failure.refusesToken {
+    if failure.rejectsToken {
       return .fail(
         "\(sentence) (\(failure.category.rawValue))",
         "Fleet Engine does not accept the token: \(failure.tokenAdvice); fleet-locationctl token shows who signs it and "

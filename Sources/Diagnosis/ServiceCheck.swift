@@ -31,7 +31,7 @@ package struct ServiceCheck: Check {
 
   package func run(_ report: (Finding) -> Void) {
     let loop = environment.loop
-    let end = loop.now.boot + ServiceFindings.startTime
+    let end = loop.now.boot + ServiceFindings.startTimeout
     var daemon = ask()
     while ServiceFindings.isStarting(daemon), loop.now.boot < end {
       do {

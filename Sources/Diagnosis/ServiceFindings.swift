@@ -32,7 +32,8 @@ package enum ServiceFindings {
     var findings: [Finding] = []
     switch (unit, daemon) {
     case (.success(let status), .none): findings += self.findings(status, outdated, missing)
-    case (.success(let status), .status): findings += self.findings(status, outdated, missing).map(\.answered)
+    case (.success(let status), .status):
+      findings += self.findings(status, outdated, missing).map(\.downgradedToWarning)
     case (.failure(let error), _):
       findings.append(.warn(error.message, "Without systemd only the daemon's own answer can be checked"))
     case (nil, _): break
@@ -59,11 +60,11 @@ package enum ServiceFindings {
   package static func isStarting(_ daemon: Daemon) -> Bool {
     guard case .status(let report) = daemon else { return false }
     return !report.isPaused && report.lastUpdate == nil && report.state?.level != "bad"
-      && report.uptime ?? .max < startTime.wholeSeconds
+      && report.uptime ?? .max < startTimeout.wholeSeconds
   }
 
   /// Maximum time from the start to the first update.
-  package static let startTime = Duration.seconds(30)
+  package static let startTimeout = Duration.seconds(30)
 
   // MARK: - The unit
 
@@ -154,11 +155,11 @@ package enum ServiceFindings {
       findings.append(
         .fail(
           "the settings files have a mistake, and the daemon uses the last settings that worked: "
-            + SettingsReading.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
+            + SettingsStatus.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
     } else if let mistake = report.settings?.lastReload?.mistake {
       findings.append(
         .warn(
-          "the last reload failed, and the previous settings are in force: \(SettingsReading.first(of: mistake))",
+          "the last reload failed, and the previous settings are in force: \(SettingsStatus.first(of: mistake))",
           "Correct it, then: fleet-locationctl reload"))
     }
     if let version = report.version, version != Release.version {
@@ -242,7 +243,7 @@ private struct DeliveryProblem {
 
 extension Finding {
   /// The finding about a unit whose daemon answers: a failure becomes a warning, because the daemon runs.
-  fileprivate var answered: Finding {
+  fileprivate var downgradedToWarning: Finding {
     guard severity == .fail, let advice else { return self }
     return .warn("\(sentence), although a daemon answers", advice)
   }

@@ -62,7 +62,7 @@ package enum SettingsManual {
   }
 
   private static func entry(_ key: SettingDescription) -> String {
-    let owner = key.choice.map { ", with \($0)" } ?? ""
+    let owner = key.selectorLine.map { ", with \($0)" } ?? ""
     let absence = key.isRequired ? "required" : key.defaultText.map { "default \($0)" } ?? "no default"
     let allowed = key.allowed.isEmpty ? "" : "; \(key.allowed)"
     let facts = "(\(key.typeName)\(owner); \(absence)\(allowed))"

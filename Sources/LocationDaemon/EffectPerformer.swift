@@ -76,8 +76,8 @@ final class EffectPerformer {
     case .backlogSnapshot(let records): storePerformer?.handle(.snapshot(records))
     case .forgetOthers(let time): storePerformer?.handle(.forgetOthers(before: time))
     case .event(let event): write(event)
-    case .storePause(let note):
-      pauseTrouble = pauseFile.store(note)
+    case .storePause(let record):
+      pauseTrouble = pauseFile.store(record)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     // Performed by `LocationDaemon`, which has the settings.
@@ -120,8 +120,8 @@ final class EffectPerformer {
 
   // MARK: - State of an earlier run
 
-  /// Restores the limits for requests to Fleet Engine. To be called before the first request.
-  func restoreLimits() {
+  /// Restores the run state of a previous run in this boot: the limits for requests, the time, and what was delivered. To be called before the first request.
+  func restoreRunState() {
     do {
       if let text = try limits?.read() { feed(.runStateFound(text)) }
     } catch {
@@ -131,8 +131,8 @@ final class EffectPerformer {
 
   /// Restores a pause that began before a restart. To be called before the first position.
   func restorePause() {
-    let (note, trouble) = pauseFile.read()
-    if let note { feed(.pause(note)) }
+    let (record, trouble) = pauseFile.read()
+    if let record { feed(.pause(record)) }
     if let trouble { write(.pauseNotKept(trouble)) }
   }
 
@@ -167,7 +167,7 @@ final class EffectPerformer {
 
   // MARK: - New settings and counters
 
-  /// Applies new settings. Must be called before the agent gets them; `resumeBacklog` follows after that.
+  /// Applies new settings. Must be called before the agent gets them; `startStore` follows after that.
   ///
   /// - Parameter newClients: made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
@@ -178,7 +178,7 @@ final class EffectPerformer {
     storePerformer?.configure(settings.store, vehicle: settings.vehicle)
   }
 
-  func resumeBacklog() {
+  func startStore() {
     storePerformer?.start()
   }
 

@@ -18,11 +18,11 @@ package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
-  private var inForce: SettingsInForce
+  private var activeSettings: ActiveSettings
   private var settingsHash: String
   /// Whether Fleet Engine accepted the last update and there is a network, as the agent last reported.
   private var isOnline = false
-  private var lastReload: SettingsReading.Reload?
+  private var lastReload: SettingsStatus.Reload?
   private var agent: VehicleAgent
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
@@ -34,22 +34,22 @@ package final class LocationDaemon {
   private var statusPublisher: StatusPublisher
   private var traffic: TrafficRecorder
   private let startedAt: BootInstant
-  private var settings: Settings { inForce.file.settings }
+  private var settings: Settings { activeSettings.file.settings }
 
   /// - Parameters:
   ///   - loader: reads the settings at each reload.
-  ///   - inForce: the settings of the start.
+  ///   - activeSettings: the settings of the start.
   /// - Throws: `DaemonError` with the exit code, if a credential or certificate file cannot be used, or the system denied
   ///   a timer.
   package init(
-    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, inForce: SettingsInForce
+    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, activeSettings: ActiveSettings
   ) throws(DaemonError) {
-    let file = inForce.file
+    let file = activeSettings.file
     self.loop = loop
     self.notifier = notifier
     self.loader = loader
-    self.inForce = inForce
-    settingsHash = inForce.hash
+    self.activeSettings = activeSettings
+    settingsHash = activeSettings.hash
     var seed = SystemRandomNumberGenerator()
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
@@ -93,7 +93,7 @@ package final class LocationDaemon {
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
-      if let mistake = inForce.mistake { write(.settingsKept(mistake)) }
+      if let mistake = activeSettings.mistake { write(.settingsKept(mistake)) }
       warn()
       // `feed` compares the clocks before each input, which detects the suspend or step.
       let trouble = monitor.watch(
@@ -101,7 +101,7 @@ package final class LocationDaemon {
       if let trouble { write(.networkUnwatched(trouble)) }
       // The state of the previous run is restored before the first fix. The token comes before the pause, because a paused
       // vehicle may have to send OFFLINE.
-      performer.restoreLimits()
+      performer.restoreRunState()
       performer.restoreToken(settings.token)
       performer.restorePause()
       try performer.prepareBacklog(settings)
@@ -162,7 +162,7 @@ package final class LocationDaemon {
       of: MetricReading(
         agent.snapshot(at: now), traffic: performer.traffic,
         trafficOfMonth: traffic.ledger.today?.month.traffic.all, lines: sources?.lines ?? [],
-        storeBytes: performer.storeBytes, version: Release.version, settings: settingsReading,
+        storeBytes: performer.storeBytes, version: Release.version, settings: settingsStatus,
         isLast: agent.lifecycle.isFinished))
   }
 
@@ -182,22 +182,22 @@ package final class LocationDaemon {
 
   /// Logs the warnings about the settings in force.
   private func warn() {
-    for warning in inForce.file.warnings { write(.settingsWarning("\(warning)")) }
+    for warning in activeSettings.file.warnings { write(.settingsWarning("\(warning)")) }
   }
 
   // MARK: - The settings in force
 
-  private var settingsReading: SettingsReading {
-    SettingsReading(hash: settingsHash, mistake: inForce.mistake, lastReload: lastReload)
+  private var settingsStatus: SettingsStatus {
+    SettingsStatus(hash: settingsHash, mistake: activeSettings.mistake, lastReload: lastReload)
   }
 
   private func statusLine(at now: Moment) -> String {
-    agent.snapshot(at: now).publicStatusLine + settingsReading.statusSuffix
+    agent.snapshot(at: now).publicStatusLine + settingsStatus.statusSuffix
   }
 
   /// Stores the settings with which an update was accepted. They are used if the files have mistakes at a later start.
   private func storeSettings() {
-    guard inForce.mistake == nil, let trouble = loader.store(inForce.file) else { return }
+    guard activeSettings.mistake == nil, let trouble = loader.store(activeSettings.file) else { return }
     write(.settingsWarning(trouble))
   }
 
@@ -228,8 +228,8 @@ package final class LocationDaemon {
 
   private func report(at now: Moment) -> StatusReport {
     var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
-    report.summary += settingsReading.statusSuffix
-    report.settings = settingsReading.report(at: now.boot)
+    report.summary += settingsStatus.statusSuffix
+    report.settings = settingsStatus.report(at: now.boot)
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
@@ -252,7 +252,7 @@ package final class LocationDaemon {
   private func finish(_ ending: Lifecycle.Ending) {
     readTraffic(at: loop.now, isLast: true)
     writeMetrics(at: loop.now, isLast: true)
-    write(.stopped(undelivered: ending.undelivered, recording: ending.recording))
+    write(.stopped(undelivered: ending.undelivered, recording: ending.statistics))
     loop.exit(ExitCode.of(ending.result))
   }
 
@@ -263,12 +263,12 @@ package final class LocationDaemon {
     defer { _ = notifier.ready() }
     do {
       try apply(try loader.load())
-      lastReload = SettingsReading.Reload(at: loop.now.boot, mistake: nil)
+      lastReload = SettingsStatus.Reload(at: loop.now.boot, mistake: nil)
       write(.reloaded)
       warn()
       return nil
     } catch {
-      lastReload = SettingsReading.Reload(at: loop.now.boot, mistake: error.message)
+      lastReload = SettingsStatus.Reload(at: loop.now.boot, mistake: error.message)
       write(.reloadRefused(error.message))
       return error.message
     }
@@ -282,12 +282,12 @@ package final class LocationDaemon {
     // Earlier clock changes belong to the previous settings.
     let now = loop.now
     for change in monitor.changes(at: now) { step(change, at: now) }
-    inForce = SettingsInForce(file: file)
-    settingsHash = inForce.hash
+    activeSettings = ActiveSettings(file: file)
+    settingsHash = activeSettings.hash
     performer.configure(settings, clients: newClients)
     statusPublisher.configure(metricsFile: settings.metricsFile)
     feed(.configure(configuration))
-    performer.resumeBacklog()
+    performer.startStore()
     performer.watchToken(configuration.tokenProvider)
     if let state = monitor.networkState { feed(.network(state)) }
     if let newSources { use(newSources) }

@@ -22,7 +22,7 @@ nonisolated struct PauseFile {
   }
 
   /// - Returns: the pause of an earlier run, or why the file cannot be read.
-  func read() -> (note: PauseRecord?, trouble: String?) {
+  func read() -> (record: PauseRecord?, trouble: String?) {
     guard let path else { return (nil, nil) }
     do throws(Errno) {
       guard let bytes = try AtomicFile.read(path, limit: PauseFile.maxTextSize) else { return (nil, nil) }
@@ -39,25 +39,25 @@ nonisolated struct PauseFile {
   /// Stores a pause, or its end (nil). It is on disk when this returns.
   ///
   /// - Returns: why it could not be stored, and what to do; nil on success.
-  func store(_ note: PauseRecord?) -> String? {
+  func store(_ record: PauseRecord?) -> String? {
     guard let path else {
-      return note == nil
+      return record == nil
         ? nil
         : "The pause will not survive a restart: the service has no state directory (StateDirectory= of the unit)"
     }
     do throws(Errno) {
-      guard let note else {
+      guard let record else {
         try AtomicFile.remove(path)
         return nil
       }
       // `isNameEnough`: on a full disk the file is empty, which still pauses the vehicle.
-      try AtomicFile.write(Array(note.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
+      try AtomicFile.write(Array(record.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
       return nil
     } catch {
-      if note?.offline != nil {
+      if record?.offline != nil {
         return "The pause is in force, and a restart sends OFFLINE once more: \(path) cannot be written: \(error)"
       }
-      return note == nil
+      return record == nil
         ? "The end of the pause will not survive a restart: \(path) cannot be removed: \(error)"
         : "The pause will not survive a restart: \(path) cannot be written: \(error)"
     }

@@ -42,9 +42,9 @@ package struct SettingsLoader {
   /// The settings for a start: those of the files, or, if these have mistakes, the kept settings.
   ///
   /// - Throws: exit code `configuration`: what is wrong with the files, and why the kept settings are not used.
-  package func start() throws(DaemonError) -> SettingsInForce {
+  package func start() throws(DaemonError) -> ActiveSettings {
     do {
-      return SettingsInForce(file: try load())
+      return ActiveSettings(file: try load())
     } catch {
       // If only a file or credential is missing, the kept settings are no help, because they name the same one; the daemon waits.
       guard error.code == ExitCode.configuration, !error.mayAppearLater, let kept else { throw error }
@@ -61,7 +61,7 @@ package struct SettingsLoader {
           error.code, "\(error.message)\nThe kept settings cannot be used now: \(refusal.message)", cause: refusal.cause
         )
       }
-      return SettingsInForce(file: file, mistake: error.message)
+      return ActiveSettings(file: file, mistake: error.message)
     }
   }
 
@@ -91,7 +91,7 @@ package struct SettingsLoader {
 }
 
 /// The settings in force, and whether they are those of the files.
-package struct SettingsInForce {
+package struct ActiveSettings {
   /// The settings, their warnings and the names of the files.
   package var file: SettingsFile
   /// The mistakes of the settings files, one on each line, if the kept settings are used instead; otherwise nil.

@@ -76,9 +76,9 @@ final class SourceSet {
   }
 
   /// For the agent, in the order of priority.
-  var candidates: [SourceSelector.Candidate] {
+  var candidates: [SourceSelector.ConfiguredSource] {
     members.map {
-      SourceSelector.Candidate(
+      SourceSelector.ConfiguredSource(
         id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout,
         waits: $0.source?.waits ?? false)
     }

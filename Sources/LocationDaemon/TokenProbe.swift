@@ -95,7 +95,7 @@ package final class TokenProbe {
   ) throws(TokenFailure) {
     let start = loop.now
     let request = try provider.request(for: context)
-      .judgingCertificates(at: CertificateTime.at(start, buildDate: Release.buildDate))
+      .checkingCertificates(at: CertificateTime.at(start, buildDate: Release.buildDate))
     fetcher.start(1, request) { [loop, provider] outcome in
       let now = loop.now
       completion(

@@ -42,14 +42,14 @@ enum Program {
       defer { withExtendedLifetime(locks) {} }
       LocationDaemon.reportCrashes()
       let loader = SettingsLoader(path: path)
-      let start: SettingsInForce
+      let start: ActiveSettings
       switch try begin(loader, journal, notifier) {
       case .run(let settings): start = settings
       case .end(let code): return code
       }
       let loop = try EventLoop()
       let daemon = try LocationDaemon(
-        loop: loop, journal: journal, notifier: notifier, loader: loader, inForce: start)
+        loop: loop, journal: journal, notifier: notifier, loader: loader, activeSettings: start)
       return try daemon.run()
     } catch let error as DaemonError {
       let lines = error.message.split(separator: "\n")
@@ -64,7 +64,7 @@ enum Program {
 
   /// The result of the start.
   private enum Start {
-    case run(SettingsInForce)
+    case run(ActiveSettings)
     /// The program must exit with this exit code.
     case end(Int32)
   }

@@ -43,7 +43,7 @@ import Timekeeping
     #expect(request.url == "https://t.test/\(scope.name)/\(scope.id)")
     guard
       case .obtained(let token, _)? = agent.handle(
-        .answered(id: id, answer(claims)), at: AuthorizationFixture.moment(0)
+        .ended(id: id, answer(claims)), at: AuthorizationFixture.moment(0)
       ).first
     else {
       Issue.record("no token: \(String(describing: agent.lastFailure))")
@@ -84,7 +84,7 @@ import Timekeeping
         Issue.record("no fetch")
         return
       }
-      _ = agent.handle(.answered(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: AuthorizationFixture.moment(0))
+      _ = agent.handle(.ended(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: AuthorizationFixture.moment(0))
       #expect(agent.token(at: .boot) != nil)
       _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
       #expect(agent.token(at: .boot + .seconds(1)) == nil)

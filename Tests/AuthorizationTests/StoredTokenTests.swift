@@ -212,7 +212,7 @@ import Timekeeping
     var agent = try agent()
     let token = try token()
     _ = agent.handle(.restored(token), at: AuthorizationFixture.moment(200))
-    #expect(agent.handle(.refused(token), at: AuthorizationFixture.moment(201)) == [.discardStored])
+    #expect(agent.handle(.rejected(token), at: AuthorizationFixture.moment(201)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(201)) == nil)
     #expect(agent.handle(.needed, at: AuthorizationFixture.moment(201)).count == 1)
   }

@@ -36,14 +36,14 @@ import Timekeeping
   func sameToken() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
+    _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
     var fetches = 0
     // An update every five seconds in the last tenth of its life.
     for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1
-      #expect(agent.handle(.answered(id: id, answer(1)), at: AuthorizationFixture.moment(second)).isEmpty)
+      #expect(agent.handle(.ended(id: id, answer(1)), at: AuthorizationFixture.moment(second)).isEmpty)
       #expect(agent.token(at: AuthorizationFixture.moment(second).boot) == token)
     }
     #expect((2...4).contains(fetches))
@@ -54,11 +54,11 @@ import Timekeeping
   func refusedAgain() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
+    _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(10))
+    _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(10))
     let second = try #require(fetch(&agent, at: 10))
-    let effects = agent.handle(.answered(id: second, answer(1)), at: AuthorizationFixture.moment(10))
+    let effects = agent.handle(.ended(id: second, answer(1)), at: AuthorizationFixture.moment(10))
     #expect(effects == [try .failed(#require(agent.lastFailure))])
     #expect(agent.lastFailure?.reason == .unchanged)
     let retry = agent.earliest - AuthorizationFixture.moment(10).boot
@@ -66,14 +66,14 @@ import Timekeeping
     #expect(fetch(&agent, at: 69) == nil)
     let later = 10 + retry.inSeconds + 0.01
     let third = try #require(fetch(&agent, at: later))
-    guard case .obtained? = agent.handle(.answered(id: third, answer(1)), at: AuthorizationFixture.moment(later)).first
+    guard case .obtained? = agent.handle(.ended(id: third, answer(1)), at: AuthorizationFixture.moment(later)).first
     else {
       Issue.record("never tried again")
       return
     }
     // A rotated key: the next token is another, and goes at once.
     let again = try #require(agent.token(at: AuthorizationFixture.moment(later).boot))
-    _ = agent.handle(.refused(again), at: AuthorizationFixture.moment(later + 1))
+    _ = agent.handle(.rejected(again), at: AuthorizationFixture.moment(later + 1))
     #expect(agent.token(at: AuthorizationFixture.moment(later + 1).boot) == nil)
   }
 
@@ -81,11 +81,11 @@ import Timekeeping
   func rotated() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
+    _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(token), at: AuthorizationFixture.moment(10)) == [.discardStored])
+    #expect(agent.handle(.rejected(token), at: AuthorizationFixture.moment(10)) == [.discardStored])
     let second = try #require(fetch(&agent, at: 10))
-    _ = agent.handle(.answered(id: second, answer(2)), at: AuthorizationFixture.moment(10))
+    _ = agent.handle(.ended(id: second, answer(2)), at: AuthorizationFixture.moment(10))
     #expect(agent.token(at: .boot + .seconds(10)) != nil)
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(11))
     #expect(agent.lastFailure == nil && agent.failingSince == nil)
@@ -95,7 +95,7 @@ import Timekeeping
   func renewed() throws {
     var agent = try agent(file)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, text(1)), at: AuthorizationFixture.moment(0))
+    _ = agent.handle(.ended(id: first, text(1)), at: AuthorizationFixture.moment(0))
     #expect(fetch(&agent, at: 20) == nil)
     guard case .fetch(let id, let request)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(30)).first
     else {
@@ -103,7 +103,7 @@ import Timekeeping
       return
     }
     #expect(request == .file(path: "/run/token"))
-    guard case .obtained? = agent.handle(.answered(id: id, text(2)), at: AuthorizationFixture.moment(30)).first else {
+    guard case .obtained? = agent.handle(.ended(id: id, text(2)), at: AuthorizationFixture.moment(30)).first else {
       Issue.record("not taken")
       return
     }
@@ -116,7 +116,7 @@ import Timekeeping
     var id = try #require(fetch(&agent, at: 0))
     for second in [0.0, 20, 40] {
       _ = agent.handle(
-        .answered(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
+        .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       #expect(agent.lastFailure?.reason == .notJSON)
       // By itself it is tried again within ten seconds.
       #expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
@@ -127,7 +127,7 @@ import Timekeeping
       }
       id = next
     }
-    _ = agent.handle(.answered(id: id, text(1)), at: AuthorizationFixture.moment(43))
+    _ = agent.handle(.ended(id: id, text(1)), at: AuthorizationFixture.moment(43))
     #expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
   }
 
@@ -139,7 +139,7 @@ import Timekeeping
       let moment = AuthorizationFixture.moment(Double(step) / 1000)
       for case .fetch(let id, _) in agent.handle(.fileChanged, at: moment) {
         reads += 1
-        _ = agent.handle(.answered(id: id, text(step)), at: moment)
+        _ = agent.handle(.ended(id: id, text(step)), at: moment)
       }
     }
     #expect(reads == 12)
@@ -155,14 +155,14 @@ import Timekeeping
     for (cut, second) in [(6, 0.0), (3, 5)] {
       let id = try #require(fetch(&agent, at: second))
       let half = TokenOutcome.file(.text(Secret(String(whole.dropLast(cut))), age: .zero))
-      _ = agent.handle(.answered(id: id, half), at: AuthorizationFixture.moment(second))
+      _ = agent.handle(.ended(id: id, half), at: AuthorizationFixture.moment(second))
       let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
-      _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(second + 1))
+      _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(second + 1))
     }
     // The whole one is renamed into place.
     #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
     let id = try #require(fetch(&agent, at: 30))
-    _ = agent.handle(.answered(id: id, .file(.text(Secret(whole), age: .zero))), at: AuthorizationFixture.moment(30))
+    _ = agent.handle(.ended(id: id, .file(.text(Secret(whole), age: .zero))), at: AuthorizationFixture.moment(30))
     #expect(agent.token(at: AuthorizationFixture.moment(30).boot)?.secret == Secret(whole))
   }
 
@@ -171,9 +171,9 @@ import Timekeeping
     var agent = try agent(file)
     for (serial, second) in [(1, 0.0), (2, 5)] {
       let id = try #require(fetch(&agent, at: second))
-      _ = agent.handle(.answered(id: id, text(serial)), at: AuthorizationFixture.moment(second))
+      _ = agent.handle(.ended(id: id, text(serial)), at: AuthorizationFixture.moment(second))
       let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
-      _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(second + 1))
+      _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(second + 1))
     }
     #expect(fetch(&agent, at: 65) == nil)
     #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
@@ -188,12 +188,12 @@ import Timekeeping
     for second in [3.0, 60, 120] {
       let id = try #require(fetch(&agent, at: second))
       _ = agent.handle(
-        .answered(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: AuthorizationFixture.moment(second)
+        .ended(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: AuthorizationFixture.moment(second)
       )
       #expect(agent.failingSince == AuthorizationFixture.moment(3).boot)
     }
     let id = try #require(fetch(&agent, at: 200))
-    _ = agent.handle(.answered(id: id, answer(1)), at: AuthorizationFixture.moment(200))
+    _ = agent.handle(.ended(id: id, answer(1)), at: AuthorizationFixture.moment(200))
     #expect(agent.failingSince == nil)
   }
 }

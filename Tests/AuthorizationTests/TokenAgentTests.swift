@@ -46,7 +46,7 @@ import Timekeeping
   private func supplied(life: Int = 600, seed: UInt64 = 1) throws -> TokenAgent {
     var agent = agent(try AuthorizationFixture.context(), seed: seed)
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
-    _ = agent.handle(.answered(id: id, answer(life)), at: AuthorizationFixture.moment(0))
+    _ = agent.handle(.ended(id: id, answer(life)), at: AuthorizationFixture.moment(0))
     return agent
   }
 
@@ -58,9 +58,9 @@ import Timekeeping
     #expect(agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
     #expect(agent.isFetching)
     #expect(agent.fetchDeadline == .boot + .seconds(15))
-    #expect(agent.handle(.answered(id: id + 1, answer()), at: AuthorizationFixture.moment(2)).isEmpty)
+    #expect(agent.handle(.ended(id: id + 1, answer()), at: AuthorizationFixture.moment(2)).isEmpty)
     guard
-      case .obtained(let token, nil)? = agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(2))
+      case .obtained(let token, nil)? = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(2))
         .first
     else {
       Issue.record("no token")
@@ -69,7 +69,7 @@ import Timekeeping
     #expect(agent.token(at: .boot + .seconds(2)) == token)
     #expect(agent.token(at: .boot + .milliseconds(601_999)) == token)
     #expect(agent.token(at: .boot + .seconds(602)) == nil)
-    #expect(agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
+    #expect(agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
   }
 
   @Test("the next token is requested by an update in the last fifth of the lifetime, never by a timer")
@@ -79,7 +79,7 @@ import Timekeeping
     let old = agent.token(at: .boot + .seconds(540))
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(540)))
     #expect(agent.token(at: .boot + .seconds(541)) == old)
-    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(542))
+    _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(542))
     #expect(agent.token(at: .boot + .seconds(542)) != old)
     #expect(agent.token(at: .boot + .seconds(1141)) != nil)
   }
@@ -114,7 +114,7 @@ import Timekeeping
     while second < 600 {
       for effect in agent.handle(.needed, at: AuthorizationFixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
-        let wait = try retry(&agent, .answered(id: id, down), at: second)
+        let wait = try retry(&agent, .ended(id: id, down), at: second)
         #expect(wait >= .seconds(1) && wait <= .seconds(24))
       }
       #expect(agent.token(at: AuthorizationFixture.moment(second).boot) != nil)
@@ -134,7 +134,7 @@ import Timekeeping
     while now < 3600 {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
       _ = agent.handle(
-        .answered(id: id, .http(.failure(TransportFailure(kind, "down")))), at: AuthorizationFixture.moment(now))
+        .ended(id: id, .http(.failure(TransportFailure(kind, "down")))), at: AuthorizationFixture.moment(now))
       let wait = (agent.earliest - .boot).inSeconds - now
       #expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
       if now >= 300 { #expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
@@ -148,7 +148,7 @@ import Timekeeping
     var now = 0.0
     for _ in 0..<50 {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
-      _ = agent.handle(.answered(id: id, down), at: AuthorizationFixture.moment(now))
+      _ = agent.handle(.ended(id: id, down), at: AuthorizationFixture.moment(now))
       let next = agent.earliest
       let wait = (next - .boot).inSeconds - now
       #expect(wait >= 0.99 && wait <= 120)
@@ -163,12 +163,12 @@ import Timekeeping
     var agent = agent(try AuthorizationFixture.context())
     for second in [0.0, 20] {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
-      _ = try retry(&agent, .answered(id: id, down), at: second)
+      _ = try retry(&agent, .ended(id: id, down), at: second)
       #expect(agent.failingSince == .boot)
     }
     var id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(40)))
     guard
-      case .obtained(_, .seconds(41)?)? = agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(41))
+      case .obtained(_, .seconds(41)?)? = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(41))
         .first
     else {
       Issue.record("no token, or without the time")
@@ -177,7 +177,7 @@ import Timekeeping
     #expect(agent.failingSince == nil && agent.lastFailure == nil)
     id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(600)))
     guard
-      case .obtained(_, nil)? = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(600))
+      case .obtained(_, nil)? = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(600))
         .first
     else {
       Issue.record("no token, or with a time")
@@ -190,7 +190,7 @@ import Timekeeping
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
     let busy = AuthorizationFixture.response("{}", status: 503, headers: [("Retry-After", "120")])
-    let wait = try retry(&agent, .answered(id: id, .http(.response(busy))), at: 0)
+    let wait = try retry(&agent, .ended(id: id, .http(.response(busy))), at: 0)
     #expect(wait >= .seconds(121) && wait <= .seconds(122))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(60))
     #expect(agent.handle(.needed, at: AuthorizationFixture.moment(121)).isEmpty)
@@ -204,7 +204,7 @@ import Timekeeping
       if agent.earliest <= AuthorizationFixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
         let page = AuthorizationFixture.response("<html>")
-        _ = agent.handle(.answered(id: id, .http(.response(page))), at: AuthorizationFixture.moment(second))
+        _ = agent.handle(.ended(id: id, .http(.response(page))), at: AuthorizationFixture.moment(second))
       }
       let before = agent.earliest
       _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
@@ -217,26 +217,26 @@ import Timekeeping
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(first), at: AuthorizationFixture.moment(100)) == [.discardStored])
+    #expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(100)) == nil)
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
-    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
+    _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
     // A late answer to the token before says nothing of this one.
-    #expect(agent.handle(.refused(first), at: AuthorizationFixture.moment(100)).isEmpty)
+    #expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(100)) == second)
-    let effects = agent.handle(.refused(second), at: AuthorizationFixture.moment(101))
+    let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
     let wait = agent.earliest - AuthorizationFixture.moment(101).boot
     #expect(effects == [.repeatedlyRefused(second, retry: wait), .discardStored])
     #expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(110))
     #expect(agent.handle(.needed, at: AuthorizationFixture.moment(160.9)).isEmpty)
     let again = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(101 + wait.inSeconds + 0.01)))
-    _ = agent.handle(.answered(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
+    _ = agent.handle(.ended(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
     // All is forgotten: the next refusal is a first again.
-    #expect(agent.handle(.refused(third), at: AuthorizationFixture.moment(1200)) == [.discardStored])
+    #expect(agent.handle(.rejected(third), at: AuthorizationFixture.moment(1200)) == [.discardStored])
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
@@ -247,7 +247,7 @@ import Timekeeping
     let other = try AuthorizationFixture.context("truck-18")
     #expect(agent.handle(.configured(other, provider), at: AuthorizationFixture.moment(551)) == [.cancelFetch(id: id)])
     #expect(agent.token(at: .boot + .seconds(551)) == nil)
-    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(552)).isEmpty)
+    #expect(agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(552)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(552)) == nil)
     let effects = agent.handle(.needed, at: AuthorizationFixture.moment(552))
     guard case .fetch(_, .http(let request))? = effects.first else {
@@ -273,7 +273,7 @@ import Timekeeping
   func foreign() throws {
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
-    _ = try retry(&agent, .answered(id: id, answer(vehicle: "truck-18")), at: 0)
+    _ = try retry(&agent, .ended(id: id, answer(vehicle: "truck-18")), at: 0)
     #expect(agent.lastFailure?.reason == .wrongVehicle)
     #expect(agent.token(at: .boot) == nil)
   }

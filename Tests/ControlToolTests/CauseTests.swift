@@ -186,7 +186,7 @@ import Timekeeping
       }
     },
     Case(name: "the clock of the receiver after a failover is behind", second: 14) {
-      let spare = SourceSelector.Candidate(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
+      let spare = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
       _ = $0.handle(.sources([AgentFixture.source, spare]), at: 0)
       _ = $0.handle(.source(1, .reading("/dev/gps1")), at: 0)
       try $0.comeOnline()

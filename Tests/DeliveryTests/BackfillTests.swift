@@ -70,13 +70,13 @@ import Timekeeping
       }
       live = try? nextLive()
       guard !ids.isEmpty else {
-        backfill.acceptedAlone(at: now)
+        backfill.acceptedWithoutPast(at: now)
         return true
       }
-      if !backfill.isProbe { delivered += seconds }
+      if !backfill.isControl { delivered += seconds }
       let given = backfill.accepted(ids)
       refused += given.map { $0.milliseconds / 1000 }
-      _ = backlog.remove(ids, .delivered) + backlog.remove(given, .refused)
+      _ = backlog.remove(ids, .delivered) + backlog.remove(given, .rejected)
       return true
     }
 

@@ -137,10 +137,10 @@ import Timekeeping
   }
 
   @Test("stamps that the filter has overruled go")
-  func overrule() throws {
+  func misdated() throws {
     var backlog = try backlog([10, 20, 9000])
-    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == [.removed([stamp(9000)], .misdated)])
-    #expect(backlog.overrule(after: Timestamp(seconds: 30)).isEmpty)
+    #expect(backlog.removeMisdated(after: Timestamp(seconds: 30)) == [.removed([stamp(9000)], .misdated)])
+    #expect(backlog.removeMisdated(after: Timestamp(seconds: 30)).isEmpty)
   }
 
   @Test("what a store held takes its place, once, and is thinned if it is too much")

@@ -74,7 +74,7 @@ import Timekeeping
     #expect(!bench.agent.isIdle)
     #expect(bench.agent.pendingCount == 0)
     #expect(bench.handle(.ended(id: 1, .accepted), at: 1) == ["remove [0] delivered", "accepted 0 and 0"])
-    #expect(bench.agent.isIdle && !bench.agent.hasPending && bench.agent.backlog.isEmpty)
+    #expect(bench.agent.isIdle && !bench.agent.hasOverduePosition && bench.agent.backlog.isEmpty)
     #expect(bench.agent.delivered == (try Bench.location(0)))
     // What is known at Fleet Engine is not kept again.
     #expect(bench.handle(.due(try Bench.location(0)), at: 50) == [])
@@ -94,7 +94,7 @@ import Timekeeping
     // Nor is it kept over the limit by a request that is given up.
     _ = bench.handle(.due(try Bench.location(31)), at: 31)
     #expect(try bench.send(40) == ["add 40", "send 3 with past"])
-    #expect(bench.handle(.connectionsLost, at: 41).prefix(2) == ["cancel 3", "remove [30, 31] thinned"])
+    #expect(bench.handle(.cancel, at: 41).prefix(2) == ["cancel 3", "remove [30, 31] thinned"])
     #expect(bench.agent.backlog.count == 2)
   }
 
@@ -119,7 +119,7 @@ import Timekeeping
     var bench = try Bench()
     _ = try bench.send(0)
     #expect(bench.handle(.ended(id: 1, Bench.failure(.network)), at: 1) == ["failed network"])
-    #expect(bench.agent.hasPending && bench.agent.pendingCount == 1)
+    #expect(bench.agent.hasOverduePosition && bench.agent.pendingCount == 1)
     #expect(bench.agent.failingSince == .boot + .seconds(1))
     let earliest = bench.agent.earliest
     #expect(earliest.by == nil || earliest.by == .attempts)
@@ -141,12 +141,12 @@ import Timekeeping
     failure.isUnprocessed = true
     _ = try bench.send(10)
     #expect(bench.handle(.ended(id: 2, .failed(failure)), at: 10.1) == ["resends network"])
-    #expect(bench.agent.isOnline && bench.agent.hasPending && bench.agent.failure == nil)
+    #expect(bench.agent.wasLastAttemptAccepted && bench.agent.hasOverduePosition && bench.agent.failure == nil)
     #expect(bench.agent.earliest.at == .boot + .seconds(11))
     #expect(try bench.send(11) == ["add 11", "send 3 with past"])
     // The second in a row is a failure like any other.
     #expect(bench.handle(.ended(id: 3, .failed(failure)), at: 11.1) == ["failed network"])
-    #expect(!bench.agent.isOnline)
+    #expect(!bench.agent.wasLastAttemptAccepted)
     _ = try bench.send(30)
     #expect(bench.handle(.ended(id: 4, .accepted), at: 30.1) == ["remove [10, 11, 30] delivered", "accepted 30 and 2"])
     _ = try bench.send(40)
@@ -159,7 +159,7 @@ import Timekeeping
     _ = try bench.send(0)
     #expect(bench.handle(.due(try Bench.location(5)), at: 5) == ["add 5"])
     _ = bench.handle(.ended(id: 1, .accepted), at: 6)
-    #expect(bench.agent.hasPending)
+    #expect(bench.agent.hasOverduePosition)
     #expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
   }
 
@@ -169,10 +169,10 @@ import Timekeeping
     _ = try bench.send(0)
     _ = bench.handle(.ended(id: 1, Bench.failure(.network)), at: 1)
     _ = try bench.send(20)
-    #expect(bench.handle(isPause ? .paused : .connectionsLost, at: 21) == ["cancel 2"])
+    #expect(bench.handle(isPause ? .paused : .cancel, at: 21) == ["cancel 2"])
     #expect(bench.agent.isIdle && bench.agent.pendingCount == 2)
     #expect((bench.agent.failingSince == nil) == isPause)
-    #expect(bench.handle(.connectionsLost, at: 22) == [])
+    #expect(bench.handle(.cancel, at: 22) == [])
   }
 
   @Test("a network that comes up resets the backoff, once in 30 s, but not a wait that the server requested")
@@ -190,7 +190,7 @@ import Timekeeping
   }
 
   @Test("a position that is rejected alone is replaced by the newest pending one, until a newer one comes")
-  func refusedLive() throws {
+  func rejectedLive() throws {
     var bench = try Bench()
     _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
     #expect(try bench.send(0) == ["add 0", "send 1 with past"])
@@ -220,7 +220,7 @@ import Timekeeping
     _ = try bench.send(10)
     let other = Bench.configuration(vehicle: "w")
     #expect(bench.handle(.configured(other, isOtherVehicle: true), at: 11) == ["cancel 2"])
-    #expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.hasPending)
+    #expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.hasOverduePosition)
     #expect(bench.agent.earliest.at == .boot + .seconds(11))
     #expect(bench.handle(.configured(Bench.configuration(), isOtherVehicle: true), at: 12) == [])
     // The request that was given up may have arrived.
@@ -233,7 +233,7 @@ import Timekeeping
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
     #expect(
       bench.handle(.time(Bench.start), at: 1) == ["remove [-200] expired", "change [-50]", "remove [900] misdated"])
-    #expect(bench.handle(.overruled(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
+    #expect(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
   }
 
   @Test("the backlog alone is worth a request an interval after the last, or minutes after a refusal")

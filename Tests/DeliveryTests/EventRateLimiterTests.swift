@@ -41,12 +41,12 @@ import Timekeeping
   mutating func removals() {
     #expect(eventLimiter.removed(3, .delivered, within: 0, at: at(0)) == nil)
     #expect(
-      eventLimiter.removed(3, .refused, within: 12, at: at(0))
-        == .positionsDropped(3, .refused, within: 12, suppressed: 0))
-    #expect(eventLimiter.removed(1, .refused, within: 12, at: at(10)) == nil)
+      eventLimiter.removed(3, .rejected, within: 12, at: at(0))
+        == .positionsDropped(3, .rejected, within: 12, suppressed: 0))
+    #expect(eventLimiter.removed(1, .rejected, within: 12, at: at(10)) == nil)
     #expect(
-      eventLimiter.removed(1, .refused, within: 12, at: at(600))
-        == .positionsDropped(1, .refused, within: 12, suppressed: 1)
+      eventLimiter.removed(1, .rejected, within: 12, at: at(600))
+        == .positionsDropped(1, .rejected, within: 12, suppressed: 1)
     )
   }
 

@@ -27,7 +27,7 @@ import Timekeeping
     init(_ count: Int, silenceTimeout: Duration = .seconds(10)) {
       selector = SourceSelector(filter: Bench.filter)
       let list = (0..<count).map {
-        SourceSelector.Candidate(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout)
+        SourceSelector.ConfiguredSource(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout)
       }
       _ = selector.handle(.replaced(list), at: moment)
     }
@@ -216,7 +216,7 @@ import Timekeeping
     var bench = Bench(2)
     bench.bad = [0]
     #expect(try bench.play(3) == "AAA")
-    #expect(bench.conditions == [.searching(.diluted), .waiting])
+    #expect(bench.conditions == [.searching(.poorHDOP), .waiting])
     bench.good = [1]
     #expect(try bench.play(9) == "AAAAAAbbb")
     #expect(
@@ -268,8 +268,8 @@ import Timekeeping
     // The first goes, a new one comes before the second.
     _ = bench.selector.handle(
       .replaced([
-        SourceSelector.Candidate(id: 2, label: "new", silenceTimeout: .seconds(10)),
-        SourceSelector.Candidate(id: 1, label: "s1", silenceTimeout: .seconds(10)),
+        SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),
+        SourceSelector.ConfiguredSource(id: 1, label: "s1", silenceTimeout: .seconds(10)),
       ]), at: bench.moment)
     #expect(bench.conditions == [.waiting, .good])
     bench.good = [1]
@@ -335,7 +335,7 @@ import Timekeeping
       coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
       time: .utc(Bench.start + .seconds(bench.now + seconds)))
     let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
-    #expect(bench.handle(.fix(fix), from: 1).last == .accepted(accepted, overrules: seconds < 0))
+    #expect(bench.handle(.fix(fix), from: 1).last == .accepted(accepted, areLaterMisdated: seconds < 0))
     #expect(bench.selector.overview.hold == nil)
     #expect(try bench.play(3) == "bbb")
   }
@@ -351,7 +351,7 @@ import Timekeeping
     let time = Bench.start + .seconds(bench.now - 60)
     let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
     #expect(
-      bench.handle(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), overrules: true)])
+      bench.handle(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), areLaterMisdated: true)])
     #expect(try bench.play(2) == "aa")
   }
 
@@ -361,7 +361,7 @@ import Timekeeping
     bench.good = [0]
     try bench.play(20)
     _ = bench.selector.handle(
-      .replaced([SourceSelector.Candidate(id: 1, label: "new", silenceTimeout: .seconds(10))]), at: bench.moment)
+      .replaced([SourceSelector.ConfiguredSource(id: 1, label: "new", silenceTimeout: .seconds(10))]), at: bench.moment)
     bench.clocks = [0, -3, 0]
     bench.good = [1]
     #expect(try bench.play(5) == "~~~bb")

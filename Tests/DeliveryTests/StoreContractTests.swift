@@ -43,7 +43,7 @@ import Timekeeping
       fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
         "drop [-40.0, -30.0, -20.0, 0.0] delivered"
       ])
-    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasPending)
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
   @Test("a store is read when the first request has ended, and its positions are sent with the next")
@@ -92,7 +92,7 @@ import Timekeeping
   }
 
   @Test("a live position that is rejected alone is replaced by the newest queued one, until the next fix")
-  func refusedLive() throws {
+  func rejectedLive() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     let refusal = AgentFixture.error(400, "INVALID_ARGUMENT")
@@ -185,7 +185,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([90_000])), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasPending)
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
   @Test("another vehicle's positions are dropped from memory without a change, and restored when it is named again")

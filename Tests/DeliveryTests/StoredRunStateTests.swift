@@ -66,7 +66,8 @@ import Timekeeping
     #expect(StoredRunState(kept.text, at: .boot + .seconds(2)) == kept)
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(kept.text), at: 2)
-    #expect(fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
+    #expect(
+      fixture.agent.timeEstimator.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
   }
 
   @Test("the time that an answer confirms is stored with that answer: there may be no other before the end of the run")
@@ -78,7 +79,8 @@ import Timekeeping
       status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
     let text = try #require(kept(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
     let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
-    #expect(bounds == fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+    #expect(
+      bounds == fixture.agent.timeEstimator.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
   }
 
   @Test(

@@ -209,7 +209,7 @@ import Timekeeping
         case 1:
           if let record = backlog.records.first(where: { $0.id == detour }) {
             elsewhere.append(record.location)
-            _ = backlog.remove([record.id], .refused)
+            _ = backlog.remove([record.id], .rejected)
           }
           if case .added(let record) = backlog.append(location, limit: 300).first { detour = record.id }
           continue

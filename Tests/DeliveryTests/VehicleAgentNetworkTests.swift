@@ -58,8 +58,8 @@ import Timekeeping
       requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time + .seconds(1)])
     let moment = Moment(boot: .boot, wall: unset)
     #expect(CertificateTime.at(moment, buildDate: build) == build)
-    #expect(CertificateTime.at(moment, buildDate: build, receiver: unset) == build)
-    #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, receiver: time) == nil)
+    #expect(CertificateTime.at(moment, buildDate: build, known: unset) == build)
+    #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time) == nil)
   }
 
   @Test(

@@ -258,7 +258,7 @@ import Timekeeping
   func twoWait() throws {
     var fixture = try AgentFixture()
     let sources = (0...1).map {
-      SourceSelector.Candidate(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
+      SourceSelector.ConfiguredSource(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
     }
     _ = fixture.handle(.sources(sources), at: 0)
     _ = try fixture.drive(to: 0)

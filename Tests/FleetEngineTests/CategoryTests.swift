@@ -38,7 +38,7 @@ import Timekeeping
         }
       #expect(
         table[category.rawValue]?.dropFirst() == [
-          "\(row.backoff.base.wholeSeconds) s up to \(row.backoff.cap.wholeSeconds) s", Self.word(row.refusesToken),
+          "\(row.backoff.base.wholeSeconds) s up to \(row.backoff.cap.wholeSeconds) s", Self.word(row.rejectsToken),
           past,
           Self.word(!row.needsConfiguration),
         ], "\(category)")
@@ -70,7 +70,7 @@ import Timekeeping
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
   func cause() {
     let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
-    #expect(failure.refusesToken && failure.isEvaluated)
+    #expect(failure.rejectsToken && failure.isEvaluated)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
     #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
     #expect(failure.advice == RefusalCause.expired.advice(for: .deliveries))

@@ -35,7 +35,7 @@ import Testing
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
     #expect(failure.category == .clockSkew)
     #expect(failure.cause == cause)
-    #expect(failure.refusesToken && failure.isEvaluated)
+    #expect(failure.rejectsToken && failure.isEvaluated)
   }
 
   @Test(
@@ -55,7 +55,7 @@ import Testing
     let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
     #expect(failure.category == .permissionDenied)
     #expect(failure.cause == cause)
-    #expect(failure.refusesToken)
+    #expect(failure.rejectsToken)
   }
 
   @Test(
@@ -91,7 +91,7 @@ import Testing
     let failure = try #require(
       refusal(400, "INVALID_ARGUMENT", "update_time is in the future", reason: "ACCESS_TOKEN_EXPIRED"))
     #expect(failure.category == .rejected)
-    #expect(failure.cause == nil && !failure.refusesToken)
+    #expect(failure.cause == nil && !failure.rejectsToken)
   }
 
   @Test("a certificate that is not valid yet is no refusal of a token")
@@ -103,7 +103,7 @@ import Testing
       return
     }
     #expect(failure.category == .clockSkew)
-    #expect(!failure.refusesToken && !failure.isEvaluated)
+    #expect(!failure.rejectsToken && !failure.isEvaluated)
   }
 
   @Test("a token that the server quotes is not shown")

@@ -9,7 +9,7 @@ import Timekeeping
 @Suite struct HTTP2ConnectionTests {
   @Test("a connection begins with the preface and SETTINGS, and a request does not wait for the server's")
   func beginning() {
-    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     var server = ScriptedServer()
     transcript.handle(.connected)
     transcript.send()
@@ -368,7 +368,7 @@ import Timekeeping
 
   @Test("a server that says nothing at all does not keep its connection")
   func noSettings() {
-    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     transcript.handle(.connected)
     _ = transcript.takeLines()
     #expect(transcript.nextDeadline == transcript.now + .seconds(10))

@@ -87,7 +87,7 @@ import Timekeeping
       ScriptedServer.frame(1, 4, 1, [0x88]),
     ])
   func noPreface(bytes: [UInt8]) {
-    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     transcript.handle(.connected)
     transcript.send()
     transcript.receive(bytes)
@@ -148,7 +148,7 @@ import Timekeeping
 
   @Test("a server that sends a PING a second for an hour, or a hundred at each answer, is no flood")
   func steadyPings() {
-    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(10_000)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(10_000)))
     transcript.handle(.connected)
     transcript.receive(ScriptedServer.settings())
     for _ in 0..<3600 {

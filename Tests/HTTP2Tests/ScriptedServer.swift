@@ -54,7 +54,7 @@ struct ScriptedServer {
 
 /// A connection with what it does written down, a line each: frames by name, outcomes and its end.
 final class Transcript {
-  var connection = HTTP2Connection(userAgent: "test", idleLife: .seconds(100))
+  var connection = HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100))
   var now = BootInstant.boot + .seconds(1000)
   var sent: [UInt8] = []
   private(set) var lines: [String] = []

@@ -45,7 +45,7 @@ import Timekeeping
 
   @Test("settings: which are in force, whether the kept ones are used, and the result of the last reload")
   func settings() throws {
-    func values(_ settings: SettingsReading?) throws -> [String] {
+    func values(_ settings: SettingsStatus?) throws -> [String] {
       text(MetricReading(try AgentFixture().snapshot(), settings: settings)).split(separator: "\n")
         .filter { $0.hasPrefix("fleet_locationd_config") }.map { String($0.dropFirst("fleet_locationd_".count)) }
     }
@@ -53,17 +53,17 @@ import Timekeeping
     let info = #"config_info{hash="0123456789abcdef"} 1"#
     #expect(try values(nil) == [])
     #expect(
-      try values(SettingsReading(hash: hash)) == [info, "config_last_reload_success 1", "config_kept 0"])
+      try values(SettingsStatus(hash: hash)) == [info, "config_last_reload_success 1", "config_kept 0"])
     #expect(
-      try values(SettingsReading(hash: hash, mistake: "a.toml:1: what"))
+      try values(SettingsStatus(hash: hash, mistake: "a.toml:1: what"))
         == [info, "config_last_reload_success 0", "config_kept 1"])
-    let good = SettingsReading.Reload(at: .boot, mistake: nil)
-    let bad = SettingsReading.Reload(at: .boot, mistake: "a.toml:1: what")
+    let good = SettingsStatus.Reload(at: .boot, mistake: nil)
+    let bad = SettingsStatus.Reload(at: .boot, mistake: "a.toml:1: what")
     #expect(
-      try values(SettingsReading(hash: hash, lastReload: good))
+      try values(SettingsStatus(hash: hash, lastReload: good))
         == [info, "config_last_reload_success 1", "config_kept 0"])
     #expect(
-      try values(SettingsReading(hash: hash, lastReload: bad))
+      try values(SettingsStatus(hash: hash, lastReload: bad))
         == [info, "config_last_reload_success 0", "config_kept 0"])
   }
 
@@ -109,13 +109,13 @@ import Timekeeping
 
   @Test("the status line has the first mistake, and the number of others")
   func settingsSuffix() {
-    #expect(SettingsReading(hash: "0").statusSuffix == "")
+    #expect(SettingsStatus(hash: "0").statusSuffix == "")
     #expect(
-      SettingsReading(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix
+      SettingsStatus(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix
         == "; settings have a mistake, the last ones that worked are used: a.toml:1: what (and 2 more)")
-    let reload = SettingsReading.Reload(at: .boot, mistake: "a.toml:1: what")
+    let reload = SettingsStatus.Reload(at: .boot, mistake: "a.toml:1: what")
     #expect(
-      SettingsReading(hash: "0", lastReload: reload).statusSuffix
+      SettingsStatus(hash: "0", lastReload: reload).statusSuffix
         == "; reload failed, the previous settings are in force: a.toml:1: what")
   }
 

@@ -77,7 +77,7 @@ import Timekeeping
   func strays() throws {
     var road = Road()
     #expect(try road.rejection(hdop: 50) == .inaccurate)
-    #expect(try road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil } == .diluted)
+    #expect(try road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil } == .poorHDOP)
     try road.warmUp()
     #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
     // It continues from there, with the same allowed error after another two seconds.

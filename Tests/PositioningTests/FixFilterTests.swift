@@ -35,7 +35,7 @@ import Timekeeping
   func quality() throws {
     var filter = filter { $0.minSatellites = 4 }
     let wrong: [(FixRejection, (inout Fix) -> Void)] = [
-      (.inaccurate, { $0.horizontalAccuracy = 100.1 }), (.diluted, { $0.hdop = 20.1 }),
+      (.inaccurate, { $0.horizontalAccuracy = 100.1 }), (.poorHDOP, { $0.hdop = 20.1 }),
       (.fewSatellites, { $0.satellites = 3 }), (.impossibleSpeed, { $0.speed = 70 }), (.noTime, { $0.time = nil }),
     ]
     for (expected, change) in wrong {
@@ -43,7 +43,7 @@ import Timekeeping
     }
     let zero = try #require(Coordinate(latitude: 0.0001, longitude: -0.0002))
     #expect(
-      rejection(filter.evaluate(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .zeroIsland)
+      rejection(filter.evaluate(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .nullIsland)
     #expect(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))) == nil)
   }
 

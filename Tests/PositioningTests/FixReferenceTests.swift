@@ -203,12 +203,12 @@ import Timekeeping
   func redate() throws {
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)
-    let clockOffset = second.clockOffset
-    #expect(clockOffset == FixReferenceTests.start - Timestamp(milliseconds: 0))
+    let offsetFromElapsed = second.offsetFromElapsed
+    #expect(offsetFromElapsed == FixReferenceTests.start - Timestamp(milliseconds: 0))
     second.inherit(from: try reference(0, at: 0))
     second.redate(by: day)
     #expect(second.time == FixReferenceTests.start + .seconds(1) + day)
-    #expect(second.clockOffset == clockOffset + day)
+    #expect(second.offsetFromElapsed == offsetFromElapsed + day)
     var third = try reference(20, at: 86_402)
     third.inherit(from: second)
     #expect(try reference(30, at: 86_403).continues(third))

@@ -93,15 +93,15 @@ import Timekeeping
   }
 
   @Test("what Garmin's and u-blox's receivers state of their accuracy counts, and HDOP only where none is stated")
-  func statedAccuracy() throws {
+  func reportedAccuracy() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,50.0,34.5,M,40.5,M,,"
     let derived = try #require(fixes(sentence(gga)).first)
-    #expect(derived.horizontalAccuracy == 250 && derived.isAccuracyDerived && derived.statedAccuracy == nil)
+    #expect(derived.horizontalAccuracy == 250 && derived.isAccuracyDerived && derived.reportedAccuracy == nil)
     let garmin = try #require(fixes(recording(gga, "PGRME,9.5,M,12.4,M,13.6,M")).first)
-    #expect(garmin.statedAccuracy == 9.5 && garmin.verticalAccuracy == 12.4 && garmin.hdop == 50)
+    #expect(garmin.reportedAccuracy == 9.5 && garmin.verticalAccuracy == 12.4 && garmin.hdop == 50)
     let position = "083000.00,5230.000,N,01324.000,E,75.0,G3,2.1,3.5,0.007,77.52,0.007,,50.0,1.19,0.77,9,0,0"
     let ublox = try #require(fixes(recording(gga, "PUBX,00,\(position)")).first)
-    #expect(ublox.statedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
+    #expect(ublox.reportedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
     // Without a fix, of another kind, or empty.
     let others = [
       "PUBX,00,083000.00,,,,,0.0,NF,5303302,3755936,0,0,0,,99.99,99.99,99.99,0,0,0", "PUBX,04,083000.00,211126,1,2,3",

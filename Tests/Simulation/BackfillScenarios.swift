@@ -64,7 +64,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(!world.removals.contains { $0.reason == .rejected })
     #expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
     #expect(world.longestGap(10..<11_980) <= 13)
   }
@@ -74,7 +74,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(!world.removals.contains { $0.reason == .rejected })
     #expect(world.longestGap(10..<3980) <= 13)
   }
 
@@ -86,7 +86,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.rejectsPositions(rejected), 0..<4000)]))
     #expect(
-      Set(world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
+      Set(world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
         == rejected)
     #expect(world.agent.delivery.pendingCount == 0)
     let live = world.applied(1830..<4000)
@@ -106,7 +106,7 @@ import Timekeeping
       faults.append(Fault(kinds[index % 4], from..<(from + 7)))
     }
     let world = try World.drive(Scenario(duration: 4000, faults: faults))
-    #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+    #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
   }
@@ -117,7 +117,7 @@ import Timekeeping
     let second = World.second(of: steady.server.applied[30].live)
     let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.rejectsLivePositions([second]), 0..<1800)]))
     #expect(
-      world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
+      world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
         == [second])
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestGap(10..<1780) <= 26)
@@ -140,7 +140,7 @@ import Timekeeping
     // And it costs no more requests than the heartbeat asks for.
     #expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.removals.contains { $0.reason == .refused })
+    #expect(world.removals.contains { $0.reason == .rejected })
   }
 
   @Test(
@@ -156,7 +156,7 @@ import Timekeeping
         faults: [Fault(.unreachable, 100..<400), Fault(kind, 400..<3000), Fault(.unreachable, 1000..<1200)])
       scenario.seed = seed
       let world = try World.drive(scenario)
-      #expect(!world.removals.contains { $0.reason == .refused })
+      #expect(!world.removals.contains { $0.reason == .rejected })
       #expect(world.agent.delivery.pendingCount == 0)
     }
   }
@@ -194,7 +194,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
-    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(!world.removals.contains { $0.reason == .rejected })
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestGap(10..<4980) <= 13)
     let live = world.applied(530..<3000)

@@ -30,7 +30,7 @@ import Timekeeping
   @Test(
     "positions on disk are delivered within an interval of the network's return, without a fix",
     arguments: [true, false])
-  func withoutReceiver(isOfPower: Bool) throws {
+  func tokensByWallClock(isOfPower: Bool) throws {
     let act =
       isOfPower ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
     let world = try World.drive(
@@ -121,7 +121,7 @@ import Timekeeping
         Scenario(
           duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.rejectsPositions([past[31]]), 0..<2500)],
           acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))]))
-      #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+      #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
       #expect(world.agent.delivery.pendingCount == 0)
       #expect(past.filter { !world.arrivedSeconds.contains($0) } == [past[31]])
     }

@@ -83,7 +83,7 @@ import Timekeeping
     let bad = past[past.count / 2]
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600), Fault(.rejectsPositions([bad]), 0..<1500)]))
-    #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+    #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
     #expect(world.agent.delivery.backlog.isEmpty)
     #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
     // Live updates go on all the while.

@@ -8,7 +8,7 @@ import Timekeeping
 /// others, in pieces. What the server gets and what the program gets has been through both.
 struct VirtualLine: ~Copyable {
   private var random: SplitMix64
-  private var client = HTTP2Connection(userAgent: "simulation", idleLife: .seconds(100))
+  private var client = HTTP2Connection(userAgent: "simulation", idleTimeout: .seconds(100))
   private var isOpen = false
   private var decoder = HPACKDecoder()
   private var encoder = HPACKEncoder()
@@ -102,7 +102,7 @@ struct VirtualLine: ~Copyable {
   private var unread: [UInt8] = []
 
   private mutating func connect(at now: BootInstant) {
-    client = HTTP2Connection(userAgent: "simulation", idleLife: .seconds(100))
+    client = HTTP2Connection(userAgent: "simulation", idleTimeout: .seconds(100))
     decoder = HPACKDecoder()
     encoder = HPACKEncoder()
     unread = []

@@ -33,7 +33,7 @@ extension World {
       default: break
       }
     }
-    for removal in removals where removal.reason == .refused {
+    for removal in removals where removal.reason == .rejected {
       if !rejected.contains(Int((removal.record.id - Scenario.boot).wholeSeconds)) {
         violate("the good position of \(removal.record.id.rfc3339) was dropped as refused")
       }

@@ -61,7 +61,7 @@ extension Plan.Step {
     case .readStore: effects.contains(.readStore)
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
     // OFFLINE follows, or the end.
-    case .leave: true
+    case .setOffline: true
     case .send, .goOffline: effects.contains { if case .sendUpdate = $0 { true } else { false } }
     case .finish: effects.contains { if case .finished = $0 { true } else { false } }
     }

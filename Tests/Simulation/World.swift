@@ -197,9 +197,9 @@ final class World {
   /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a few.
   static let electionTime = 25
 
-  static func candidates(_ scenario: Scenario) -> [SourceSelector.Candidate] {
+  static func candidates(_ scenario: Scenario) -> [SourceSelector.ConfiguredSource] {
     (scenario.second == nil ? 0..<1 : 0..<2).map {
-      SourceSelector.Candidate(id: $0, label: "/dev/gps\($0)", silenceTimeout: silenceTimeout)
+      SourceSelector.ConfiguredSource(id: $0, label: "/dev/gps\($0)", silenceTimeout: silenceTimeout)
     }
   }
 

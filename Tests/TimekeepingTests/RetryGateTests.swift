@@ -30,7 +30,7 @@ import Timekeeping
   @Test("a floor applies: a requested minute is waited")
   func floor() {
     var gate = RetryGate(seed: 1)
-    #expect(gate.failed(bounds, floor: .seconds(60), at: at(5)) == .seconds(60))
+    #expect(gate.failed(bounds, minimum: .seconds(60), at: at(5)) == .seconds(60))
     #expect(gate.earliest == at(65))
   }
 
@@ -38,27 +38,27 @@ import Timekeeping
   func pushback() {
     let waits = (UInt64(0)..<100).map { seed in
       var gate = RetryGate(seed: seed)
-      return gate.failed(bounds, floor: .seconds(1), after: .seconds(60), at: at(5))
+      return gate.failed(bounds, minimum: .seconds(1), after: .seconds(60), at: at(5))
     }
     #expect(waits.allSatisfy { $0 >= .seconds(61) && $0 <= .seconds(62) })
     #expect(Set(waits).count > 40)
   }
 
   @Test("the end of a wait leaves the growth of the backoff unchanged, a reset does not")
-  func allow() {
+  func endWait() {
     var (one, other) = (RetryGate(seed: 1), RetryGate(seed: 1))
     for _ in 0..<4 {
       _ = one.failed(bounds, at: at(0))
       _ = other.failed(bounds, at: at(0))
     }
-    one.allow()
+    one.endWait()
     #expect(one.notBefore == .boot)
     #expect(one.failed(bounds, at: at(0)) == other.failed(bounds, at: at(0)))
     var waits: [Duration] = []
     for seed in 0..<100 {
       var gate = RetryGate(seed: UInt64(seed))
       for _ in 0..<4 { _ = gate.failed(bounds, at: at(0)) }
-      gate.allow()
+      gate.endWait()
       waits.append(gate.failed(bounds, at: at(0)))
     }
     #expect(waits.contains { $0 > .seconds(8) })
@@ -78,7 +78,7 @@ import Timekeeping
   @Test("network events reset the backoff at most once in 30 s, however often a link flaps")
   func resetUnlessRecent() {
     var gate = RetryGate(seed: 1)
-    _ = gate.failed(bounds, floor: .seconds(600), at: at(0))
+    _ = gate.failed(bounds, minimum: .seconds(600), at: at(0))
     gate.resetUnlessRecent(at: at(1))
     #expect(gate.earliest == .boot)
     gate.hold(for: .seconds(600), at: at(2))
@@ -95,7 +95,7 @@ import Timekeeping
     var attempts: [BootInstant] = []
     for second in 0..<300 {
       gate.resetUnlessRecent(at: at(Double(second)))
-      gate.allow()
+      gate.endWait()
       now = max(now, at(Double(second)))
       guard now >= gate.earliest else { continue }
       gate.attempted(at: now)

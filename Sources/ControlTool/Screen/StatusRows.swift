@@ -97,11 +97,11 @@ struct StatusRows {
   private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
     if let mistake = settings.mistake {
       return StyledText("last ones that worked", .bad)
-        + StyledText(", because the files have a mistake: \(SettingsReading.first(of: mistake))")
+        + StyledText(", because the files have a mistake: \(SettingsStatus.first(of: mistake))")
     }
     return settings.lastReload?.mistake.map {
       StyledText("reload failed", .bad)
-        + StyledText(", the previous ones are in force: \(SettingsReading.first(of: $0))")
+        + StyledText(", the previous ones are in force: \(SettingsStatus.first(of: $0))")
     }
   }
 

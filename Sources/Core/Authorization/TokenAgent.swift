@@ -14,17 +14,17 @@ package struct TokenAgent: Sendable {
     /// An update is about to be sent. With a valid token this only prefetches; without one it starts a fetch.
     case needed
     /// A fetch ended. Ignored unless it is the current one.
-    case answered(id: UInt64, TokenOutcome)
+    case ended(id: UInt64, TokenOutcome)
     /// Fleet Engine answered 401 or 403 to this token.
-    case refused(AccessToken)
+    case rejected(AccessToken)
     /// Fleet Engine accepted a request.
     case accepted
     /// The settings changed. The token is dropped if the context or the provider changed.
     case configured(AuthorizationContext?, TokenProvider)
     /// The network came up: the wait for the provider may end early.
     case networkUp
-    /// Open connections are most likely dead: the current fetch is cancelled, and repeated when a token is needed.
-    case connectionsLost
+    /// Cancel the current fetch: connections are dead, or a pause begins. It is repeated when a token is needed.
+    case cancel
     /// A token that a previous run stored.
     case restored(AccessToken)
     /// The provider's file has changed: it is read again, regardless of the wait.
@@ -44,7 +44,7 @@ package struct TokenAgent: Sendable {
     /// A fetch failed; the next starts at `earliest` or later.
     case failed(TokenFailure)
     /// Lines that the token command wrote to standard error.
-    case remarked([ExternalText])
+    case commandOutput([ExternalText])
     /// Fleet Engine rejects one new token after another: the configuration is wrong. Carries the last of them.
     case repeatedlyRefused(AccessToken, retry: Duration)
   }
@@ -133,9 +133,9 @@ package struct TokenAgent: Sendable {
     switch input {
     case .needed:
       return need(at: now)
-    case .answered(let id, let outcome):
+    case .ended(let id, let outcome):
       return answer(id, outcome, at: now)
-    case .refused(let token):
+    case .rejected(let token):
       return refuse(token, at: now)
     case .accepted:
       refusals = Refusals()
@@ -152,7 +152,7 @@ package struct TokenAgent: Sendable {
     case .networkUp:
       reset(at: now.boot)
       return []
-    case .connectionsLost:
+    case .cancel:
       guard let fetch else { return [] }
       self.fetch = nil
       return [.cancelFetch(id: fetch.id)]
@@ -181,11 +181,11 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func answer(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
-    guard let under = fetch, under.id == id else { return [] }
+    guard let current = fetch, current.id == id else { return [] }
     fetch = nil
-    var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.remarked(outcome.remarks)]
+    var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.commandOutput(outcome.remarks)]
     do throws(TokenFailure) {
-      let token = try provider.token(from: outcome, for: under.context, at: now, buildDate: buildDate)
+      let token = try provider.token(from: outcome, for: current.context, at: now, buildDate: buildDate)
       effects += receive(token, at: now)
     } catch {
       effects += fail(error, pushback: outcome.pushback, at: now)
@@ -208,7 +208,7 @@ package struct TokenAgent: Sendable {
     self.outage = nil
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // The provider has no newer token yet. The known expiry of this one stays.
-      _ = gate.failed(.seconds(10, cap: 60), floor: .seconds(5), at: now.boot)
+      _ = gate.failed(.seconds(10, cap: 60), minimum: .seconds(5), at: now.boot)
       return []
     }
     use(token)
@@ -216,7 +216,8 @@ package struct TokenAgent: Sendable {
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
-  /// Jitter: vehicles of a fleet whose tokens expire in the same second do not request new ones in the same second.
+  /// Caches a token, and draws the time of its prefetch: vehicles of a fleet whose tokens expire in the same second do not
+  /// request new ones in the same second.
   private mutating func use(_ token: AccessToken) {
     cached = token
     let (first, last) = token.prefetch
@@ -226,7 +227,7 @@ package struct TokenAgent: Sendable {
   private mutating func fail(_ failure: TokenFailure, pushback: Duration? = nil, at now: Moment) -> [Effect] {
     let age = outage.map { now.boot - $0.since } ?? .zero
     _ = gate.failed(
-      provider.backoff(after: failure, failingFor: age), floor: AttemptLimiter.spacing, after: pushback ?? .zero,
+      provider.backoff(after: failure, failingFor: age), minimum: AttemptLimiter.spacing, after: pushback ?? .zero,
       at: now.boot)
     return note(failure, isAskedToWait: pushback != nil, at: now.boot)
   }
@@ -238,7 +239,7 @@ package struct TokenAgent: Sendable {
 
   /// - Returns: the wait before the next fetch, which grows with each rejection.
   private mutating func waitAfterRefusal(at now: BootInstant) -> Duration {
-    gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &refusals.backoff, at: now)
+    gate.failed(.seconds(120, cap: 900), minimum: .seconds(60), growing: &refusals.backoff, at: now)
   }
 
   /// The maximum wait after the file has changed. A file that is not written atomically may contain a truncated token
@@ -246,8 +247,7 @@ package struct TokenAgent: Sendable {
   /// configuration mistake.
   private static let fileChangeMaximumWait = Duration.seconds(10)
 
-  /// A file is cheap to read, and a change is the best reason to; a file that changes all the time is only read by
-  /// updates.
+  /// Reads the file at once, whatever the backoff; while the rate limit applies, the next update reads it.
   private mutating func fileChanged(at now: Moment) -> [Effect] {
     isFileChanged = true
     if !refusals.isOfConfiguration {
@@ -274,7 +274,7 @@ package struct TokenAgent: Sendable {
     refusals.token = token.secret
     refusals.count += 1
     guard refusals.isOfConfiguration else {
-      gate.allow()
+      gate.endWait()
       return [.discardStored]
     }
     return [.repeatedlyRefused(token, retry: waitAfterRefusal(at: now.boot)), .discardStored]

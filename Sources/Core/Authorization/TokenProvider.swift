@@ -131,7 +131,7 @@ package enum TokenRequest: Equatable, Sendable {
   case file(path: String)
 
   /// The same request with certificates verified at `time`; nil: at the machine's clock.
-  package func judgingCertificates(at time: Timestamp?) -> TokenRequest {
+  package func checkingCertificates(at time: Timestamp?) -> TokenRequest {
     guard case .http(var request) = self else { return self }
     request.certificateTime = time
     return .http(request)

@@ -6,13 +6,15 @@ import Timekeeping
 /// Selects the positions of the backlog that go with a live one, and isolates those that the server rejects.
 ///
 /// A rejected request with past positions proves nothing yet: the same request without them follows at once, so the live
-/// position is not delayed further. If that is accepted, the past positions are bisected until one is rejected alone;
-/// between two halves the live position goes alone. One bad position in n costs at most log2 n + 2 rejections.
+/// position is not delayed further. If that is accepted, the past positions are bisected until a request with a single one
+/// is rejected; between two halves a request has only the live position. One bad position in n costs at most log2 n + 2
+/// rejections.
 ///
-/// A position that was rejected alone is quarantined, and the others go on without it. The rejection counts once a probe
-/// was accepted: the position delivered last, sent again as a past position. If the probe is rejected too, the server
-/// accepts no past positions for now, and backfill is suspended. After some accepted updates the quarantined position is
-/// tried again. It is dropped after `refusals` counted rejections with no other cause for any rejection in between.
+/// A position that was rejected as the only past one is quarantined, and the others go on without it. The rejection counts
+/// once a control position was accepted: the position delivered last, sent again as a past position. If that is rejected
+/// too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates the
+/// quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection that no
+/// past position can have caused resets the count.
 struct Backfill: Sendable {
   /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26 kB;
   /// at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a handshake.
@@ -20,14 +22,14 @@ struct Backfill: Sendable {
   /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake costs.
   static let smallestBatch = 8
   /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than one
-  /// in 10,000 of the good positions that were rejected alone are dropped.
-  static let refusals = 3
+  /// in 10,000 of the good positions that were quarantined are dropped.
+  static let rejectionsBeforeDrop = 3
   /// Accepted updates before a quarantined position is tried again; doubles each time, up to `maximumAcceptancesBeforeRetry`.
   static let acceptancesBeforeRetry = 8
   private static let maximumAcceptancesBeforeRetry = 128
-  private static let shortestAcceptancesAtCeiling = 64
-  private static let longestAcceptancesAtCeiling = 1024
-  /// How long backfill is suspended after the server rejected a probe or answered PERMISSION_DENIED; doubles each time,
+  private static let initialAcceptancesAtCeiling = 64
+  private static let maximumAcceptancesAtCeiling = 1024
+  /// How long backfill is suspended after the server rejected a control position or answered PERMISSION_DENIED; doubles each time,
   /// up to the longest.
   static let shortestSuspension = Duration.seconds(120)
   private static let longestSuspension = Duration.seconds(1920)
@@ -38,19 +40,18 @@ struct Backfill: Sendable {
     case rejected([Backlog.ID])
   }
 
-  /// A position that was rejected alone.
+  /// A position that was rejected as the only past one.
   private struct Quarantined {
     let id: Backlog.ID
-    /// Counted rejections.
-    var refusals = 0
-    /// The last rejection may still count: the probe decides.
-    var isOpen = true
-    /// Accepted updates since.
-    var answers = 0
+    var countedRejections = 0
+    /// The last rejection may still count: the control position decides.
+    var isUndecided = true
+    /// Accepted updates since the last rejection.
+    var acceptances = 0
     /// Accepted updates before it is tried again.
-    var wait = Backfill.acceptancesBeforeRetry
+    var acceptancesBeforeRetry = Backfill.acceptancesBeforeRetry
 
-    var isReady: Bool { !isOpen && answers >= wait }
+    var isReady: Bool { !isUndecided && acceptances >= acceptancesBeforeRetry }
   }
 
   /// The maximum number that the server seems to accept.
@@ -77,7 +78,7 @@ struct Backfill: Sendable {
   /// A limit of the server that it does not document, below `limit`; nil if none was found.
   private var ceiling: Ceiling?
   /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is found.
-  private var acceptancesAtCeiling = Backfill.shortestAcceptancesAtCeiling
+  private var acceptancesAtCeiling = Backfill.initialAcceptancesAtCeiling
   private var unresolved: UnresolvedRejection?
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
@@ -86,8 +87,8 @@ struct Backfill: Sendable {
   /// How often all suspects were accepted in parts: then their number was the cause.
   private var passesInParts = 0
   private var quarantined: [Quarantined] = []
-  /// The probe: a delivered position that is sent again to see whether the server accepts past positions.
-  private var probe: Backlog.ID?
+  /// A delivered position that is sent again as a past one, to see whether the server accepts any.
+  private var control: Backlog.ID?
   private var suspension: Suspension?
   private var suspensionTime = shortestSuspension
 
@@ -107,7 +108,7 @@ struct Backfill: Sendable {
   func hasWork(among sendable: ArraySlice<Backlog.Record>) -> Bool {
     guard !quarantined.isEmpty, sendable.count <= quarantined.count else { return !sendable.isEmpty }
     return sendable.contains { record in
-      quarantined.first { $0.id == record.id }.map { $0.isOpen || $0.isReady } ?? true
+      quarantined.first { $0.id == record.id }.map { $0.isUndecided || $0.isReady } ?? true
     }
   }
 
@@ -115,11 +116,11 @@ struct Backfill: Sendable {
   ///
   /// - Parameters:
   ///   - sendable: the records that may be sent, oldest first.
-  ///   - delivered: a delivered position from before the live one, for the probe; nil if there is none.
+  ///   - delivered: a delivered position from before the live one, as the control position; nil if there is none.
   mutating func select(
     from sendable: ArraySlice<Backlog.Record>, delivered: VehicleLocation?, with token: AccessToken, at now: BootInstant
   ) -> [Backlog.Record] {
-    probe = nil
+    control = nil
     guard unresolved == nil, suspendedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
     if !suspects.isEmpty {
       let among = Set(suspects)
@@ -134,13 +135,13 @@ struct Backfill: Sendable {
       quarantined.removeAll { !held.contains($0.id) }
       let ids = Set(quarantined.map(\.id))
       others = ArraySlice(sendable.filter { !ids.contains($0.id) })
-      if quarantined.contains(where: \.isOpen) {
+      if quarantined.contains(where: \.isUndecided) {
         if let delivered {
-          probe = delivered.time
+          control = delivered.time
           return [Backlog.Record(delivered)]
         }
         // Nothing that could be sent would decide whether the rejection counts: it does not.
-        if others.isEmpty { for index in quarantined.indices { quarantined[index].isOpen = false } }
+        if others.isEmpty { for index in quarantined.indices { quarantined[index].isUndecided = false } }
       }
       if let next = quarantined.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
     }
@@ -156,8 +157,8 @@ struct Backfill: Sendable {
       })
   }
 
-  /// Whether `select` returned the probe.
-  var isProbe: Bool { probe != nil }
+  /// Whether `select` returned the control position.
+  var isControl: Bool { control != nil }
 
   /// A request with these past positions was accepted.
   ///
@@ -172,26 +173,26 @@ struct Backfill: Sendable {
       quarantined.remove(at: index)
       resetCounts()
     }
-    let refused = countRejections()
+    let rejected = countRejections()
     countAcceptance()
-    guard probe == nil else { return refused }
+    guard control == nil else { return rejected }
     guard !suspects.isEmpty else {
       size = min(limit, max(size, 1) * 2)
       countAtCeiling(carried.count)
-      return refused
+      return rejected
     }
     largestPassed = max(largestPassed, carried.count)
     suspects.removeAll { passed.contains($0) }
-    guard suspects.isEmpty else { return refused }
+    guard suspects.isEmpty else { return rejected }
     // Once may be chance, or another cause; twice is a limit that the server does not document.
     resetCounts()
     passesInParts += 1
     if passesInParts > 1 {
       ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestPassed))
-      acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.longestAcceptancesAtCeiling)
+      acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
     }
     size = largestPassed
-    return refused
+    return rejected
   }
 
   /// A request with this many was accepted at the first attempt: the ceiling may have been chance.
@@ -207,7 +208,7 @@ struct Backfill: Sendable {
   }
 
   /// A request without past positions was accepted.
-  mutating func acceptedAlone(at now: BootInstant) {
+  mutating func acceptedWithoutPast(at now: BootInstant) {
     countAcceptance()
     guard let unresolved else { return }
     self.unresolved = nil
@@ -222,8 +223,9 @@ struct Backfill: Sendable {
       suspects = []
       size = 1
       if let index = quarantined.firstIndex(where: { $0.id == only }) {
-        quarantined[index].wait = min(quarantined[index].wait * 2, Backfill.maximumAcceptancesBeforeRetry)
-        (quarantined[index].answers, quarantined[index].isOpen) = (0, true)
+        quarantined[index].acceptancesBeforeRetry = min(
+          quarantined[index].acceptancesBeforeRetry * 2, Backfill.maximumAcceptancesBeforeRetry)
+        (quarantined[index].acceptances, quarantined[index].isUndecided) = (0, true)
       } else {
         quarantined.append(Quarantined(id: only))
       }
@@ -245,8 +247,8 @@ struct Backfill: Sendable {
         if suspected == .rejected { resetCounts() }
         return false
       }
-      // The server accepted the probe's position before, so the position itself is not the cause.
-      unresolved = suspected == .notPermitted || isProbe ? .notPermitted(token) : .rejected(carried)
+      // The server accepted the control position before, so the position itself is not the cause.
+      unresolved = suspected == .notPermitted || isControl ? .notPermitted(token) : .rejected(carried)
       return true
     case .tooMany:
       // The request may be too large for this network: the live position has priority.
@@ -262,24 +264,24 @@ struct Backfill: Sendable {
   ///
   /// - Returns: the positions that have been rejected often enough.
   private mutating func countRejections() -> [Backlog.ID] {
-    for index in quarantined.indices where quarantined[index].isOpen {
-      quarantined[index].refusals += 1
-      quarantined[index].isOpen = false
+    for index in quarantined.indices where quarantined[index].isUndecided {
+      quarantined[index].countedRejections += 1
+      quarantined[index].isUndecided = false
     }
-    let refused = quarantined.filter { $0.refusals >= Backfill.refusals }.map(\.id)
-    quarantined.removeAll { $0.refusals >= Backfill.refusals }
-    return refused
+    let rejected = quarantined.filter { $0.countedRejections >= Backfill.rejectionsBeforeDrop }.map(\.id)
+    quarantined.removeAll { $0.countedRejections >= Backfill.rejectionsBeforeDrop }
+    return rejected
   }
 
   private mutating func countAcceptance() {
-    for index in quarantined.indices where !quarantined[index].isOpen { quarantined[index].answers += 1 }
+    for index in quarantined.indices where !quarantined[index].isUndecided { quarantined[index].acceptances += 1 }
   }
 
   /// A rejection had another cause: the counts so far prove nothing.
   private mutating func resetCounts() {
     for index in quarantined.indices {
-      (quarantined[index].refusals, quarantined[index].isOpen) = (0, false)
-      quarantined[index].wait = Backfill.acceptancesBeforeRetry
+      (quarantined[index].countedRejections, quarantined[index].isUndecided) = (0, false)
+      quarantined[index].acceptancesBeforeRetry = Backfill.acceptancesBeforeRetry
     }
   }
 
@@ -287,6 +289,6 @@ struct Backfill: Sendable {
     suspension = Suspension(token: token, until: now + suspensionTime)
     suspensionTime = min(suspensionTime + suspensionTime, Backfill.longestSuspension)
     suspects = []
-    for index in quarantined.indices { quarantined[index].isOpen = false }
+    for index in quarantined.indices { quarantined[index].isUndecided = false }
   }
 }

@@ -8,7 +8,7 @@ package import Timekeeping
 ///
 /// Every change is reported as a `Change`, so that a store can keep a persistent copy.
 package struct Backlog: Equatable, Sendable {
-  /// A position's timestamp: a vehicle is in one slot at a time, so no two records have the same. It is the same before
+  /// A position's timestamp: a vehicle is in one place at a time, so no two records have the same. It is the same before
   /// and after a restart.
   package typealias ID = Timestamp
 
@@ -54,22 +54,22 @@ package struct Backlog: Equatable, Sendable {
     /// It was older than `max_age`, by the positions' timestamps.
     case expired
     /// The server rejects this record.
-    case refused
-    /// Its timestamp was wrong: later than the newest position's.
+    case rejected = "refused"
+    /// Its timestamp was wrong: later than the newest position's, or than the current time.
     case misdated
     /// The store's row is not a valid position.
     case damaged
   }
 
-  /// In order of time, oldest first; the first `gone` have been removed, so that a removal at the front moves nothing.
+  /// In order of time, oldest first; those before the index `head` have been removed, so that a removal at the front moves nothing.
   private var storage: [Record] = []
-  private var gone = 0
+  private var head = 0
   /// The largest interpolation error of all thinning, of this run and of the restored track, in metres: the distance
   /// between a removed position and the interpolated one at its time. 0 if nothing was thinned.
   package private(set) var thinnedWithin = 0.0
   /// The number of records to append before thinning is tried again, after it has achieved little.
   private var thinningHoldOff = 0
-  /// The next appended record starts a new segment: a position after the last record is known elsewhere.
+  /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
 
   /// The bytes that count for a record, in the store's file or in memory. It is an upper bound for both, also for a
@@ -79,17 +79,17 @@ package struct Backlog: Equatable, Sendable {
   package init() {}
 
   /// A copy of all records, oldest first.
-  package var records: [Record] { Array(storage[gone...]) }
+  package var records: [Record] { Array(storage[head...]) }
   /// The oldest record; nil if the queue is empty.
-  package var first: Record? { gone < storage.count ? storage[gone] : nil }
+  package var first: Record? { head < storage.count ? storage[head] : nil }
   /// Whether nothing waits.
-  package var isEmpty: Bool { gone == storage.count }
+  package var isEmpty: Bool { head == storage.count }
   /// The number of queued positions.
-  package var count: Int { storage.count - gone }
+  package var count: Int { storage.count - head }
 
   /// The index in `storage` of the first record that is not before `time`.
   private func lowerBound(of time: Timestamp) -> Int {
-    var (low, high) = (gone, storage.count)
+    var (low, high) = (head, storage.count)
     // In most calls it is the end.
     if let last = storage.last, last.location.time < time { low = high }
     while low < high {
@@ -133,7 +133,7 @@ package struct Backlog: Equatable, Sendable {
     let isInOrder = zip(stored, stored.dropFirst()).allSatisfy { $0.id < $1.id }
     if isInOrder, isEmpty, !startsNewSegment, !stored.isEmpty {
       // At the start the queue is empty.
-      (storage, gone) = (stored, 0)
+      (storage, head) = (stored, 0)
       thinnedWithin = stored.reduce(thinnedWithin) {
         $1.interpolationError < .infinity ? max($0, $1.interpolationError) : $0
       }
@@ -144,7 +144,7 @@ package struct Backlog: Equatable, Sendable {
       defer { before = record.id }
       guard let slot = insert(record) else { continue }
       // The thinned segment began at another record.
-      if slot > gone, storage[slot - 1].id != before, record.interpolationError != 0 {
+      if slot > head, storage[slot - 1].id != before, record.interpolationError != 0 {
         storage[slot].interpolationError = .infinity
       }
       if storage[slot] != record { changes.append(.changed([storage[slot]])) }
@@ -152,7 +152,7 @@ package struct Backlog: Equatable, Sendable {
       if record.interpolationError < .infinity { thinnedWithin = max(thinnedWithin, record.interpolationError) }
       isLast = slot + 1 == storage.count
     }
-    // Positions after the last of them may have been delivered: unknown.
+    // Whether positions after the last of them were delivered is not known.
     if isLast { startsNewSegment = true }
     return changes + makeRoom(limit: limit)
   }
@@ -202,11 +202,11 @@ package struct Backlog: Equatable, Sendable {
       // If thinning achieves little, do not repeat it for each record.
       if count > limit - limit / 20 { thinningHoldOff = limit / 20 }
     }
-    return changes + remove(from: gone, to: gone + max(count - limit, 0), .full)
+    return changes + remove(from: head, to: head + max(count - limit, 0), .full)
   }
 
   private mutating func thin(to goal: Int) -> [Change] {
-    let records = storage[gone...]
+    let records = storage[head...]
     var thinning = TrackThinning(records.map(\.location), interpolationError: records.map(\.interpolationError))
     thinning.thin(to: goal)
     guard thinning.count < records.count else { return [] }
@@ -223,7 +223,7 @@ package struct Backlog: Equatable, Sendable {
       }
       kept.append(record)
     }
-    (storage, gone) = (kept, 0)
+    (storage, head) = (kept, 0)
     thinnedWithin = max(thinnedWithin, thinning.error)
     return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
@@ -240,13 +240,13 @@ package struct Backlog: Equatable, Sendable {
     guard let last = slots.last else { return [] }
     let removed = slots.map { storage[$0].id }
     var changed = [Record]()
-    // The predecessor of the record after a gap is gone: the segment to it can no longer be interpolated.
+    // The predecessor of the record after a gap is head: the segment to it can no longer be interpolated.
     for (index, slot) in slots.enumerated() where index + 1 == slots.count || slots[index + 1] != slot + 1 {
       if let record = markSegmentBreak(after: slot) { changed.append(record) }
     }
     if last + 1 == storage.count { startsNewSegment = true }
-    let run = zip(slots, gone...).prefix { $0 == $1 }.count
-    gone += run
+    let run = zip(slots, head...).prefix { $0 == $1 }.count
+    head += run
     if run < slots.count {
       var (free, rest) = (slots[run], slots[run...])
       for slot in slots[run]..<storage.count {
@@ -271,13 +271,13 @@ package struct Backlog: Equatable, Sendable {
   /// Frees the memory of removed records once they outnumber the queued ones, so that each record is moved once on
   /// average.
   private mutating func compact() {
-    guard gone > count else { return }
-    storage = Array(storage[gone...])
-    gone = 0
+    guard head > count else { return }
+    storage = Array(storage[head...])
+    head = 0
   }
 
-  /// Removes records with timestamps after `newest`: a receiver's wrong timestamps, which the filter has corrected since.
-  package mutating func overrule(after newest: Timestamp) -> [Change] {
+  /// Removes records with timestamps after `newest`, which were wrong.
+  package mutating func removeMisdated(after newest: Timestamp) -> [Change] {
     guard let last = storage.last, last.id > newest else { return [] }
     let first = index(of: newest).map { $0 + 1 } ?? lowerBound(of: newest)
     return remove(from: first, to: storage.count, .misdated)
@@ -286,18 +286,18 @@ package struct Backlog: Equatable, Sendable {
   /// Removes records from before `time`.
   package mutating func expire(before time: Timestamp) -> [Change] {
     guard let first, first.id < time else { return [] }
-    return remove(from: gone, to: lowerBound(of: time), .expired)
+    return remove(from: head, to: lowerBound(of: time), .expired)
   }
 
   /// Clears the queue without reporting a change: the store keeps the records for the vehicle's return.
   package mutating func forget() {
-    (storage, gone) = ([], 0)
+    (storage, head) = ([], 0)
     thinningHoldOff = 0
     startsNewSegment = false
   }
 
   package static func == (left: Backlog, right: Backlog) -> Bool {
-    left.storage[left.gone...] == right.storage[right.gone...] && left.thinnedWithin == right.thinnedWithin
+    left.storage[left.head...] == right.storage[right.head...] && left.thinnedWithin == right.thinnedWithin
       && left.thinningHoldOff == right.thinningHoldOff && left.startsNewSegment == right.startsNewSegment
   }
 }

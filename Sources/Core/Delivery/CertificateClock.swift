@@ -4,11 +4,12 @@ import Timekeeping
 
 /// Selects the clock at which certificates are verified: the machine's, unless it is unset or far from the time of a
 /// server or a steady receiver. So that no wrong clock keeps a vehicle offline, the next request after a certificate that
-/// was not valid at one clock uses the other. An unset clock is never used, and neither is the build date: an expired
-/// certificate that was valid then would be accepted at the second request.
+/// was not valid at one of the two uses the other. An unset clock takes no part in this, and neither does the build date:
+/// an expired certificate would be accepted at the second attempt. If the clock is unset and no other time is known,
+/// certificates are verified at the build date (`CertificateTime`).
 struct CertificateClock: Equatable, Sendable {
-  /// A machine's clock that is ahead by more than this is wrong.
-  static let farAhead = Duration.seconds(86_400)
+  /// Clocks that differ by more are not the same time; if the machine's is ahead, it is wrong.
+  static let largestDifference = Duration.seconds(86_400)
 
   private enum Clock { case machine, reference }
 
@@ -31,7 +32,7 @@ struct CertificateClock: Equatable, Sendable {
     guard used == .machine, refused == .machine, let estimate, estimate.reference != nil, estimate.isSteady else {
       return false
     }
-    return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.farAhead
+    return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.largestDifference
   }
 
   /// The time at which to verify the certificates of the next request; nil: the machine's clock.
@@ -45,10 +46,10 @@ struct CertificateClock: Equatable, Sendable {
     let referenced = estimate.flatMap { $0.reference == nil ? nil : $0 }
     let known = referenced?.bounds.time(at: now.boot)
     used = .machine
-    guard now.wall >= buildDate else { return CertificateTime.at(now, buildDate: buildDate, receiver: known ?? newest) }
+    guard now.wall >= buildDate else { return CertificateTime.at(now, buildDate: buildDate, known: known ?? newest) }
     guard let referenced, referenced.isSteady, let known else { return nil }
     let ahead = now.wall - known
-    guard max(ahead, .zero - ahead) > CertificateClock.farAhead else { return nil }
+    guard max(ahead, .zero - ahead) > CertificateClock.largestDifference else { return nil }
     let preferred = ahead > .zero ? Clock.reference : .machine
     used = refused == preferred ? (preferred == .reference ? .machine : .reference) : preferred
     return used == .reference ? known : nil

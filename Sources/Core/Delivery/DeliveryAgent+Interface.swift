@@ -56,19 +56,19 @@ extension DeliveryAgent {
     case restored([Backlog.Record])
     /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
     /// newest position that Fleet Engine has.
-    case resumed([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
+    case restoredLimits([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
     /// The last request of the previous run may still arrive until then.
     case mayArrive(RequestKind, until: BootInstant)
     /// Timestamps after this one were wrong.
-    case overruled(after: Timestamp)
+    case misdated(after: Timestamp)
     /// The next positions have timestamps of another clock.
     case clockJumped
     /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
     case suspected(after: Timestamp)
     /// The current time by reliable positions: positions that are too old, and those with later timestamps, are removed.
     case time(Timestamp)
-    /// Open connections are most likely dead: the current request is cancelled.
-    case connectionsLost
+    /// Cancel the current request: connections are dead, a pause begins, or the run ends.
+    case cancel
     /// The network came up, or the machine resumed: resets the backoff.
     case networkUp
     /// A pause begins: the current request is cancelled, and a later outage is a new one.

@@ -24,8 +24,8 @@ package struct DeliveryAgent: Sendable {
     var id: UInt64
     var update: PositionUpdate
     var records: [Backlog.ID]
-    /// Whether the past position is the probe, which Fleet Engine has already.
-    var isProbe: Bool
+    /// Whether the past position is the control position, which Fleet Engine has already.
+    var isControl: Bool
     var token: AccessToken
     var sentAt: BootInstant
     /// Whether another position replaces the newest, which was rejected.
@@ -39,8 +39,8 @@ package struct DeliveryAgent: Sendable {
     var failure: UpdateFailure?
     /// Since the first failure after an accepted update.
     var failingSince: BootInstant?
-    /// The last attempt was accepted, and there was no pause since.
-    var isOnline = false
+    /// Also false after a pause. Unrelated to `state`.
+    var wasLastAttemptAccepted = false
     /// The state that the last accepted update set; nil if it set none, or there was none.
     var state: VehicleState?
     var lastAcceptedAt: BootInstant?
@@ -48,17 +48,17 @@ package struct DeliveryAgent: Sendable {
     var delivered: VehicleLocation?
     /// The timestamp of the newest position that the previous run delivered.
     var deliveredBefore: Timestamp?
-    /// The timestamp of the newest stored position.
+    /// The timestamp of the newest position that came from the store, and was not queued already.
     var newestRestored: Timestamp?
-    /// The live position that Fleet Engine has, and since when the vehicle has been there.
-    var lastKnownLocation: (location: VehicleLocation, since: BootInstant)?
-    var hasPending = false
+    /// The last accepted live position, and since when the vehicle has been there: for `timeSinceUpdate`.
+    var livePlace: (location: VehicleLocation, since: BootInstant)?
+    var hasOverduePosition = false
     /// The last attempt was not processed, and is repeated.
     var isResending = false
     /// The newest position that was due in this run, unless its timestamp was wrong.
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
-    var refusedLive: Timestamp?
+    var rejectedLive: Timestamp?
     /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
   }
@@ -132,7 +132,7 @@ package struct DeliveryAgent: Sendable {
   package var failingSince: BootInstant? { vehicle.failingSince }
 
   /// Whether the last attempt was accepted. False after a pause, until an attempt is.
-  package var isOnline: Bool { vehicle.isOnline }
+  package var wasLastAttemptAccepted: Bool { vehicle.wasLastAttemptAccepted }
 
   /// The time of the last accepted update; nil before the first.
   package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
@@ -140,11 +140,12 @@ package struct DeliveryAgent: Sendable {
   /// The newest position that Fleet Engine has.
   package var delivered: VehicleLocation? { vehicle.delivered }
 
-  /// Whether positions are pending: an attempt failed, or a position was enqueued.
-  package var hasPending: Bool { vehicle.hasPending }
+  /// Whether a position waits to be sent as soon as possible: an attempt failed, or a position became due that could not be
+  /// sent.
+  package var hasOverduePosition: Bool { vehicle.hasOverduePosition }
 
   /// Whether a position can be sent as the live one: it was not rejected alone.
-  package func mayBeLive(_ location: VehicleLocation) -> Bool { vehicle.refusedLive != location.time }
+  package func mayBeLive(_ location: VehicleLocation) -> Bool { vehicle.rejectedLive != location.time }
 
   /// The number of queued positions, without the live position in flight.
   package var pendingCount: Int {
@@ -191,8 +192,8 @@ package struct DeliveryAgent: Sendable {
     return floor.end > limit ? (floor.end, .floor) : (limit, .attempts)
   }
 
-  /// The latest timestamp with which a stored position can be sent as the live one.
-  struct StoredLimit: Equatable, Sendable {
+  /// The latest timestamp with which a queued position can be sent as the live one.
+  struct LiveLimit: Equatable, Sendable {
     /// The latest possible current time.
     var latest: Timestamp
     /// Whether Fleet Engine, which checks timestamps, is the reference.
@@ -208,13 +209,13 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// The live position while there is no fix: the newest queued position that is not newer than `limit`, or, if that was
-  /// delivered, the newest delivered one. Nil if nothing is queued, or nothing can be sent.
+  /// The live position while there is no fix: the newest queued position that is not later than `limit`, or the newest
+  /// delivered one if that is later. Nil if nothing is queued, or nothing can be sent.
   ///
   /// - Parameter limit: later timestamps are not sent. If all restored positions have later timestamps and Fleet Engine
-  ///   is not the reference, the time is most likely wrong: then the oldest is sent, and the response has Fleet Engine's
-  ///   time. If it has none, the newest is sent. Nil: the time is unknown.
-  func stored(until limit: StoredLimit?) -> VehicleLocation? {
+  ///   is not the reference, the time is most likely wrong: then the oldest is sent, because the response has Fleet Engine's
+  ///   time. After a response without a time, the newest is sent. Nil: the time is unknown.
+  func liveWithoutFix(notAfter limit: LiveLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
@@ -260,7 +261,7 @@ package struct DeliveryAgent: Sendable {
       vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
       // It was delivered, but its removal was not stored in time.
       return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
-    case .resumed(let attempts, let start, let delivered):
+    case .restoredLimits(let attempts, let start, let delivered):
       gate.restore(attempts)
       vehicle.deliveredBefore = delivered
       if let start { floor.begin(at: start) }
@@ -268,9 +269,9 @@ package struct DeliveryAgent: Sendable {
     case .mayArrive(let kind, let end):
       mayArrive(kind, until: end)
       return []
-    case .overruled(let newest):
+    case .misdated(let newest):
       forget(after: newest)
-      return DeliveryAgent.effects(backlog.overrule(after: newest))
+      return DeliveryAgent.effects(backlog.removeMisdated(after: newest))
     case .clockJumped:
       backlog.breakSegment()
       return []
@@ -279,16 +280,19 @@ package struct DeliveryAgent: Sendable {
       return []
     case .time(let time):
       forget(after: time)
-      return DeliveryAgent.effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
-    case .connectionsLost: return abandon()
+      return DeliveryAgent.effects(
+        backlog.expire(before: time - configuration.maxAge) + backlog.removeMisdated(after: time))
+    case .cancel: return abandon()
     case .networkUp:
       resetBackoff(at: now)
       return []
     case .paused:
       vehicle.failingSince = nil
-      vehicle.isOnline = false
+      vehicle.wasLastAttemptAccepted = false
       // The reason why a position was rejected does not apply to OFFLINE.
-      if configuration.endpoint.followsPause, vehicle.failure?.category.row.pastPositions == .rejected { gate.allow() }
+      if configuration.endpoint.followsPause, vehicle.failure?.category.row.pastPositions == .rejected {
+        gate.endWait()
+      }
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
@@ -307,7 +311,7 @@ package struct DeliveryAgent: Sendable {
 
   /// Queues a position unless it was delivered or is queued already.
   private mutating func enqueue(_ location: VehicleLocation, limit: Int) -> [Effect] {
-    vehicle.hasPending = true
+    vehicle.hasOverduePosition = true
     vehicle.newestDue = max(vehicle.newestDue ?? location.time, location.time)
     guard location.time != vehicle.delivered?.time else { return [] }
     return DeliveryAgent.effects(backlog.append(location, limit: limit))
@@ -332,7 +336,7 @@ package struct DeliveryAgent: Sendable {
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
     var sinceUpdate: Int?
-    if let known = vehicle.lastKnownLocation, known.location.coordinate == live.coordinate {
+    if let known = vehicle.livePlace, known.location.coordinate == live.coordinate {
       let seconds = (now - known.since).wholeSeconds
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
@@ -341,7 +345,7 @@ package struct DeliveryAgent: Sendable {
     lastAttemptAt = now
     gate.attempted(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), isProbe: backfill.isProbe, token: token, sentAt: now,
+      id: lastID, update: update, records: records.map(\.id), isControl: backfill.isControl, token: token, sentAt: now,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     return [.send(id: lastID, configuration.endpoint.request(update, token: token.secret))]
@@ -378,7 +382,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     let live = attempt.update.live
     floor.begin(at: now)
-    vehicle.isOnline = true
+    vehicle.wasLastAttemptAccepted = true
     vehicle.state = configuration.endpoint.followsPause ? .online : nil
     vehicle.isResending = false
     vehicle.lastAcceptedAt = now
@@ -386,20 +390,20 @@ package struct DeliveryAgent: Sendable {
     vehicle.failingSince = nil
     vehicle.delivered = live
     backlog.breakSegment()
-    if vehicle.lastKnownLocation?.location.coordinate != live.coordinate { vehicle.lastKnownLocation = (live, now) }
+    if vehicle.livePlace?.location.coordinate != live.coordinate { vehicle.livePlace = (live, now) }
     gate.succeeded()
     var changes = [Backlog.Change]()
     if attempt.records.isEmpty {
-      backfill.acceptedAlone(at: now)
+      backfill.acceptedWithoutPast(at: now)
     } else {
-      changes += backlog.remove(backfill.accepted(attempt.records), .refused)
+      changes += backlog.remove(backfill.accepted(attempt.records), .rejected)
     }
     let isIgnored = mayBeIgnored(live)
     changes += backlog.remove(attempt.records + (isIgnored ? [] : [live.time]), .delivered)
     // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
-    vehicle.hasPending = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
+    vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
     return DeliveryAgent.effects(changes) + [
-      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isProbe ? 0 : attempt.records.count)
+      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
     ]
   }
 
@@ -411,13 +415,13 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
-    vehicle.hasPending = true
+    vehicle.hasOverduePosition = true
     if failure.mayArrive { mayArrive(.position, until: attempt.deadline) }
     guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // If a substitute is rejected as well, or the position was accepted before, the newest position is not the cause.
       let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
-      vehicle.refusedLive = isBlameless ? nil : attempt.update.live.time
+      vehicle.rejectedLive = isBlameless ? nil : attempt.update.live.time
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
@@ -435,7 +439,7 @@ package struct DeliveryAgent: Sendable {
       return false
     }
     vehicle.isResending = false
-    vehicle.isOnline = false
+    vehicle.wasLastAttemptAccepted = false
     vehicle.failure = failure
     vehicle.failingSince = failingSince ?? now
     if failure.isUnsent { gate.neverArrived() }
@@ -443,7 +447,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func backOff(after failure: UpdateFailure, at now: BootInstant) {
-    _ = gate.failed(failure.backoff, floor: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
+    _ = gate.failed(failure.backoff, minimum: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
   // MARK: - OFFLINE

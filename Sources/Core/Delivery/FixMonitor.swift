@@ -2,10 +2,10 @@
 import Positioning
 import Timekeeping
 
-/// Whether there is a fix: the newest accepted one, and the time without any other. Held fixes and those during a pause
-/// count, unlike for the newest position to report (`ReportingPolicy.newest`).
+/// Whether there is a fix: the newest accepted one, and how long ago it came. Unlike for `ReportingPolicy.newest`, held
+/// fixes and fixes during a pause count.
 struct FixMonitor: Equatable, Sendable {
-  /// A missing first fix is reported after this time of reading.
+  /// A missing first fix is reported after a source has been read for this long.
   static let firstFixTimeout = Duration.seconds(60)
   /// Without an accepted fix for this long, the fix counts as lost.
   static let timeout = Duration.seconds(30)
@@ -78,7 +78,7 @@ struct FixMonitor: Equatable, Sendable {
   }
 
   /// Whether a source is read.
-  mutating func reads(_ isRead: Bool, at now: BootInstant) {
+  mutating func setReading(_ isRead: Bool, at now: BootInstant) {
     readSince = isRead ? readSince ?? now : nil
   }
 
@@ -86,7 +86,7 @@ struct FixMonitor: Equatable, Sendable {
   ///
   /// - Parameter inView: satellites in view; nil if the receiver does not report them.
   /// - Returns: nil if there is nothing to report.
-  mutating func miss(inView: Int?, at now: BootInstant) -> Event? {
+  mutating func reportMissing(inView: Int?, at now: BootInstant) -> Event? {
     switch state {
     case .none:
       guard let readSince, !isOverdue else { return nil }

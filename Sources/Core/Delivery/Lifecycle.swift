@@ -30,17 +30,17 @@ package struct Lifecycle: Equatable, Sendable {
     /// The number of positions that were not delivered.
     package var undelivered: Int
     /// Statistics of the run; nil if a stop was requested.
-    package var recording: Statistics?
+    package var statistics: Statistics?
 
-    /// - Parameter recording: nil if a stop was requested.
-    package init(undelivered: Int, recording: Statistics?) {
+    /// - Parameter statistics: nil if a stop was requested.
+    package init(undelivered: Int, statistics: Statistics?) {
       self.undelivered = undelivered
-      self.recording = recording
-      guard let recording else {
+      self.statistics = statistics
+      guard let statistics else {
         result = .stopped
         return
       }
-      if recording.acceptedFixes <= recording.contradictingFixes {
+      if statistics.acceptedFixes <= statistics.contradictingFixes {
         result = .rejected
       } else {
         result = undelivered == 0 ? .delivered : .undelivered
@@ -54,9 +54,8 @@ package struct Lifecycle: Equatable, Sendable {
     case draining(until: BootInstant)
     /// A stop was requested; delivery ends at `until`; whether the final attempt was made.
     case stopping(until: BootInstant, attempted: Bool)
-    /// The last position was sent, and OFFLINE is pending; until when, and whether its final attempt was made. `isAsked`:
-    /// a stop was requested.
-    case leaving(until: BootInstant, attempted: Bool, isAsked: Bool)
+    /// The last position was sent, and OFFLINE is pending; until when, and whether its final attempt was made.
+    case settingOffline(until: BootInstant, attempted: Bool, isStopRequested: Bool)
     case finished
   }
 
@@ -69,14 +68,14 @@ package struct Lifecycle: Equatable, Sendable {
   /// There is nothing more to do.
   package var isFinished: Bool { state == .finished }
   /// The final attempt for a position was made, or none will be.
-  var isLastAttemptMade: Bool {
+  var isFinalAttemptMade: Bool {
     switch state {
-    case .stopping(_, attempted: true), .leaving: true
+    case .stopping(_, attempted: true), .settingOffline: true
     default: false
     }
   }
   /// Only OFFLINE is pending.
-  var isLeaving: Bool { if case .leaving = state { true } else { false } }
+  var isSettingOffline: Bool { if case .settingOffline = state { true } else { false } }
 
   /// The part of the time for the end of a run that is reserved for OFFLINE: half of it, at most 5 s.
   static func reserve(of time: Duration) -> Duration { min(time / 2, .seconds(5)) }
@@ -106,8 +105,8 @@ package struct Lifecycle: Equatable, Sendable {
     case .running, .draining:
       self.reserve = reserve
       state = .stopping(until: deadline - reserve, attempted: false)
-    case .leaving(let until, let attempted, _):
-      state = .leaving(until: min(until, deadline), attempted: attempted, isAsked: true)
+    case .settingOffline(let until, let attempted, _):
+      state = .settingOffline(until: min(until, deadline), attempted: attempted, isStopRequested: true)
     case .stopping, .finished: break
     }
     return begins
@@ -117,28 +116,30 @@ package struct Lifecycle: Equatable, Sendable {
   mutating func attempt() {
     switch state {
     case .stopping(let until, _): state = .stopping(until: until, attempted: true)
-    case .leaving(let until, _, let isAsked): state = .leaving(until: until, attempted: true, isAsked: isAsked)
+    case .settingOffline(let until, _, let isStopRequested):
+      state = .settingOffline(until: until, attempted: true, isStopRequested: isStopRequested)
     case .running, .draining, .finished: break
     }
   }
 
   /// No more positions are sent; OFFLINE is, once.
-  mutating func leave() {
+  mutating func setOffline() {
     switch state {
-    case .draining(let until): state = .leaving(until: until + reserve, attempted: false, isAsked: false)
-    case .stopping(let until, _): state = .leaving(until: until + reserve, attempted: false, isAsked: true)
-    case .running, .leaving, .finished: break
+    case .draining(let until): state = .settingOffline(until: until + reserve, attempted: false, isStopRequested: false)
+    case .stopping(let until, _):
+      state = .settingOffline(until: until + reserve, attempted: false, isStopRequested: true)
+    case .running, .settingOffline, .finished: break
     }
   }
 
   /// The run has ended.
   mutating func finish(undelivered: Int, _ statistics: Statistics) -> Ending {
-    let isAsked =
+    let isStopRequested =
       switch state {
-      case .stopping, .leaving(_, _, isAsked: true): true
+      case .stopping, .settingOffline(_, _, isStopRequested: true): true
       default: false
       }
     state = .finished
-    return Ending(undelivered: undelivered, recording: isAsked ? nil : statistics)
+    return Ending(undelivered: undelivered, statistics: isStopRequested ? nil : statistics)
   }
 }

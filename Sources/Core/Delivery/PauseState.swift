@@ -14,12 +14,12 @@ struct PauseState: Equatable, Sendable {
   private(set) var isAcceptedEarly = false
 
   /// Nil while on duty.
-  var pause: PauseRecord? { if case .off(let note, _) = state { note } else { nil } }
+  var pause: PauseRecord? { if case .off(let record, _) = state { record } else { nil } }
 
   /// - Returns: false if there is a pause already, which continues unchanged.
-  mutating func pause(_ note: PauseRecord) -> Bool {
+  mutating func pause(_ record: PauseRecord) -> Bool {
     guard state == .on else { return false }
-    state = .off(note, isTokenFileChanged: false)
+    state = .off(record, isTokenFileChanged: false)
     isAcceptedEarly = false
     return true
   }
@@ -29,16 +29,16 @@ struct PauseState: Equatable, Sendable {
   /// - Parameter isNeeded: whether OFFLINE is still pending, which needs a token during a pause.
   /// - Returns: whether to read the file now; otherwise it is read at the end of the pause.
   mutating func tokenFileChanged(isNeeded: Bool = false) -> Bool {
-    guard case .off(let note, _) = state, !isNeeded else { return true }
-    state = .off(note, isTokenFileChanged: true)
+    guard case .off(let record, _) = state, !isNeeded else { return true }
+    state = .off(record, isTokenFileChanged: true)
     return false
   }
 
   /// - Returns: the pause that ends, and whether the token file changed during it; nil if there was none.
   mutating func resume() -> (pause: PauseRecord, isTokenFileChanged: Bool)? {
-    guard case .off(let note, let isTokenFileChanged) = state else { return nil }
+    guard case .off(let record, let isTokenFileChanged) = state else { return nil }
     state = .on
-    return (note, isTokenFileChanged)
+    return (record, isTokenFileChanged)
   }
 
   // MARK: - OFFLINE
@@ -53,12 +53,12 @@ struct PauseState: Equatable, Sendable {
   /// - Parameter isEarly: whether a position may still arrive after it.
   /// - Returns: what to store about the pause from now on; nil on duty, and if OFFLINE has to be sent again.
   mutating func acceptedOffline(of vehicle: String, isEarly: Bool) -> PauseRecord? {
-    guard case .off(var note, let isTokenFileChanged) = state else { return nil }
+    guard case .off(var record, let isTokenFileChanged) = state else { return nil }
     isAcceptedEarly = isEarly
     guard !isEarly else { return nil }
-    note.offline = vehicle
-    state = .off(note, isTokenFileChanged: isTokenFileChanged)
-    return note
+    record.offline = vehicle
+    state = .off(record, isTokenFileChanged: isTokenFileChanged)
+    return record
   }
 
   /// The settings name another vehicle, which has no position in flight.

@@ -33,7 +33,7 @@ package enum Plan: Equatable, Sendable {
     /// The driver is off duty: set the vehicle's state to OFFLINE.
     case goOffline
     /// The last position of a run was sent: only OFFLINE is pending.
-    case leave
+    case setOffline
     /// Everything is delivered, or the time is up: end the run.
     case finish
   }

@@ -40,7 +40,7 @@ package struct ReportingPolicy: Sendable {
 
   /// The newest position, as it would be reported.
   package private(set) var newest: VehicleLocation?
-  /// Its timestamp; after `forget` that of the last position before: a time source only.
+  /// Its timestamp. `forget` keeps it, as the time only.
   package private(set) var newestTime: Timestamp?
   /// When the sentences of `newest` arrived.
   package private(set) var newestAt = BootInstant.boot
@@ -48,7 +48,8 @@ package struct ReportingPolicy: Sendable {
   private var motion = MotionDetector()
   /// The time from the previous fix to the newest.
   private var period: Duration?
-  private var edge: Reason?
+  /// The vehicle has started or stopped since the last report.
+  private var motionChange: Reason?
   private var lastReported: (location: VehicleLocation, at: BootInstant)?
 
   /// The heading is meaningful from this speed on, in metres per second.
@@ -94,9 +95,9 @@ package struct ReportingPolicy: Sendable {
     var location = VehicleLocation(accepted.fix, time: accepted.time)
     switch motion.state {
     case .moving:
-      if turned { edge = .started }
+      if turned { motionChange = .started }
     case .parked(let place, let heading):
-      if turned { edge = .stopped }
+      if turned { motionChange = .stopped }
       location.coordinate = place
       location.heading = heading
       location.speed = location.speed.map { _ in 0 }
@@ -121,12 +122,12 @@ package struct ReportingPolicy: Sendable {
     if newest?.time == lastReported?.location.time { return (reportedAt + configuration.heartbeat, .heartbeat) }
     // A test with interval 0 reports every fix, also while parked.
     if configuration.interval == .zero { return (newestAt, .interval) }
-    let floor = reportedAt + configuration.floor
-    if let edge { return (floor, edge) }
+    let earliest = reportedAt + configuration.floor
+    if let motionChange { return (earliest, motionChange) }
     if isParked { return (reportedAt + configuration.heartbeat, .heartbeat) }
     let regular = due(after: reportedAt)
-    guard floor < regular, let change else { return (regular, .interval) }
-    return (floor, change)
+    guard earliest < regular, let change else { return (regular, .interval) }
+    return (earliest, change)
   }
 
   /// What makes a report due before the interval is over: the distance or the turn since the last one.
@@ -151,7 +152,7 @@ package struct ReportingPolicy: Sendable {
   package mutating func markReported(at now: BootInstant) {
     guard let newest else { return }
     lastReported = (newest, now)
-    edge = nil
+    motionChange = nil
   }
 
   /// A position that was sent before it was due was accepted: the next is due an interval after it.
@@ -159,7 +160,7 @@ package struct ReportingPolicy: Sendable {
     if let lastReported, lastReported.at >= sentAt { return }
     lastReported = (location, sentAt)
     // Changes since it was sent are still to be reported.
-    if newest?.time == location.time { edge = nil }
+    if newest?.time == location.time { motionChange = nil }
   }
 
   private var early: Duration { min(ReportingPolicy.earlyTolerance, configuration.interval / 10) }

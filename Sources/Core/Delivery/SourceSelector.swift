@@ -5,8 +5,7 @@ package import Timekeeping
 /// Filters the fixes of every source, selects the source to use, and makes sure that its fixes are newer than what was
 /// reported.
 ///
-/// Each source has its own filter, so a frozen receiver or one with a wrong date is as bad as a silent one. A single
-/// source is always used. Of several, the one with the highest priority among those with accepted fixes is used: at the
+/// Each source has its own filter; a source whose fixes are all rejected counts as silent. A single source is always used. Of several, the one with the highest priority among those with accepted fixes is used: at the
 /// start each has its silence timeout to report one, unless it is lost before. The used source is replaced if it is lost,
 /// ends, or has no accepted fix for its silence timeout. A source of higher priority regains control after a hold-down,
 /// which doubles on each early failure.
@@ -17,7 +16,7 @@ package import Timekeeping
 /// consecutive fixes the new clock is accepted.
 package struct SourceSelector: Sendable {
   /// A configured source.
-  package struct Candidate: Equatable, Sendable {
+  package struct ConfiguredSource: Equatable, Sendable {
     /// Its ID, stable as long as its settings are the same.
     package var id: Int
     /// Its name until it is read.
@@ -42,7 +41,7 @@ package struct SourceSelector: Sendable {
     /// A position of this time was sent or enqueued.
     case reported(Timestamp)
     /// New sources in order of priority. Sources that stay keep their state.
-    case replaced([Candidate])
+    case replaced([ConfiguredSource])
     case configured(FixFilter.Configuration)
     /// The time bounds of servers; nil if unknown.
     case time(TimeBounds?)
@@ -54,9 +53,9 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - overrules: timestamps after this one were wrong: of the same source, whose filter has corrected them, or of
-    ///   another one.
-    case accepted(FixFilter.Accepted, overrules: Bool)
+    /// - areLaterMisdated: queued timestamps after this one were wrong: the filter of this source has corrected them, or
+    ///   the clock of another source was wrong.
+    case accepted(FixFilter.Accepted, areLaterMisdated: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)
     /// The filter of the used source, or of the first candidate, rejected the fix.
@@ -67,10 +66,10 @@ package struct SourceSelector: Sendable {
     case ended
   }
 
-  /// The hold-down: how long a source of higher priority must be good before failback, initially and at most.
-  package static let firstHoldDown = Duration.seconds(10)
-  /// The wait before a preferred source takes over again never grows past this.
-  package static let longestHoldDown = Duration.seconds(300)
+  /// The initial hold-down: how long a source of higher priority must be good before failback.
+  package static let initialHoldDown = Duration.seconds(10)
+  /// The maximum hold-down.
+  package static let maximumHoldDown = Duration.seconds(300)
   /// A source that fails within this time after it was selected has failed early.
   package static let probation = Duration.seconds(60)
   /// How long the fixes of a clock that differs by more than `maxAge` must be consecutive before it is accepted.
@@ -166,7 +165,7 @@ package struct SourceSelector: Sendable {
     return effects
   }
 
-  private mutating func replace(by candidates: [Candidate], at now: BootInstant) {
+  private mutating func replace(by candidates: [ConfiguredSource], at now: BootInstant) {
     let old = entries
     let (usedID, lastSourceID) = (used.map { old[$0].candidate.id }, lastSource.map { old[$0].candidate.id })
     entries = candidates.map { candidate in
@@ -187,22 +186,22 @@ package struct SourceSelector: Sendable {
 
   /// The effect of an accepted fix of the used source.
   private mutating func order(_ accepted: FixFilter.Accepted, from index: Int, at now: BootInstant) -> Effect {
-    var overrules = false
+    var areLaterMisdated = false
     if lastSource == index {
-      overrules = entries[index].isOverruling
+      areLaterMisdated = entries[index].isOverruling
     } else if let found = holdReason(of: accepted.time, by: entries[index]) {
       guard hasAgreed(found, at: now) else {
         hold = found
         return .held(accepted, found)
       }
-      overrules = reported.map { accepted.time <= $0 } ?? false
+      areLaterMisdated = reported.map { accepted.time <= $0 } ?? false
     }
-    if overrules { reported = nil }
+    if areLaterMisdated { reported = nil }
     lastSource = index
     clock = entries[index].clock
     hold = nil
     dispute = nil
-    return .accepted(accepted, overrules: overrules)
+    return .accepted(accepted, areLaterMisdated: areLaterMisdated)
   }
 
   /// Why a fix with this timestamp is held: it is of another source than the last one; nil if it is not.
@@ -214,7 +213,7 @@ package struct SourceSelector: Sendable {
     return time <= reported ? .behind(by: reported - time) : nil
   }
 
-  /// Why a fix that came now would be held. The last one may be as old as its period: its clock counts.
+  /// Why a fix that came now would be held. Its timestamp is extrapolated from the last one of its source.
   private func expectedHold(of entry: SourceState, at now: BootInstant) -> SourceOverview.Hold? {
     let time = filter.usesRecordedTimes ? entry.newest : entry.time(at: now)
     let hold = time.flatMap { holdReason(of: $0, by: entry) }

@@ -4,7 +4,7 @@ import Timekeeping
 
 /// The state of one source in `SourceSelector`.
 struct SourceState: Sendable {
-  var candidate: SourceSelector.Candidate
+  var candidate: SourceSelector.ConfiguredSource
   var name: String
   var condition = SourceOverview.Condition.waiting
   /// Satellites in view, as last reported without a fix.
@@ -18,7 +18,7 @@ struct SourceState: Sendable {
   private var goodSince = BootInstant.boot
   var usedSince = BootInstant.boot
   /// How long it must be good before failback.
-  private(set) var holdDown = SourceSelector.firstHoldDown
+  private(set) var holdDown = SourceSelector.initialHoldDown
   /// Timestamp of its newest accepted fix.
   private(set) var newest: Timestamp?
   /// Its clock: the timestamp of its newest accepted fix minus elapsed time.
@@ -26,7 +26,7 @@ struct SourceState: Sendable {
   /// Whether its newest accepted fix is not after the previous one: the filter has corrected earlier timestamps.
   private(set) var isOverruling = false
 
-  init(_ candidate: SourceSelector.Candidate, filter: FixFilter.Configuration, at now: BootInstant) {
+  init(_ candidate: SourceSelector.ConfiguredSource, filter: FixFilter.Configuration, at now: BootInstant) {
     self.candidate = candidate
     name = candidate.label
     self.filter = FixFilter(filter)
@@ -80,6 +80,6 @@ struct SourceState: Sendable {
   /// It was used and has failed.
   mutating func fail(at now: BootInstant) {
     let hasFailedSoon = now - usedSince < max(SourceSelector.probation, holdDown)
-    holdDown = hasFailedSoon ? min(holdDown * 2, SourceSelector.longestHoldDown) : SourceSelector.firstHoldDown
+    holdDown = hasFailedSoon ? min(holdDown * 2, SourceSelector.maximumHoldDown) : SourceSelector.initialHoldDown
   }
 }

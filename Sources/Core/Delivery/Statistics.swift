@@ -18,7 +18,7 @@ package struct Statistics: Equatable, Sendable {
   package var attempts = 0
   /// Requests that Fleet Engine accepted.
   package var accepted = 0
-  /// Requests cancelled because the network changed.
+  /// Requests cancelled: the network changed, a pause began, or the run set OFFLINE at its end.
   package var abandoned = 0
   /// Requests that failed, by category.
   package var failed: [UpdateFailure.Category: Int] = [:]

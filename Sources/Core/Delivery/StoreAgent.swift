@@ -9,21 +9,21 @@ package import Timekeeping
 /// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
 /// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
-/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between, except
-/// `configured`. Reports go to the vehicle's agent, in order, before anything else.
+/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between. Reports go to
+/// the vehicle's agent in order, before the next settings.
 package struct StoreAgent: Sendable {
   /// Where the file is, its maximum size and the commit interval.
   package struct Configuration: Equatable, Sendable {
     /// The file's directory. Nil: the backlog is in memory only.
     package var directory: String?
-    /// The maximum size of the file and its log, in bytes.
+    /// The maximum size of the file and its write-ahead log, in bytes.
     package var maxSize: Int64 = 16_000_000
     /// Maximum time that a change stays in memory before it is committed: what a power cut can lose. Zero or more.
     package var commitInterval = Duration.seconds(5)
 
     package init() {}
 
-    /// The part of `maxSize` for positions, with or without a file; the rest is for its log.
+    /// The part of `maxSize` for positions, with or without a file; the rest is for the log.
     package var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
   }
 
@@ -101,7 +101,7 @@ package struct StoreAgent: Sendable {
       case full
       /// The file is unusable.
       case unusable
-      /// The open file, or its log, was deleted or replaced.
+      /// The open file, or its write-ahead log, was deleted or replaced.
       case replaced
       /// Possibly temporary.
       case other
@@ -198,8 +198,8 @@ package struct StoreAgent: Sendable {
   /// An attempt is requested, whatever the deadline.
   private var isAttemptRequested = false
   private var isClosing = false
-  /// Verify that the file is still in place before it is closed.
-  private var isVerified = false
+  /// The file was found in place since `close`; if there was no commit, an empty one finds out.
+  private var isFileVerified = false
   /// The stored positions of the vehicle have not been reported yet.
   private var isRestorePending = true
   /// The vehicle's agent is ready for the stored positions. Until `start` it has the old settings.
@@ -241,7 +241,7 @@ package struct StoreAgent: Sendable {
     case .configured(let new, let vehicle): configure(new, vehicle)
     case .close:
       isClosing = true
-      endWait()
+      resetBackoff()
     }
     return []
   }
@@ -263,7 +263,7 @@ package struct StoreAgent: Sendable {
     }
     if isClosing {
       if configuration.directory != nil, !pending.isEmpty, !isFailing { return attempt(at: now) }
-      if state == .open, !isVerified {
+      if state == .open, !isFileVerified {
         state = .committing(Attempt())
         return [.perform(.commit([]))]
       }
@@ -332,8 +332,8 @@ package struct StoreAgent: Sendable {
 
   private mutating func committed(_ attempt: Attempt) -> [Effect] {
     pending.written()
-    endWait()
-    isVerified = isClosing
+    resetBackoff()
+    isFileVerified = isClosing
     let dropped = reportDropped(attempt)
     guard isRestorePending, isReady else {
       state = .open
@@ -368,7 +368,7 @@ package struct StoreAgent: Sendable {
     return [.perform(.close)] + report(.memoryOnly(failure.message))
   }
 
-  private mutating func endWait() {
+  private mutating func resetBackoff() {
     isFailing = false
     gate.reset()
   }
@@ -384,7 +384,7 @@ package struct StoreAgent: Sendable {
     case .moving:
       pending.startOver(records, of: vehicle)
       dueAt = pending.isEmpty ? nil : now + configuration.commitInterval
-      endWait()
+      resetBackoff()
       isRestorePending = true
       if let next { (configuration, vehicle) = next }
       next = nil

@@ -108,7 +108,7 @@ extension VehicleAgent {
       return effects.append(.event(.settingsWarning(sentence)))
     }
     guard stored.boot == boot else { return }
-    if let bounds = stored.bounds { clocks.restore(bounds) }
+    if let bounds = stored.bounds { timeEstimator.restore(bounds) }
     // A request that was in flight may have arrived until now, but not after its deadline.
     let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
     let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
@@ -118,7 +118,7 @@ extension VehicleAgent {
     }
     apply(
       delivery.handle(
-        .resumed(stored.attempts, floorStart: isSame ? start : nil, delivered: isSame ? stored.delivered : nil),
+        .restoredLimits(stored.attempts, floorStart: isSame ? start : nil, delivered: isSame ? stored.delivered : nil),
         at: now.boot),
       at: now, &effects)
   }
@@ -127,7 +127,7 @@ extension VehicleAgent {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, floorStart) = delivery.limits
     // Not `timeBounds`: they do not include the answer that is being handled.
-    let estimate = clocks.updateEstimate(at: now)
+    let estimate = timeEstimator.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
       inFlight: delivery.inFlight, floorStart: floorStart,

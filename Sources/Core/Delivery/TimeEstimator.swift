@@ -4,9 +4,9 @@ package import Timekeeping
 /// Determines the current time from all references by weighted vote, and detects when the machine's clock is wrong.
 ///
 /// Each observation is extrapolated with elapsed time, so that a step of the clock is detected at once, and suspend
-/// changes nothing. No reference outvotes two others of the same weight. A time that contradicts a confirmed time of the
-/// same reference (repeated, or corroborated by another) is accepted if that reference repeats it or another one agrees;
-/// until then the earlier time has less weight.
+/// changes nothing. At equal weights, the time on which more references agree is used. A time is confirmed if its
+/// reference has repeated it, or another one agrees. A time that contradicts a confirmed one of the same reference is
+/// accepted once it is confirmed itself; until then the earlier time has less weight.
 package struct TimeEstimator: Sendable {
   /// The references, least trusted first: GNSS can be spoofed, a server is authenticated by its certificate, and Fleet
   /// Engine's clock is the one that validates tokens and timestamps.
@@ -49,7 +49,7 @@ package struct TimeEstimator: Sendable {
     package var reference: Reference?
     /// The bounds of the time by that reference.
     package var bounds: TimeBounds
-    /// Whether it has been consistent: for a receiver, for `steadyTime`.
+    /// Whether it has been consistent: for a receiver, for `consistencyTime`.
     package var isSteady: Bool
     /// Whether it is confirmed: repeated by the reference, or corroborated by another.
     var isConfirmed: Bool
@@ -71,7 +71,7 @@ package struct TimeEstimator: Sendable {
   static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
   /// A receiver's time has double weight after it was consistent for this long.
-  private static let steadyTime = Duration.seconds(5)
+  private static let consistencyTime = Duration.seconds(5)
   /// The maximum latency of a receiver's report.
   private static let longestReport = Duration.seconds(2)
 
@@ -110,7 +110,7 @@ package struct TimeEstimator: Sendable {
   /// The cached estimate of the last moment, which is needed several times per input.
   private var latest: (at: Moment, estimate: Estimate?)?
 
-  /// - Parameter buildDate: earlier times, and those 1024 weeks later, are ignored.
+  /// - Parameter buildDate: times before it, and from 1024 weeks after it on, are ignored.
   package init(buildDate: Timestamp) {
     self.buildDate = buildDate
   }
@@ -203,7 +203,7 @@ package struct TimeEstimator: Sendable {
       guard best.map({ (weight, count) > ($0.weight, $0.count) }) ?? true else { continue }
       let estimate = Estimate(
         reference: reference, bounds: observation.bounds,
-        isSteady: reference.isServer || observation.at - observation.since >= TimeEstimator.steadyTime,
+        isSteady: reference.isServer || observation.at - observation.since >= TimeEstimator.consistencyTime,
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
       best = (estimate, weight, count)
     }
@@ -224,7 +224,7 @@ package struct TimeEstimator: Sendable {
     return switch reference {
     case .fleetEngine: observation.count > 1 ? 4 : 2
     case .tokenProvider: 2
-    case .gnss: observation.at - observation.since >= TimeEstimator.steadyTime ? 2 : 1
+    case .gnss: observation.at - observation.since >= TimeEstimator.consistencyTime ? 2 : 1
     }
   }
 

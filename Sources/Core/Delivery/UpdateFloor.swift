@@ -4,7 +4,8 @@ import Timekeeping
 
 /// The minimum time between accepted updates of one vehicle. Fleet Engine ignores more frequent ones.
 ///
-/// It is kept when the settings name another vehicle, so that switching back does not allow an earlier update.
+/// The last update of each vehicle is remembered for this time when the settings name another one, so that switching back
+/// does not allow an earlier update.
 struct UpdateFloor: Sendable {
   /// The last update of this vehicle that was accepted, or may have been; nil if there was none.
   private(set) var start: BootInstant?

@@ -12,15 +12,15 @@ extension VehicleAgent {
     while case .act(let step) = decide(at: now.boot) {
       switch step {
       case .reportFixMissing:
-        report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)
-      case .selectSource: select(.deadline, at: now, &effects)
+        report(fixes.reportMissing(inView: selector.overview.satellitesInView, at: now.boot), &effects)
+      case .selectSource: feedSelector(.deadline, at: now, &effects)
       case .readStore: readStore(&effects)
-      case .reviewTime: watchClock(at: now, &effects)
+      case .reviewTime: reviewTime(at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isDue): send(isDue: isDue, at: now, &effects)
       case .goOffline: goOffline(at: now, &effects)
-      case .leave: leave(at: now, &effects)
+      case .setOffline: setOffline(at: now, &effects)
       case .finish: finish(at: now, &effects)
       }
     }
@@ -31,13 +31,14 @@ extension VehicleAgent {
     lifecycle.attempt()
     // Prefetches the next token while the current one is valid.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
-    guard let newest = policy.newest ?? delivery.stored(until: storedLimit), let token = tokens.token(at: now.boot)
+    guard let newest = policy.newest ?? delivery.liveWithoutFix(notAfter: liveLimit),
+      let token = tokens.token(at: now.boot)
     else { return }
     statistics.attempts += 1
-    storedSent = policy.newest == nil ? newest.time : nil
+    queuedLiveSent = policy.newest == nil ? newest.time : nil
     // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
-    select(.reported(newest.time), at: now, &effects)
+    feedSelector(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.send(newest, isDue: isDue, token: token), at: now.boot), at: now, &effects)
   }
 
@@ -45,7 +46,7 @@ extension VehicleAgent {
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
     policy.markReported(at: now.boot)
-    select(.reported(newest.time), at: now, &effects)
+    feedSelector(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
   }
 
@@ -62,24 +63,24 @@ extension VehicleAgent {
 
   /// Stops sending positions; the one in flight is in the backlog. Its connection is closed, so that OFFLINE is neither
   /// queued behind it nor overtakes it.
-  private mutating func leave(at now: Moment, _ effects: inout [Effect]) {
+  private mutating func setOffline(at now: Moment, _ effects: inout [Effect]) {
     if !delivery.isIdle {
       statistics.abandoned += 1
-      apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+      apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
       effects.append(.dropConnections)
     }
-    lifecycle.leave()
+    lifecycle.setOffline()
   }
 
   /// Ends the run; undelivered positions are in the backlog for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
-    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+    apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
     var missing = 0
     if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.contains(newest.time) { missing = 1 }
     }
-    if isOfflinePending || leavesDuty && delivery.vehicleState != .offline {
+    if isOfflinePending || setsOfflineAtEnd && delivery.vehicleState != .offline {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
       effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: isPaused)))
     }
@@ -99,7 +100,7 @@ extension VehicleAgent {
     storeReading.requestEnded()
     certificates.note(outcome)
     if result.isFromFleetEngine, let time = outcome.date {
-      clocks.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
+      timeEstimator.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
     apply(changes, at: now, &effects)
   }
@@ -120,9 +121,9 @@ extension VehicleAgent {
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        // After a pause this is no recovery from an outage, but a new beginning.
+        // During a pause it is no outage: the first update after it is not reported as a recovery.
         let notice =
-          isPaused || lifecycle.isLeaving
+          isPaused || lifecycle.isSettingOffline
           ? eventLimiter.offlineFailed(failure, at: now.boot) : eventLimiter.updateFailed(failure, at: now.boot)
         failed(failure, with: token, notice, at: now, &effects)
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
@@ -139,10 +140,10 @@ extension VehicleAgent {
   private mutating func accepted(
     _ live: VehicleLocation, sentAt: BootInstant, past: Int, at now: Moment, _ effects: inout [Effect]
   ) {
-    // A substitute for a rejected position changes nothing: the heartbeat repeats it.
+    // If a substitute was accepted, the rejected newest position counts as reported: the heartbeat is next.
     if let newest = policy.newest, !delivery.mayBeLive(newest) {
       policy.markReported(at: sentAt)
-    } else if live.time != storedSent {
+    } else if live.time != queuedLiveSent {
       policy.markReported(live, at: sentAt)
     }
     countAccepted(past: past, sentAt: sentAt, at: now, &effects)
@@ -172,7 +173,7 @@ extension VehicleAgent {
     } else if failure.httpStatus != nil {
       network.reached()
     }
-    if failure.refusesToken { apply(tokens.handle(.refused(token), at: now), at: now, &effects) }
+    if failure.rejectsToken { apply(tokens.handle(.rejected(token), at: now), at: now, &effects) }
     report(notice, &effects)
   }
 
@@ -183,21 +184,21 @@ extension VehicleAgent {
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // Expirations are compared with the best known time.
-    let known = clocks.time(at: now)
+    let known = timeEstimator.time(at: now)
     let sentAt = tokens.fetchSentAt
-    var withoutReceiver = tokens
-    var changes = tokens.handle(.answered(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
-    // No token is rejected as expired by a receiver's time alone: Fleet Engine, the better reference, would never be
-    // reached.
+    var tokensByWallClock = tokens
+    var changes = tokens.handle(.ended(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
+    // A token that is expired by a receiver's time alone is compared with the wall clock instead: otherwise Fleet Engine,
+    // the better reference, would never be reached.
     if known?.1 == .gnss, changes.contains(where: { $0.isExpired }) {
-      let others = withoutReceiver.handle(.answered(id: id, outcome), at: now)
-      if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (withoutReceiver, others) }
+      let others = tokensByWallClock.handle(.ended(id: id, outcome), at: now)
+      if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (tokensByWallClock, others) }
     }
     // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
     if case .http(let answer) = outcome {
       certificates.note(answer)
       if let time = answer.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
-        clocks.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
+        timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
       }
     }
     apply(changes, at: now, &effects)
@@ -209,7 +210,7 @@ extension VehicleAgent {
       case .fetch(let id, let request):
         statistics.tokenFetches += 1
         let time = certificateTime(at: now)
-        effects.append(.fetchToken(id: id, request.judgingCertificates(at: time)))
+        effects.append(.fetchToken(id: id, request.checkingCertificates(at: time)))
         // The first update of a run needs two handshakes, which are made in parallel.
         if statistics.tokenFetches == 1, statistics.attempts == 0 {
           effects.append(.connect(to: configuration.delivery.endpoint.url, certificateTime: time))
@@ -232,12 +233,12 @@ extension VehicleAgent {
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
-      case .remarked(let lines):
+      case .commandOutput(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
       case .repeatedlyRefused(let token, let retry):
         let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
-          of: token.secret, for: token.context, at: clocks.time(at: now)?.0 ?? wall)
+          of: token.secret, for: token.context, at: timeEstimator.time(at: now)?.0 ?? wall)
         effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
       }
     }

@@ -5,7 +5,7 @@ import HTTPMessages
 import Positioning
 import Timekeeping
 
-/// Changes of the network and the clocks.
+/// Changes of the network and the timeEstimator.
 extension VehicleAgent {
   mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
     let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)
@@ -20,8 +20,8 @@ extension VehicleAgent {
   /// resets the backoffs.
   mutating func resetConnections(at now: Moment, _ effects: inout [Effect]) {
     if !delivery.isIdle { statistics.abandoned += 1 }
-    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
-    apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
+    apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
+    apply(tokens.handle(.cancel, at: now), at: now, &effects)
     effects.append(.dropConnections)
     endWaits(at: now, &effects)
   }
@@ -35,6 +35,6 @@ extension VehicleAgent {
   /// The time at which to verify the certificates of a request, if not by the machine's clock.
   mutating func certificateTime(at now: Moment) -> Timestamp? {
     certificates.time(
-      at: now, estimate: clocks.estimate(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
+      at: now, estimate: timeEstimator.estimate(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
   }
 }

@@ -10,26 +10,26 @@ extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { pauseState.pause != nil }
 
-  /// - Parameter note: from a previous run; nil: the pause begins now.
-  mutating func pause(_ note: PauseRecord?, at now: Moment, _ effects: inout [Effect]) {
-    let new = note ?? PauseRecord(since: bestTime(at: now))
+  /// - Parameter record: from a previous run; nil: the pause begins now.
+  mutating func pause(_ record: PauseRecord?, at now: Moment, _ effects: inout [Effect]) {
+    let new = record ?? PauseRecord(since: bestTime(at: now))
     guard pauseState.pause(new) else {
       // Storing it may have failed the first time.
       return effects.append(.storePause(pauseState.pause))
     }
     // The last request of the previous run may still arrive.
-    if note != nil, isOfflinePending {
+    if record != nil, isOfflinePending {
       let end = now.boot + configuration.delivery.endpoint.deadline
       for kind in [DeliveryAgent.RequestKind.position, .offline] {
         apply(delivery.handle(.mayArrive(kind, until: end), at: now.boot), at: now, &effects)
       }
     }
     // Store it first: a pause that was confirmed survives a power cut.
-    if note == nil { effects.append(.storePause(new)) }
-    effects.append(.event(.paused(new, isOld: note != nil)))
+    if record == nil { effects.append(.storePause(new)) }
+    effects.append(.event(.paused(new, isOld: record != nil)))
     if !delivery.isIdle { statistics.abandoned += 1 }
     apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
-    apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
+    apply(tokens.handle(.cancel, at: now), at: now, &effects)
     effects.append(.dropConnections)
     eventLimiter.paused()
     forgetPositions()
@@ -62,7 +62,7 @@ extension VehicleAgent {
     let pause = pauseState.acceptedOffline(of: vehicleName, isEarly: sentAt < delivery.positionMayArriveUntil)
     if let pause { effects.append(.storePause(pause)) }
     // Irrelevant after a pause that has ended.
-    guard pause != nil || lifecycle.isLeaving else { return }
+    guard pause != nil || lifecycle.isSettingOffline else { return }
     let length = pause?.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     report(eventLimiter.wentOffline(after: length.flatMap { $0 > .zero ? $0 : nil }), &effects)
   }
@@ -83,7 +83,7 @@ extension VehicleAgent {
 
   /// The best known time; nil if unknown.
   package func bestTime(at now: Moment) -> Timestamp? {
-    if let (time, _) = clocks.time(at: now) { return time }
+    if let (time, _) = timeEstimator.time(at: now) { return time }
     return now.wall >= configuration.filter.buildDate ? now.wall : nil
   }
 }

@@ -93,7 +93,7 @@ extension VehicleAgent {
   }
 
   /// Fleet Engine accepted the last update, and there is a network.
-  package var isReachingFleetEngine: Bool { delivery.isOnline && !network.isAbsent }
+  package var isReachingFleetEngine: Bool { delivery.wasLastAttemptAccepted && !network.isAbsent }
 
   /// - Parameter now: with the machine's clock.
   package func snapshot(at now: Moment) -> Snapshot {
@@ -118,7 +118,8 @@ extension VehicleAgent {
       thinnedWithin: delivery.backlog.thinnedWithin,
       // The file may be written before it was read.
       store: store == .healthy && storeReading.isPending ? .unread : store,
-      time: bestTime(at: now), isTimeKnown: clocks.time(at: now) != nil, clockError: clocks.error(at: now),
+      time: bestTime(at: now), isTimeKnown: timeEstimator.time(at: now) != nil,
+      clockError: timeEstimator.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)
   }

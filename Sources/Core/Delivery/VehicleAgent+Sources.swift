@@ -4,17 +4,17 @@ import Timekeeping
 
 extension VehicleAgent {
   /// Passes an input to the selector and performs its effects.
-  mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
+  mutating func feedSelector(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The final attempt carries the position that was newest when it was made.
-    if lifecycle.isLastAttemptMade { return }
-    clocks.updateEstimate(at: now)
+    if lifecycle.isFinalAttemptMade { return }
+    timeEstimator.updateEstimate(at: now)
     // A receiver without a date gets it from the best known clock.
     let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
-      case .accepted(let accepted, let overrules):
+      case .accepted(let accepted, let areLaterMisdated):
         noteArrival(accepted.fix, &effects)
-        ingest(accepted, overrules: overrules, at: now, &effects)
+        ingest(accepted, areLaterMisdated: areLaterMisdated, at: now, &effects)
       case .held(let accepted, _):
         noteArrival(accepted.fix, &effects)
         statistics.held += 1
@@ -23,7 +23,7 @@ extension VehicleAgent {
         noteArrival(fix, &effects)
         noteRejection(rejection, at: now.boot, &effects)
       case .changed(let before):
-        fixes.reads(selector.overview.name != nil, at: now.boot)
+        fixes.setReading(selector.overview.name != nil, at: now.boot)
         effects += changes(since: before).map { .event($0) }
       case .ended:
         if newestTime == nil {

@@ -57,7 +57,7 @@ package struct VehicleAgent: Sendable {
     /// A report of the source with this ID.
     case source(Int, SourceReport)
     /// The sources in order of priority: at the start, and with new settings.
-    case sources([SourceSelector.Candidate])
+    case sources([SourceSelector.ConfiguredSource])
     /// `nextDeadline` has passed.
     case deadline
     case updateEnded(id: UInt64, HTTPOutcome)
@@ -158,29 +158,29 @@ package struct VehicleAgent: Sendable {
   var store = BacklogStoreState.off
   var storeReading = StoreReading()
   var network = NetworkGate()
-  var clocks: TimeEstimator
+  var timeEstimator: TimeEstimator
   var certificates = CertificateClock()
   /// The time bounds for the receivers' filters.
   var timeBounds: TimeBounds?
   /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not cost
   /// a position.
   var isTimeConfirmed = false
-  /// The latest timestamp with which a stored position can be sent as the live one; nil: the time is unknown.
-  var storedLimit: DeliveryAgent.StoredLimit?
+  /// The latest timestamp with which a queued position can be sent as the live one; nil: the time is unknown.
+  var liveLimit: DeliveryAgent.LiveLimit?
   var pauseState = PauseState()
-  /// Since when there has been no position of this run to send: stored positions are sent alone after an interval.
+  /// Since when `policy.newest` has been nil: after an interval the newest queued position is sent as the live one.
   var withoutFixSince = BootInstant.boot
-  /// Timestamp of the live position of the last request, if it was a stored one, which does not affect when the next is
-  /// due.
-  var storedSent: Timestamp?
-  /// Since when the settings are in use, until the first update was accepted with them.
+  /// Timestamp of the live position of the last request, if it came from the backlog. Such a position does not affect
+  /// when the next report is due.
+  var queuedLiveSent: Timestamp?
+  /// Since when the settings are in use; nil once an update with them was accepted.
   var unconfirmedSettingsSince: BootInstant? = .boot
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
-    clocks = TimeEstimator(buildDate: configuration.filter.buildDate)
+    timeEstimator = TimeEstimator(buildDate: configuration.filter.buildDate)
     simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
@@ -197,8 +197,8 @@ package struct VehicleAgent: Sendable {
     // Room for those of an update, in one allocation.
     effects.reserveCapacity(8)
     switch input {
-    case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
-    case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
+    case .source(let id, let report): feedSelector(.report(report, from: id), at: now, &effects)
+    case .sources(let candidates): feedSelector(.replaced(candidates), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
       releaseSources(at: now.boot, &effects)
@@ -228,11 +228,11 @@ package struct VehicleAgent: Sendable {
       if lifecycle.stop(until: now.boot + time, reserving: reserve(of: time)) {
         effects += [.event(.stopping(.signal(signal))), .stopping]
       }
-    case .pause(let note): pause(note, at: now, &effects)
+    case .pause(let record): pause(record, at: now, &effects)
     case .resume: resume(at: now, &effects)
     }
     expirePositions(at: now, &effects)
-    watchClock(at: now, &effects)
+    reviewTime(at: now, &effects)
     proceed(at: now, &effects)
     releaseSources(at: now.boot, &effects)
     return effects
@@ -245,7 +245,7 @@ package struct VehicleAgent: Sendable {
   /// after it the next fix is needed.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
     guard selector.hasWaiting, !isPaused, delivery.isIdle,
-      policy.newest == nil || !delivery.hasPending && policy.reason(at: now) == nil
+      policy.newest == nil || !delivery.hasOverduePosition && policy.reason(at: now) == nil
     else { return }
     effects += selector.release().map { .readyForNextFix($0) }
   }
@@ -254,12 +254,12 @@ package struct VehicleAgent: Sendable {
 
   /// Processes the next position of the vehicle.
   ///
-  /// - Parameter overrules: whether timestamps after this one were wrong.
+  /// - Parameter areLaterMisdated: whether queued timestamps after this one were wrong.
   mutating func ingest(
-    _ accepted: FixFilter.Accepted, overrules: Bool, at now: Moment, _ effects: inout [Effect]
+    _ accepted: FixFilter.Accepted, areLaterMisdated: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
-    if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
+    if areLaterMisdated { apply(delivery.handle(.misdated(after: accepted.time), at: now.boot), at: now, &effects) }
     if !configuration.filter.usesRecordedTimes, let before = policy.newestTime {
       let jump = (accepted.time - before) - (now.boot - policy.newestAt)
       if max(jump, .zero - jump) > TimeEstimator.slack {
@@ -272,8 +272,8 @@ package struct VehicleAgent: Sendable {
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
     // The receiver's own timestamp: a corrected one would corroborate its own correction.
-    if let stamp = accepted.fix.timestamp { clocks.observe(.gnss, stamp, at: now.boot) }
-    report(eventLimiter.receiverClock(accepted.clockOffset, at: now.boot), &effects)
+    if let stamp = accepted.fix.timestamp { timeEstimator.observe(.gnss, stamp, at: now.boot) }
+    report(eventLimiter.receiverClock(accepted.clockCorrection, at: now.boot), &effects)
   }
 
   /// The used source gives accepted fixes.
@@ -292,25 +292,25 @@ package struct VehicleAgent: Sendable {
     if let event { effects.append(.event(event)) }
   }
 
-  mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
-    let estimate = clocks.updateEstimate(at: now)
+  mutating func reviewTime(at now: Moment, _ effects: inout [Effect]) {
+    let estimate = timeEstimator.updateEstimate(at: now)
     let bounds = estimate?.serverBounds
     let isConfirmed = bounds != nil && estimate?.isConfirmed == true
-    storedLimit = estimate.flatMap { estimate in
+    liveLimit = estimate.flatMap { estimate in
       configuration.filter.usesRecordedTimes
         ? nil
-        : DeliveryAgent.StoredLimit(
+        : DeliveryAgent.LiveLimit(
           estimate.bounds.latest(at: now.boot) + TimeEstimator.slack, by: estimate.reference,
           until: estimate.expiresAt, at: now.boot)
     }
     if bounds != timeBounds || isConfirmed != isTimeConfirmed {
       let isNew = bounds != timeBounds
       (timeBounds, isTimeConfirmed) = (bounds, isConfirmed)
-      if isNew { select(.time(bounds), at: now, &effects) }
+      if isNew { feedSelector(.time(bounds), at: now, &effects) }
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
     if certificates.hasOtherTime(estimate, at: now) { endWaits(at: now, &effects) }
-    switch clocks.clockChange(estimate, at: now) {
+    switch timeEstimator.clockChange(estimate, at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break
@@ -332,14 +332,14 @@ package struct VehicleAgent: Sendable {
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
     guard let timeBounds, !configuration.filter.usesRecordedTimes else { return }
     let latest = timeBounds.latest(at: now.boot) + TimeEstimator.slack
-    let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .suspected(after: latest)
+    let input = isTimeConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
 
   // MARK: - Settings
 
   /// The part of the time for shutdown that is reserved for OFFLINE.
-  func reserve(of time: Duration) -> Duration { leavesDuty ? Lifecycle.reserve(of: time) : .zero }
+  func reserve(of time: Duration) -> Duration { setsOfflineAtEnd ? Lifecycle.reserve(of: time) : .zero }
 
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
@@ -351,7 +351,7 @@ package struct VehicleAgent: Sendable {
     }
     if !new.needsNetwork { network = NetworkGate() }
     configuration = new
-    select(.configured(new.filter), at: now, &effects)
+    feedSelector(.configured(new.filter), at: now, &effects)
     simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {

@@ -35,7 +35,7 @@ extension UpdateFailure.Category {
     /// Whether the server evaluated the request: retrying it unchanged soon will not help, nor will another network.
     package var isEvaluated = false
     /// Whether the token was rejected, so that another one may be accepted.
-    package var refusesToken = false
+    package var rejectsToken = false
     /// Whether the network path failed: there was no response.
     package var isNetworkFailure = false
     /// Whether another server answered instead of Fleet Engine.
@@ -74,10 +74,10 @@ extension UpdateFailure.Category {
     case .throttled:
       Row(backoff: .seconds(20, cap: 90), isEvaluated: true)
     case .unauthenticated:
-      Row(backoff: UpdateFailure.tokenBackoff, isEvaluated: true, refusesToken: true, needsConfiguration: true)
+      Row(backoff: UpdateFailure.tokenBackoff, isEvaluated: true, rejectsToken: true, needsConfiguration: true)
     case .permissionDenied:
       Row(
-        backoff: UpdateFailure.tokenBackoff, isEvaluated: true, refusesToken: true, needsConfiguration: true,
+        backoff: UpdateFailure.tokenBackoff, isEvaluated: true, rejectsToken: true, needsConfiguration: true,
         pastPositions: .notPermitted)
     case .notFound:
       Row(backoff: .seconds(20, cap: 90), isEvaluated: true, needsConfiguration: true)

@@ -47,13 +47,13 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   }
 
   /// Whether the token was rejected, so that another one may be accepted.
-  package var refusesToken: Bool { category.row.refusesToken || cause?.isTime == true }
+  package var rejectsToken: Bool { category.row.rejectsToken || cause?.isTime == true }
 
   /// Whether the server evaluated the request; retrying it unchanged soon will not help.
   package var isEvaluated: Bool { category.row.isEvaluated || cause != nil }
 
   /// The backoff before the next attempt.
-  package var backoff: Backoff.Bounds { refusesToken ? UpdateFailure.tokenBackoff : category.row.backoff }
+  package var backoff: Backoff.Bounds { rejectsToken ? UpdateFailure.tokenBackoff : category.row.backoff }
 
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)

@@ -64,7 +64,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
     var category = category(status: status, http: response.status, isJSON: answer?.object != nil)
     var cause: RefusalCause?
-    if category.row.refusesToken {
+    if category.row.rejectsToken {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clockSkew }
     }

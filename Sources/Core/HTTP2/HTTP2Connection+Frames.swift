@@ -5,7 +5,7 @@ import Timekeeping
 extension HTTP2Connection {
   mutating func receive(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     if partialBlock != nil, frame.type != HTTP2FrameType.continuation.rawValue { throw .violation(.continuation) }
-    guard let type = HTTP2FrameType(rawValue: frame.type) else { return try countIdleFrame(at: now) }
+    guard let type = HTTP2FrameType(rawValue: frame.type) else { return try countFrameWithoutProgress(at: now) }
     switch type {
     case .data: try receiveData(frame, at: now)
     case .headers: try receiveHeaders(frame, at: now)
@@ -13,7 +13,7 @@ extension HTTP2Connection {
     case .priority:
       guard frame.stream != 0 else { throw .violation(.frameStream) }
       guard frame.payload.count == 5 else { throw .violation(.frameLength) }
-      try countIdleFrame(at: now)
+      try countFrameWithoutProgress(at: now)
     case .resetStream: try receiveReset(frame, at: now)
     case .settings: try receiveSettings(frame, at: now)
     case .pushPromise: throw .violation(.push)
@@ -57,7 +57,7 @@ extension HTTP2Connection {
       HTTP2Frame.write(.windowUpdate, UInt32(HTTP2Window.initial - receiveWindow).bytes, into: &output)
       receiveWindow = HTTP2Window.initial
     }
-    if !isCurrent || (data.isEmpty && !isLast) { try countIdleFrame(at: now) }
+    if !isCurrent || (data.isEmpty && !isLast) { try countFrameWithoutProgress(at: now) }
     guard isCurrent, let window = stream?.receiveWindow else { return }
     let left = window - frame.payload.count
     guard left >= 0 else { throw .violation(.flowControl) }
@@ -91,7 +91,7 @@ extension HTTP2Connection {
   private mutating func receiveContinuation(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard let partial = partialBlock, partial.stream == frame.stream else { throw .violation(.continuation) }
     partialBlock = nil
-    try countIdleFrame(at: now)
+    try countFrameWithoutProgress(at: now)
     try receiveFieldBlockFragment(frame.payload, of: partial, isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
   }
 
@@ -113,7 +113,7 @@ extension HTTP2Connection {
     } catch {
       throw .violation(.compression)
     }
-    guard stream?.id == block.stream else { return try countIdleFrame(at: now) }
+    guard stream?.id == block.stream else { return try countFrameWithoutProgress(at: now) }
     do throws(HTTP2Failure) {
       try stream?.receive(fields, isLast: block.isLast)
       if block.isLast { try stream?.finish() }
@@ -121,14 +121,14 @@ extension HTTP2Connection {
       return failStream(error)
     }
     // An interim response is no progress.
-    if stream?.status == nil { try countIdleFrame(at: now) }
+    if stream?.status == nil { try countFrameWithoutProgress(at: now) }
     if block.isLast { answer(at: now) }
   }
 
   private mutating func receiveReset(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     let isCurrent = try isCurrent(frame)
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
-    guard isCurrent else { return try countIdleFrame(at: now) }
+    guard isCurrent else { return try countFrameWithoutProgress(at: now) }
     let code = HTTP2ErrorCode(rawValue: UInt32(bytes: frame.payload))
     stream = nil
     effects.append(.failed(code == .refusedStream ? .unprocessed : .reset(code)))
@@ -142,10 +142,10 @@ extension HTTP2Connection {
     if frame.has(HTTP2Flag.acknowledgement) {
       guard peer.hasArrived else { throw .violation(.noPreface) }
       guard frame.payload.isEmpty else { throw .violation(.frameLength) }
-      return try countIdleFrame(at: now)
+      return try countFrameWithoutProgress(at: now)
     }
     guard frame.payload.count.isMultiple(of: 6) else { throw .violation(.frameLength) }
-    try countIdleFrame(at: now)
+    try countFrameWithoutProgress(at: now)
     var rest = frame.payload
     while !rest.isEmpty {
       let identifier = UInt16(truncatingIfNeeded: UInt32(bytes: rest.prefix(2)))
@@ -184,7 +184,7 @@ extension HTTP2Connection {
   private mutating func receivePing(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     guard frame.payload.count == 8 else { throw .violation(.frameLength) }
-    try countIdleFrame(at: now)
+    try countFrameWithoutProgress(at: now)
     guard !frame.has(HTTP2Flag.acknowledgement) else { return }
     HTTP2Frame.write(.ping, flags: HTTP2Flag.acknowledgement, frame.payload, into: &output)
   }
@@ -192,7 +192,7 @@ extension HTTP2Connection {
   private mutating func receiveGoAway(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     guard frame.payload.count >= 8 else { throw .violation(.frameLength) }
-    try countIdleFrame(at: now)
+    try countFrameWithoutProgress(at: now)
     let last = UInt32(bytes: frame.payload) & 0x7FFF_FFFF
     let code = HTTP2ErrorCode(rawValue: UInt32(bytes: frame.payload.dropFirst(4)))
     if case .draining(let before, _) = state, last > before { throw .violation(.goAwayRises) }
@@ -212,7 +212,7 @@ extension HTTP2Connection {
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
     let increment = Int(UInt32(bytes: frame.payload) & 0x7FFF_FFFF)
     // An update that allows more of the body is progress.
-    if stream?.unsent.isEmpty ?? true { try countIdleFrame(at: now) }
+    if stream?.unsent.isEmpty ?? true { try countFrameWithoutProgress(at: now) }
     if frame.stream == 0 {
       guard increment > 0 else { throw .violation(.emptyWindowUpdate) }
       guard sendWindow + increment <= HTTP2Window.largest else { throw .violation(.flowControl) }

@@ -31,8 +31,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     case answered(HTTPResponse)
     /// The current request has failed.
     case failed(HTTP2Failure)
-    /// Close the connection after what was written. `isGraceful`: the server has announced it, and a new connection will
-    /// most likely work.
+    /// Close the connection after what was written. `isGraceful`: the server has sent GOAWAY, or no stream ID is left; a
+    /// new connection will most likely work.
     case close(isGraceful: Bool)
   }
 
@@ -72,7 +72,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private struct EncodedHead {
     var head: HTTP2RequestHead
     var block: [UInt8]
-    /// Of the encoder, after it was encoded.
+    /// `HPACKEncoder.additions` after it was encoded: the block is reused only while that is the same.
     var additions: Int
   }
 
@@ -80,7 +80,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   static let maximumFrame = 16_384
 
   private let userAgent: String
-  private let idleLife: Duration
+  private let idleTimeout: Duration
   var state = State.new
   var peer = PeerSettings()
   var stream: HTTP2Stream?
@@ -107,10 +107,10 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - userAgent: of every request.
-  ///   - idleLife: idle time after which the connection is not used again.
-  package init(userAgent: String, idleLife: Duration) {
+  ///   - idleTimeout: idle time after which the connection is not used again.
+  package init(userAgent: String, idleTimeout: Duration) {
     self.userAgent = userAgent
-    self.idleLife = idleLife
+    self.idleTimeout = idleTimeout
   }
 
   // MARK: - State
@@ -118,7 +118,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Whether a request can be sent now.
   package func canSend(at now: BootInstant) -> Bool {
     (state == .open || state == .new) && stream == nil && nextStream <= 0x7FFF_FFFF
-      && (state == .new || now - lastUse < idleLife)
+      && (state == .new || now - lastUse < idleTimeout)
   }
 
   /// Whether a request is in flight.
@@ -316,7 +316,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     closeIfDrained()
   }
 
-  /// Closes the connection after a response if the server accepts no more requests.
+  /// Closes the connection after a response if no more requests can be made on it.
   mutating func closeIfDrained() {
     guard stream == nil, state != .closed else { return }
     if case .draining = state { close(isGraceful: true) } else if nextStream > 0x7FFF_FFFF { close(isGraceful: true) }
@@ -351,7 +351,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Counts a frame without progress.
   ///
   /// - Throws: `flood` if there are too many.
-  mutating func countIdleFrame(at now: BootInstant) throws(HTTP2Failure) {
+  mutating func countFrameWithoutProgress(at now: BootInstant) throws(HTTP2Failure) {
     let seconds = (now - floodRefilledAt).wholeSeconds
     if seconds > 0 {
       floodBudget = Int(min(Int64(floodBudget) + seconds, Int64(HTTP2Connection.floodLimit)))

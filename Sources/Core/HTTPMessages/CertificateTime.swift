@@ -3,13 +3,13 @@ package import Timekeeping
 
 /// The time at which certificates are verified while the machine's clock is unset.
 package enum CertificateTime {
-  /// A clock before the build date is unset: then the time is the build date, or the receiver's time if that is later.
+  /// A clock before the build date is unset: then the time is the build date, or the known time if that is later.
   /// Spoofed satellite signals can make an expired certificate of a host valid, but not one of another authority.
   ///
-  /// - Parameter receiver: the current time according to the receiver or a server; nil if there is none.
+  /// - Parameter known: the current time according to a receiver or a server; nil if there is none.
   /// - Returns: the time at which to check certificates; nil for the machine's clock.
-  package static func at(_ now: Moment, buildDate: Timestamp, receiver: Timestamp? = nil) -> Timestamp? {
+  package static func at(_ now: Moment, buildDate: Timestamp, known: Timestamp? = nil) -> Timestamp? {
     guard now.wall < buildDate else { return nil }
-    return max(receiver ?? buildDate, buildDate)
+    return max(known ?? buildDate, buildDate)
   }
 }

@@ -35,11 +35,11 @@ extension Event {
     case .reloadRefused(let why): ("Settings not reloaded, the previous ones stay in force: \(why)", [])
     case .settingsKept(let mistakes):
       (
-        "The settings have a mistake; the last settings that worked are in use: \(SettingsReading.first(of: mistakes))",
+        "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.first(of: mistakes))",
         []
       )
     case .settingsAwaited(let why):
-      ("Waiting for a file or credential that the settings name: \(SettingsReading.first(of: why))", [])
+      ("Waiting for a file or credential that the settings name: \(SettingsStatus.first(of: why))", [])
     case .settingsWarning(let warning): (warning, [])
 
     case .sourceOpened(let name, let number):
@@ -142,9 +142,9 @@ extension Event {
     case .networkUnwatched(let why): ("Network changes are not monitored: \(why)", [])
     case .resumed(let time): ("Awake after \(time.toTheSecond.humanReadable) of suspend", [seconds(time.toTheSecond)])
     case .trafficOfDay(let day): trafficOfDay(day)
-    case .paused(let note, let isOld):
+    case .paused(let record, let isOld):
       (
-        (isOld ? "Still paused\(note.phrase)" : "Paused")
+        (isOld ? "Still paused\(record.phrase)" : "Paused")
           + ": no position leaves this machine until fleet-locationctl resume", []
       )
     case .pauseEnded(let time):
@@ -256,7 +256,7 @@ extension Event {
     case .delivered: why = reason.rawValue
     case .full: why = "the backlog is full"
     case .expired: why = "they are older than backlog.max_age"
-    case .refused: why = "Fleet Engine rejects them"
+    case .rejected: why = "Fleet Engine rejects them"
     case .misdated: why = "the receiver gave them a wrong time"
     case .damaged: why = "the backlog's file has impossible values for them"
     }

@@ -42,7 +42,7 @@ package struct MetricReading: Equatable, Sendable {
   /// The daemon's release.
   package var version: String
   /// The settings in force; nil if unknown.
-  package var settings: SettingsReading?
+  package var settings: SettingsStatus?
   /// Whether the daemon has finished, and this is the last reading.
   package var isLast = false
 
@@ -57,7 +57,7 @@ package struct MetricReading: Equatable, Sendable {
   ///   - isLast: whether the daemon has finished.
   package init(
     _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], trafficOfMonth: UInt64? = nil,
-    lines: [LineReading] = [], storeBytes: Int64? = nil, version: String = "", settings: SettingsReading? = nil,
+    lines: [LineReading] = [], storeBytes: Int64? = nil, version: String = "", settings: SettingsStatus? = nil,
     isLast: Bool = false
   ) {
     self.snapshot = snapshot

@@ -51,7 +51,8 @@ package enum MetricTable {
       Double($0.statistics.accepted)
     },
     .single(
-      "updates_abandoned_total", .counter, "Requests cancelled because the network changed, or a pause began."
+      "updates_abandoned_total", .counter,
+      "Requests cancelled because the network changed, a pause began, or the vehicle was set to OFFLINE at the end."
     ) { Double($0.statistics.abandoned) },
     .labelled("updates_failed_total", .counter, by: "category", "Requests that were not accepted.") { reading in
       UpdateFailure.Category.allCases.map {

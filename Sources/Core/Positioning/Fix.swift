@@ -67,7 +67,7 @@ package struct Fix: Hashable, Sendable {
 
   /// The horizontal accuracy that the receiver itself reports, in metres: it takes precedence over HDOP. Nil if it does
   /// not report one.
-  package var statedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
+  package var reportedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
 
   /// The time in UTC, if the date is known.
   package var timestamp: Timestamp? {

@@ -44,13 +44,13 @@ package struct FixFilter: Sendable {
     package var fix: Fix
     /// Its timestamp, with date and without week rollover.
     package var time: Timestamp
-    /// The offset of the receiver's clock by which `time` was corrected; positive: the clock is ahead.
-    package var clockOffset: Duration
+    /// The error of the receiver's clock by which `time` was corrected; positive: the clock is ahead.
+    package var clockCorrection: Duration
 
-    package init(fix: Fix, time: Timestamp, clockOffset: Duration = .zero) {
+    package init(fix: Fix, time: Timestamp, clockCorrection: Duration = .zero) {
       self.fix = fix
       self.time = time
-      self.clockOffset = clockOffset
+      self.clockCorrection = clockCorrection
     }
   }
 
@@ -70,11 +70,11 @@ package struct FixFilter: Sendable {
   /// from that clock again. More than half a day, so that a clock that is wrong by half a day does not change the date at
   /// every fix.
   private static let dateSlack = Duration.seconds(13 * 3600)
-  /// The same for a repaired date. If the difference is larger, one of the two is wrong, and that is the later one.
+  /// The same for a repaired date. If the difference is larger, the later of the two dates is assumed to be wrong.
   private static let repairSlack = Duration.seconds(365 * 86_400)
 
   /// A receiver that has just reacquired satellites is inaccurate at first: after a gap of this length a fix needs a
-  /// second one that is consistent. A fix rejected for its quality is no gap.
+  /// second one that is consistent. Fixes rejected by their HDOP are no gap, those rejected by `qualityRejection` are.
   private static let gap = Duration.seconds(5)
   /// If a receiver's fixes are further apart than this, gaps are not significant.
   private static let closePeriod = Duration.seconds(2)
@@ -85,7 +85,7 @@ package struct FixFilter: Sendable {
   /// one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
   private static let widening = 3.0
   /// Once a receiver has reported this many satellites, a report of none is taken seriously.
-  private static let satellitesOfAFix = 3
+  private static let minimumOfAFix = 3
 
   /// Consecutive rejected fixes that are consistent with each other: a candidate for the new reference.
   private struct Challenge {
@@ -118,7 +118,7 @@ package struct FixFilter: Sendable {
   /// The last evaluated fix, accepted or not, and its arrival.
   private var previous: FixReference?
   private var lastArrival = BootInstant.boot
-  private var countsSatellites = false
+  private var reportsSatellites = false
   private var freeze = FreezeDetector()
   private var motionTrust = MotionTrust()
   private var clock = ReceiverClock()
@@ -140,11 +140,11 @@ package struct FixFilter: Sendable {
 
   /// Filters a fix that arrived at `now`.
   package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
-    if let rejection = quality(of: fix) { return .failure(rejection) }
+    if let rejection = qualityRejection(of: fix) { return .failure(rejection) }
     let silence = now.boot - lastArrival
     lastArrival = now.boot
     let time: Timestamp
-    switch settledTime(of: fix, at: now) {
+    switch timestamp(of: fix, at: now) {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
     }
@@ -152,16 +152,16 @@ package struct FixFilter: Sendable {
     var candidate = FixReference(fix, time: time, at: now.boot)
     defer { previous = candidate }
     freeze.observe(candidate)
-    if let rejection = dilution(of: fix) {
+    if let rejection = hdopRejection(of: fix) {
       guard let accuracy = widenedAccuracy(of: candidate) else {
-        return .failure(contradiction(of: candidate) == .duplicate ? .duplicate : rejection)
+        return .failure(referenceRejection(of: candidate) == .duplicate ? .duplicate : rejection)
       }
       fix.horizontalAccuracy = min(accuracy, fix.horizontalAccuracy ?? accuracy)
       candidate = FixReference(fix, time: time, at: now.boot)
       // It must not replace the reference.
-      if contradiction(of: candidate) != nil { return .failure(rejection) }
+      if referenceRejection(of: candidate) != nil { return .failure(rejection) }
     }
-    if let rejection = contradiction(of: candidate) {
+    if let rejection = referenceRejection(of: candidate) {
       guard overrules(candidate, after: rejection) else { return .failure(rejection) }
       if let reference { candidate.drift(from: reference) }
     } else if let reference {
@@ -170,22 +170,23 @@ package struct FixFilter: Sendable {
       candidate.inherit(from: reference)
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
       // Clocks drift, but less than one part in a thousand.
-      candidate.clockOffset = max(candidate.clockOffset, reference.clockOffset - (candidate.at - reference.at) / 1000)
+      candidate.offsetFromElapsed = max(
+        candidate.offsetFromElapsed, reference.offsetFromElapsed - (candidate.at - reference.at) / 1000)
     }
     reference = candidate
     challenge = nil
     settling = nil
-    return .success(Accepted(fix: fix, time: time, clockOffset: clock.offset))
+    return .success(Accepted(fix: fix, time: time, clockCorrection: clock.offset))
   }
 
   // MARK: - Quality
 
-  private mutating func quality(of fix: Fix) -> FixRejection? {
-    if let satellites = fix.satellites, satellites >= FixFilter.satellitesOfAFix { countsSatellites = true }
-    if abs(fix.coordinate.latitude) < 0.001, abs(fix.coordinate.longitude) < 0.001 { return .zeroIsland }
-    if let accuracy = fix.statedAccuracy {
+  private mutating func qualityRejection(of fix: Fix) -> FixRejection? {
+    if let satellites = fix.satellites, satellites >= FixFilter.minimumOfAFix { reportsSatellites = true }
+    if abs(fix.coordinate.latitude) < 0.001, abs(fix.coordinate.longitude) < 0.001 { return .nullIsland }
+    if let accuracy = fix.reportedAccuracy {
       if accuracy > configuration.maxAccuracy { return .inaccurate }
-    } else if fix.quality == .estimated || (countsSatellites && fix.satellites == 0) {
+    } else if fix.quality == .estimated || (reportsSatellites && fix.satellites == 0) {
       return .noSatellites
     }
     if let satellites = fix.satellites, satellites < configuration.minSatellites { return .fewSatellites }
@@ -193,10 +194,10 @@ package struct FixFilter: Sendable {
   }
 
   /// The rejection by HDOP of a fix without a reported accuracy.
-  private func dilution(of fix: Fix) -> FixRejection? {
-    guard fix.statedAccuracy == nil else { return nil }
+  private func hdopRejection(of fix: Fix) -> FixRejection? {
+    guard fix.reportedAccuracy == nil else { return nil }
     if let accuracy = fix.horizontalAccuracy, accuracy > configuration.maxAccuracy { return .inaccurate }
-    if let hdop = fix.hdop, hdop > configuration.maxHDOP { return .diluted }
+    if let hdop = fix.hdop, hdop > configuration.maxHDOP { return .poorHDOP }
     return nil
   }
 
@@ -214,7 +215,7 @@ package struct FixFilter: Sendable {
 
   // MARK: - Time
 
-  private mutating func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
+  private mutating func timestamp(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
     let stamp: Timestamp
     switch fix.time {
     case nil: return .failure(.noTime)
@@ -297,13 +298,13 @@ package struct FixFilter: Sendable {
     return speed * 1.2
   }
 
-  private func contradiction(of candidate: FixReference) -> FixRejection? {
+  private func referenceRejection(of candidate: FixReference) -> FixRejection? {
     if let reference {
       if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
       if candidate.time <= reference.time { return .outOfOrder }
       if !configuration.usesRecordedTimes {
-        if candidate.clockOffset - reference.clockOffset > FixFilter.tolerance { return .future }
-        if reference.clockOffset - candidate.clockOffset > configuration.maxAge { return .stale }
+        if candidate.offsetFromElapsed - reference.offsetFromElapsed > FixFilter.tolerance { return .future }
+        if reference.offsetFromElapsed - candidate.offsetFromElapsed > configuration.maxAge { return .stale }
       }
     }
     if let speed = candidate.speed, speed > speedLimit { return .impossibleSpeed }
@@ -319,7 +320,7 @@ package struct FixFilter: Sendable {
     if rejection == .duplicate || rejection == .frozen { return false }
     // A fix that is only slightly late will pass the reference soon: no need to go back in time.
     if rejection == .outOfOrder, !configuration.usesRecordedTimes, let reference,
-      reference.clockOffset - candidate.clockOffset <= configuration.maxAge
+      reference.offsetFromElapsed - candidate.offsetFromElapsed <= configuration.maxAge
     {
       return false
     }
@@ -349,7 +350,7 @@ package struct FixFilter: Sendable {
     guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: limit) else {
       return false
     }
-    let difference = candidate.clockOffset - challenge.first.clockOffset
+    let difference = candidate.offsetFromElapsed - challenge.first.offsetFromElapsed
     return configuration.usesRecordedTimes
       || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }

@@ -39,7 +39,7 @@ struct FixReference: Sendable {
   private(set) var time: Timestamp
   let at: BootInstant
   /// The clock offset: timestamps minus elapsed time, by the fixes with the least latency.
-  var clockOffset: Duration
+  var offsetFromElapsed: Duration
   /// The time since the previous fix by timestamps; nil for the first.
   var period: Duration?
   /// The position of the previous fix; nil for the first.
@@ -59,13 +59,13 @@ struct FixReference: Sendable {
     mode = fix.mode
     self.time = time
     self.at = at
-    clockOffset = time - Timestamp(milliseconds: 0) - (at - .boot)
+    offsetFromElapsed = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
   /// Moves all timestamps by whole days: the date came from the machine's clock, which has been set.
   mutating func redate(by days: Duration) {
     time = time + days
-    clockOffset += days
+    offsetFromElapsed += days
     if let origin { self.origin?.time = origin.time + days }
   }
 

@@ -12,14 +12,14 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   case inaccurate
   /// Its HDOP is worse than `filter.max_hdop`, the receiver reports no accuracy, and it does not continue the previous
   /// fixes.
-  case diluted
+  case poorHDOP = "diluted"
   /// Fewer satellites than `filter.min_satellites`.
   case fewSatellites
   /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Accepted if the receiver reports
   /// an accuracy.
   case noSatellites
   /// Within 100 m of 0° N 0° E, which receivers without a fix report.
-  case zeroIsland
+  case nullIsland = "zeroIsland"
   /// The same time and position as the previous fix.
   case duplicate
   /// Its timestamp is not after that of the previous fix.
@@ -42,10 +42,10 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
     case .noTime: "the receiver reports a position without a time"
     case .noDate: "the receiver reports no date and this machine's clock is not set"
     case .inaccurate: "accuracy worse than filter.max_accuracy"
-    case .diluted: "HDOP worse than filter.max_hdop"
+    case .poorHDOP: "HDOP worse than filter.max_hdop"
     case .fewSatellites: "fewer satellites than filter.min_satellites"
     case .noSatellites: "computed without satellites, and the receiver states no accuracy"
-    case .zeroIsland: "position 0,0: the receiver has no real fix"
+    case .nullIsland: "position 0,0: the receiver has no real fix"
     case .duplicate: "the same time and position again"
     case .outOfOrder: "older than the fix before"
     case .stale: "older than filter.max_age"
@@ -63,12 +63,12 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
     case .noDate: "enable RMC or ZDA in the receiver, or set the clock of the box"
     case .inaccurate:
       "normal in a hall, in a narrow street and after a tunnel; if this persists in the open, check the antenna"
-    case .diluted:
+    case .poorHDOP:
       "normal where part of the sky is hidden; if this persists in the open, check the antenna; fixes that continue the previous ones are accepted"
     case .fewSatellites: "check the antenna, or lower `min_satellites`, which is off unless it is set"
     case .noSatellites:
       "normal in a tunnel or garage; a receiver with sensors has to state the accuracy of its dead reckoning: enable GST, or PUBX,00 of a u-blox"
-    case .zeroIsland: "if this persists, the receiver's firmware is at fault"
+    case .nullIsland: "if this persists, the receiver's firmware is at fault"
     case .duplicate: "harmless: the source sends everything twice, or the receiver's clock has stopped"
     case .outOfOrder: "if this persists, two receivers write to one port"
     case .stale: "if this persists, the port is too slow for what the receiver sends"

@@ -8,8 +8,8 @@ package struct RetryGate: Sendable {
   /// The minimum time between two resets by ``resetUnlessRecent(at:)``.
   package static let minimumResetSpacing = Duration.seconds(30)
 
-  /// An existential for the sake of the agents that hold a gate: a struct that contains one is passed by its address. Another
-  /// struct of several kilobytes is copied by the compiler, as a whole, for calls that only read it.
+  /// An existential on purpose: the compiler passes a struct that contains one by reference, but copies any other struct
+  /// of several kilobytes, such as the agents that hold a gate, even for calls that only read it.
   private var random: any RandomNumberGenerator & Sendable
   private var backoff = Backoff()
   /// Limits of all attempts, and of those that may have reached the server; `arrivalsBefore` is the latter without the
@@ -71,24 +71,24 @@ package struct RetryGate: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: base and cap of the wait, which grows with each failure.
-  ///   - floor: the minimum wait.
+  ///   - minimum: of the wait.
   ///   - pushback: the wait that the server asked for. The backoff is added to it, so that a fleet that was given the
   ///     same time does not return in the same second.
   /// - Returns: the wait.
   package mutating func failed(
-    _ bounds: Backoff.Bounds, floor: Duration = .zero, after pushback: Duration = .zero, at now: BootInstant
+    _ bounds: Backoff.Bounds, minimum: Duration = .zero, after pushback: Duration = .zero, at now: BootInstant
   ) -> Duration {
     lastSucceeded = false
-    return hold(for: pushback + backoff.next(bounds, floor: floor, using: &random), at: now)
+    return hold(for: pushback + backoff.next(bounds, floor: minimum, using: &random), at: now)
   }
 
   /// An attempt failed, and the waits of this kind of failure grow with a backoff of their own.
   ///
   /// - Returns: the wait.
   package mutating func failed(
-    _ bounds: Backoff.Bounds, floor: Duration = .zero, growing other: inout Backoff, at now: BootInstant
+    _ bounds: Backoff.Bounds, minimum: Duration = .zero, growing other: inout Backoff, at now: BootInstant
   ) -> Duration {
-    hold(for: other.next(bounds, floor: floor, using: &random), at: now)
+    hold(for: other.next(bounds, floor: minimum, using: &random), at: now)
   }
 
   /// Waits without changing the backoff.
@@ -99,7 +99,7 @@ package struct RetryGate: Sendable {
   }
 
   /// Ends the wait without resetting the backoff.
-  package mutating func allow() {
+  package mutating func endWait() {
     notBefore = .boot
   }
 

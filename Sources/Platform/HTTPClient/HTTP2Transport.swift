@@ -159,7 +159,7 @@ final class HTTP2Transport {
     case .connected(let hasHTTP2):
       counters.connections &+= 1
       guard hasHTTP2 else { return fallBack() }
-      connection = HTTP2Connection(userAgent: configuration.userAgent, idleLife: configuration.idleLife)
+      connection = HTTP2Connection(userAgent: configuration.userAgent, idleTimeout: configuration.idleTimeout)
       // The first request is sent together with the preface, in one TLS record.
       for case .write(let bytes) in connection?.handle(.connected, at: loop.now.boot) ?? [] { preface += bytes }
       start()

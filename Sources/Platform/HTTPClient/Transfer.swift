@@ -51,7 +51,7 @@ import SystemCalls
       Int(settings.transport == .auto ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
     try easy.set(CURLOPT_FOLLOWLOCATION, 0)
     try easy.set(CURLOPT_PIPEWAIT, 1)
-    try easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: max(settings.idleLife.wholeSeconds, 1)))
+    try easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: max(settings.idleTimeout.wholeSeconds, 1)))
     try setCallbacks()
   }
 

@@ -27,7 +27,7 @@ package struct TwoReceivers {
     self.clocks = clocks
     fixture = try AgentFixture()
     let list = clocks.indices.map {
-      SourceSelector.Candidate(id: $0 + 1, label: "/dev/gps\($0)", silenceTimeout: .seconds(10))
+      SourceSelector.ConfiguredSource(id: $0 + 1, label: "/dev/gps\($0)", silenceTimeout: .seconds(10))
     }
     follow(fixture.handle(.sources(list), at: 0))
   }

@@ -181,7 +181,7 @@ struct FleetVehicle {
     if let storedToken { handle(.tokenFound(storedToken), at: now, conditions, &tally) }
     if let storedRunState { handle(.runStateFound(storedRunState), at: now, conditions, &tally) }
     handle(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
-    let source = SourceSelector.Candidate(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
+    let source = SourceSelector.ConfiguredSource(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
     handle(.sources([source]), at: now, conditions, &tally)
   }
 

@@ -2,7 +2,7 @@
 package import Timekeeping
 
 /// Which settings are in force, and how the last reload went.
-package struct SettingsReading: Equatable, Sendable {
+package struct SettingsStatus: Equatable, Sendable {
   /// The last reload.
   package struct Reload: Equatable, Sendable {
     /// When it ended.
@@ -48,7 +48,7 @@ package struct SettingsReading: Equatable, Sendable {
       mistake != nil
       ? "settings have a mistake, the last ones that worked are used"
       : "reload failed, the previous settings are in force"
-    return "; \(words): \(SettingsReading.first(of: lastMistake))"
+    return "; \(words): \(SettingsStatus.first(of: lastMistake))"
   }
 
   /// The same for `status --json`.
