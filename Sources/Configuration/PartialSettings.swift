@@ -41,21 +41,30 @@ enum PartialSettings {
       }
       firstMistake = firstMistake ?? mistake
       let index = mistake.position.line - 1
-      guard lines.indices.contains(index), mayBeLeftOut(lines, index) else { break }
-      lines[index] = []
+      guard lines.indices.contains(index), let invalid = leftOut(lines, index) else { break }
+      for index in invalid { lines[index] = [] }
     }
     throw .unreadable(firstMistake.map { "\($0)" } ?? file)
   }
 
-  /// Whether a line can be left out: it neither begins a section nor can decide where positions and credentials are sent.
-  private static func mayBeLeftOut(_ lines: [[UInt8]], _ index: Int) -> Bool {
+  /// The lines to leave out for an error in this one; nil if they may decide where positions and credentials are sent. After
+  /// an invalid heading these are all up to the next heading, because their section is unknown.
+  private static func leftOut(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
     let line = text(lines[index])
-    guard !line.isEmpty, !line.hasPrefix("["), !SettingsDestination.isNamed(in: line) else { return false }
-    // A heading begins with a letter; other lines with a bracket may be part of a multi-line value.
-    let heading = lines[..<index].lazy.map(text).last {
-      $0.hasPrefix("[") && $0.drop { $0 == "[" || $0 == " " }.first?.isLetter ?? false
+    guard !line.isEmpty else { return nil }
+    let end = line.hasPrefix("[") ? lines[(index + 1)...].firstIndex { isHeading(text($0)) } ?? lines.count : index + 1
+    guard !lines[index..<end].contains(where: { SettingsDestination.isNamed(in: text($0)) }) else { return nil }
+    if !isHeading(line), let section = lines[..<index].lazy.map(text).last(where: isHeading),
+      SettingsDestination.isNamed(in: section)
+    {
+      return nil
     }
-    return heading.map { !SettingsDestination.isNamed(in: $0) } ?? true
+    return index..<end
+  }
+
+  /// A heading begins with a letter; other lines with a bracket may be part of a multi-line value.
+  private static func isHeading(_ line: String) -> Bool {
+    line.hasPrefix("[") && line.drop { $0 == "[" || $0 == " " }.first?.isLetter ?? false
   }
 
   private static func text(_ line: [UInt8]) -> String {

@@ -6,7 +6,7 @@ enum SettingsDestination {
   /// The sections that decide this. The value is the keys of the section that do not.
   private static let sections: [SettingSection: Set<String>] = [
     .vehicle: ["offline_on_stop"],
-    .fleetEngine: ["deadline", "position_field"],
+    .fleetEngine: ["deadline", "position_field", "transport"],
     .token: [
       "deadline", "cache", "response", "token_key", "expiration_key", "expiration_format", "creation_key",
     ],
@@ -32,7 +32,8 @@ enum SettingsDestination {
         throw .unreadable("\(value.position): \(section.rawValue) is no table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
-      for name in Set(new.keys).union(kept.keys).subtracting(unrelatedKeys).sorted() {
+      let unrelated = { (name: String) in unrelatedKeys.contains(name) || isMisspelled(name, of: section) }
+      for name in Set(new.keys).union(kept.keys).filter({ !unrelated($0) }).sorted() {
         guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(
@@ -43,6 +44,13 @@ enum SettingsDestination {
       }
     }
     try refuseMisspelled(in: new)
+  }
+
+  /// Whether a name is unknown, and closest to a key of the section that decides nothing.
+  private static func isMisspelled(_ name: String, of section: SettingSection) -> Bool {
+    let names = section.settings.map(\.name)
+    guard !names.contains(name), let meant = NearestName.find(name, among: names + keys) else { return false }
+    return sections[section]?.contains(meant) ?? false
   }
 
   private static func members(of root: TOMLValue, _ section: SettingSection) -> [String: TOMLValue.Member] {

@@ -98,12 +98,19 @@ import Testing
       Self.good + "\n[log]\nlevel = True\n",
       Self.good.replacing("[source]", with: "[source]\nbaud = 9601"),
       Self.good.replacing("[token]", with: "[token]\ndeadline = 3"),
+      Self.good.replacing("[token]", with: "[token]\ndeadlin = \"3s\""),
+      Self.good.replacing("[token]", with: "[token]\nrespons = \"lmfs\""),
+      Self.good + "\n[fleet_engine]\ntransport = \"htp2\"\n",
+      Self.good + "\n[fleet_engine]\ntransprt = \"http1\"\n",
+      Self.good.replacing("[reporting]", with: "[reporting"),
+      Self.good + "\n[reporting\nheartbeat = \"40s\"\n[log]\nlevel = \"info\"\n",
     ]
     for text in mistakes {
       #expect(throws: ConfigurationError.self) { try TestMachine().adding(text).load() }
       #expect(try outcome(text) == used, "\(text)")
     }
     #expect(try outcome(Self.good, with: ["10.toml": "[reporting]\nheartbeat = 3"]) == used)
+    #expect(try outcome(Self.good, with: ["10.toml": "[reporting\ninterval = \"30s\"\n"]) == used)
     #expect(try outcome("\u{FEFF}" + Self.good.replacing("\"20s\"", with: "20")) == used)
   }
 
@@ -135,6 +142,11 @@ import Testing
     arguments: [
       Self.good.replacing("\"https://tokens.example.com/{vehicle_id}\"", with: "https://tokens.example.org"),
       Self.good.replacing("[token]", with: "[token"),
+      Self.good + "\n[fleet_engin\ndeadline = \"3s\"\nendpoint = \"https://other.example.com\"\n",
+      Self.good + "\n[vehicl\nvehicle_id = \"truck-18\"\n",
+      Self.good + "\n[reporting\n[\nproxy = \"http://10.0.0.1\"\n",
+      Self.good.replacing("[token]", with: "[token]\nendpoint = \"https://other.example.com\""),
+      Self.good.replacing("[token]", with: "[token]\nwhere = \"https://other.example.com\""),
       Self.good + "\n[fleet_engin]\nproxy = \"http://10.0.0.1\"\n",
       Self.good + "\n[[fleet_engine]]\nendpoint = \"https://other.example.com\"\n",
       "fleet_engine = \"https://other.example.com\"\n" + Self.good,
