@@ -323,7 +323,19 @@ import Timekeeping
     for _ in 0..<2 { _ = bench.request() }
     for _ in 0..<6 { _ = bench.request(.network) }
     bench.drain(3)
-    #expect(bench.sizes == [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 8, 8])
+    #expect(bench.sizes == [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
+  }
+
+  @Test("parts that a failing network made smaller are no limit of the server")
+  func failingNetworkIsNoLimit() throws {
+    var bench = try Bench(2000)
+    bench.answer = { $0.count > 60 ? .rejected : nil }
+    // Until the second pass, which finds the limit.
+    while bench.sizes.count(where: { $0 > 60 }) < 2 { _ = bench.request() }
+    _ = bench.request()
+    for _ in 0..<4 { _ = bench.request(.network) }
+    bench.drain(40)
+    #expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
   }
 
   @Test("two rejections by chance, far apart, are no limit on the number")

@@ -84,6 +84,8 @@ struct Backfill: Sendable {
   private var suspects: [Backlog.ID] = []
   /// The largest number of suspects that was accepted together.
   private var largestPassed = 0
+  /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the server.
+  private var isBisectionCut = false
   /// How often all suspects were accepted in parts: then their number was the cause.
   private var passesInParts = 0
   private var quarantined: [Quarantined] = []
@@ -127,6 +129,7 @@ struct Backfill: Sendable {
       let left = sendable.filter { among.contains($0.id) }
       suspects = left.map(\.id)
       // Half of them; fewer on a failing network, so that the live position gets through.
+      if size < left.count / 2 { isBisectionCut = true }
       if !left.isEmpty { return Array(left.prefix(max(min(left.count / 2, size), 1))) }
     }
     var others = sendable
@@ -176,8 +179,8 @@ struct Backfill: Sendable {
     let rejected = countRejections()
     countAcceptance()
     guard control == nil else { return rejected }
+    size = min(limit, max(size, 1) * 2)
     guard !suspects.isEmpty else {
-      size = min(limit, max(size, 1) * 2)
       countAtCeiling(carried.count)
       return rejected
     }
@@ -186,7 +189,8 @@ struct Backfill: Sendable {
     guard suspects.isEmpty else { return rejected }
     // Once may be chance, or another cause; twice is a limit that the server does not document.
     resetCounts()
-    passesInParts += 1
+    if !isBisectionCut { passesInParts += 1 }
+    isBisectionCut = false
     if passesInParts > 1 {
       ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestPassed))
       acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
