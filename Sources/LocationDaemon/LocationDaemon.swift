@@ -244,6 +244,8 @@ package final class LocationDaemon {
   // MARK: - The service
 
   private func stop(_ signal: String) {
+    // The rest is for the store's last commit.
+    _ = notifier.extendTimeout(by: settings.stopTimeout + .seconds(5))
     sources?.stop()
     sources = nil
     feed(.stop(within: settings.stopTimeout, signal: signal))

@@ -32,6 +32,8 @@ import Testing
       try #require(manager.receive() == "WATCHDOG=1")
       notifier.stopping()
       try #require(manager.receive() == "STOPPING=1")
+      notifier.extendTimeout(by: .milliseconds(8500))
+      try #require(manager.receive() == "EXTEND_TIMEOUT_USEC=8500000")
       notifier.reloading()
       let lines = manager.receive().split(separator: "\n")
       try #require(lines.first == "RELOADING=1")

@@ -510,6 +510,25 @@ correct
 inside systemctl reload fleet-locationd || fail "reload of corrected settings"
 inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
 
+step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec="
+printf '[reporting]\nstop_timeout = "8s"\n' | write /etc/fleet-locationd/conf.d/stop.toml
+inside systemctl reload fleet-locationd || fail "reload of stop_timeout"
+printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
+inside systemctl daemon-reload
+# There is an update each second; this one has no response.
+inside systemctl kill -s STOP emulator
+sleep 3
+before=$SECONDS
+inside systemctl stop fleet-locationd
+took=$((SECONDS - before))
+inside systemctl kill -s CONT emulator
+[ "$(property Result) $(property ExecMainStatus)" = "success 0" ] || fail "a stop of $took s ends as $(property Result) $(property ExecMainStatus)"
+[ $took -ge 3 ] || fail "the stop has not waited for the last update: $took s"
+inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/fleet-locationd.service.d/stop.conf
+inside systemctl daemon-reload
+inside systemctl start fleet-locationd
+until_true 15 status_says Online || fail "after a long stop: $(property StatusText)"
+
 step "stop: pending positions are sent, and the end is logged"
 inside systemctl stop fleet-locationd
 [ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"

@@ -2,6 +2,7 @@
 import CSystemd
 import Glibc
 import SystemCalls
+import Timekeeping
 
 /// Notifies the service manager (sd_notify(3)). No effect without one.
 package struct ServiceNotifier: Sendable {
@@ -23,6 +24,12 @@ package struct ServiceNotifier: Sendable {
   /// The service is stopping.
   @discardableResult
   package func stopping() -> Bool { notify(["STOPPING=1"]) }
+
+  /// The stop that was requested takes up to this time from now on, which may be longer than `TimeoutStopSec=`.
+  @discardableResult
+  package func extendTimeout(by time: Duration) -> Bool {
+    notify(["EXTEND_TIMEOUT_USEC=\(time.nanoseconds / 1000)"])
+  }
 
   /// The service is reloading its settings; `ready` ends that.
   @discardableResult
