@@ -116,7 +116,7 @@ package struct SettingsFile: Equatable, Sendable {
     } catch {
       let advice =
         switch error {
-        case .missing: "; copy the example that comes with the program, or name another file"
+        case .missing: "; fleet-locationd --example-settings prints one to start with"
         case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
         case .denied:
           "; the user of the service must be able to read it (chmod 644), and cannot see anything under /root and /home"

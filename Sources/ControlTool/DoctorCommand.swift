@@ -61,7 +61,7 @@ enum DoctorCommand: Command {
     }
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
-    let isDaemonRunning = if case .status = ask(socket, path) { true } else { false }
+    let isDaemonRunning = if case .status = ask(socket, path, service?.unit) { true } else { false }
     let environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
@@ -75,7 +75,7 @@ enum DoctorCommand: Command {
     if let startFailure {
       // No check can run as the service, so only the state that systemd reports is checked.
       doctor.run(StartFailureCheck(finding: startFailure))
-      doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path) })
+      doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path, service?.unit) })
       _ = try StandardOutput.write(doctor.summary)
       return 1
     }
@@ -86,15 +86,18 @@ enum DoctorCommand: Command {
       checks += settings.settings.map { [TokenConformanceCheck($0, in: environment)] } ?? []
     } else {
       checks += settings.settings.map { Doctor.checks(for: $0, in: environment) } ?? []
-      checks.append(ServiceCheck(service, settings: settings.settings, in: environment) { ask(socket, path) })
+      checks.append(
+        ServiceCheck(service, settings: settings.settings, in: environment) { ask(socket, path, service?.unit) })
     }
     for check in checks { doctor.run(check) }
     _ = try StandardOutput.write(doctor.summary)
     return doctor.hasNoFailure ? 0 : 1
   }
 
-  /// - Parameter socket: the daemon's control socket; nil without the option.
-  private static func ask(_ socket: String?, _ settings: String) -> ServiceFindings.Daemon {
+  /// - Parameters:
+  ///   - socket: the daemon's control socket; nil without the option.
+  ///   - unit: the daemon's; nil if none is known.
+  private static func ask(_ socket: String?, _ settings: String, _ unit: String?) -> ServiceFindings.Daemon {
     guard let socket else {
       return .none(
         "no installed service reads \(settings)",
@@ -106,7 +109,9 @@ enum DoctorCommand: Command {
       return .none(
         error.message,
         advice: error.code == .permission
-          ? "Run this as root" : "Start it, and read its journal: journalctl -u fleet-locationd -n 20")
+          ? "Run this as root"
+          : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
+            + "journalctl -u \(unit ?? "fleet-locationd") -n 20")
     }
   }
 }

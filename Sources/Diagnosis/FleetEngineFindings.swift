@@ -66,9 +66,17 @@ package enum FleetEngineFindings {
         "it answers a request without a token with \(response.status) \(status.onOneLine), and not with 401",
         "Check fleet_engine.endpoint")
     case (let code, nil):
-      let isPage = response.body.first { $0 > 32 } == UInt8(ascii: "<")
+      guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else {
+        return .fail(
+          "the server that answers is not Fleet Engine: HTTP \(code) without an error",
+          UpdateFailure.advice(for: .malformed).sentenceCase)
+      }
+      if failure.category.row.isTransient || code == 429 {
+        return .warn("it cannot be checked now: \(failure.message)", "The daemon retries by itself; try again later")
+      }
+      let isSuccess = (200..<300).contains(code)
       return .fail(
-        "the server that answers is not Fleet Engine: HTTP \(code) with \(isPage ? "a web page" : "an unknown format")",
+        "\(isSuccess ? "" : "the server that answers is not Fleet Engine: ")\(failure.message)",
         UpdateFailure.advice(for: .malformed).sentenceCase)
     }
   }

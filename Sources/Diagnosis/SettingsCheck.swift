@@ -30,7 +30,7 @@ package struct SettingsCheck: Check {
       for warning in file.warnings { report(.warn("\(warning)", "The service runs in spite of it")) }
     case .failure(let error):
       for diagnostic in error.diagnostics {
-        report(.fail("\(diagnostic)", "fleet-locationd --settings-reference describes every setting"))
+        report(.fail("\(diagnostic)", "man fleet-locationd.toml describes every setting"))
       }
     }
   }

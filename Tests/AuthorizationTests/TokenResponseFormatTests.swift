@@ -135,6 +135,29 @@ import Timekeeping
     #expect(failure?.advice?.contains(word) == true)
   }
 
+  @Test("what a captive portal answers in place of the provider is named")
+  func portal() {
+    func message(_ status: Int, _ body: String, to host: String? = nil) -> String? {
+      var response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
+      response.redirect = host.map { WebAddress(scheme: "http", host: $0) }
+      return AuthorizationFixture.failure {
+        try TokenResponseFormat().token(
+          from: response, for: AuthorizationFixture.context(), at: AuthorizationFixture.moment(100),
+          buildDate: AuthorizationFixture.buildDate)
+      }?.message
+    }
+    let answered = "the token provider answered HTTP"
+    #expect(message(302, "", to: "portal.example") == "\(answered) 302, a redirect to portal.example")
+    #expect(message(302, "") == "\(answered) 302, a redirect")
+    for status in [403, 404, 511] {
+      #expect(
+        message(status, "\n<html>log in")
+          == "\(answered) \(status) with a web page, as a captive portal or a proxy sends")
+    }
+    #expect(message(503, "<html>busy") == "\(answered) 503")
+    #expect(message(403, "{}") == "\(answered) 403")
+  }
+
   @Test("keys that are missing, or have another type, are named")
   func missingKeys() {
     let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }

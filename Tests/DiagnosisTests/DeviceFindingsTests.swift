@@ -89,6 +89,8 @@ import Testing
     let findings = Self.findings(Self.status(classes: ["ttySAC"]))
     #expect(findings.map(\.severity) == [.pass, .warn, .pass])
     #expect(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw") == true)
+    let null = Self.findings(Self.status(classes: ["mem"]))
+    #expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
     // A number that two classes share is allowed by either.
     #expect(Self.findings(Self.status(classes: ["tty", "ttyS"])).count == 2)
   }

@@ -46,8 +46,14 @@ import Timekeeping
   @Test("a server that answers differently is not Fleet Engine")
   func others() {
     let page = Self.findings(200, "<html>log in</html>")[1]
-    #expect(page.severity == .fail && page.sentence.contains("HTTP 200 with a web page"))
-    #expect(Self.findings(404, "")[1].severity == .fail)
+    #expect(page.severity == .fail && page.sentence == "something answered 200 that is not Fleet Engine: a web page")
+    for status in [429, 500, 503] {
+      let busy = Self.findings(status, "<html>try later</html>")[1]
+      #expect(busy.severity == .warn && busy.sentence == "it cannot be checked now: HTTP \(status), a web page")
+    }
+    #expect(Self.findings(511, "<html>log in</html>")[1].severity == .fail)
+    #expect(
+      Self.findings(404, "")[1].sentence == "the server that answers is not Fleet Engine: HTTP 404, an empty body")
     #expect(Self.findings(200, #"{"name":"x"}"#)[1].severity == .fail)
     #expect(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].severity == .warn)
   }

@@ -210,7 +210,8 @@ import Timekeeping
     .lives("token endpoint 404", "noToken", "no token", ": the token provider answered HTTP 404", "HTTP 404"),
     .lives(
       "token endpoint 302", "noToken", "no token",
-      ": the token provider answered HTTP 302; set token.url to the URL that it redirects to", "redirects"),
+      ": the token provider answered HTTP 302, a redirect to portal.example; a captive portal answers instead",
+      "redirect"),
     .lives("token endpoint HTML", "noToken", "no token", ": the token provider gave a web page", "web page"),
     .lives(
       "token endpoint, other keys", "noToken", "no token", ": gave nothing at `token`; check token.token_key",

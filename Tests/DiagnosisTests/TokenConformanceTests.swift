@@ -111,7 +111,9 @@ import Timekeeping
   func nothing() throws {
     let redirect = try Self.findings(try TokenFixture.answer(status: 302))
     #expect(redirect.map(\.severity) == [.fail])
-    #expect(redirect.first?.advice == "Set token.url to the URL that it redirects to: redirects are not followed")
+    #expect(
+      redirect.first?.advice
+        == "A captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed")
     let failure = TransportFailure(.certificateUntrusted, "tokens.example.com:443: self-signed certificate")
     let untrusted = try Self.findings(try TokenFixture.answer(.http(.failure(failure))))
     #expect(untrusted.map(\.severity) == [.fail])

@@ -97,6 +97,7 @@ import Testing
       }
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
+    failure.transport = kind
     failure.isUnprocessed = kind == .unprocessed
     failure.isUnsent =
       switch kind {
@@ -105,6 +106,8 @@ import Testing
       case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
       }
     #expect(outcome == .failed(failure))
+    #expect(
+      (failure.advice?.contains("clock") == true) == [.certificateNotYetValid, .certificateExpired].contains(kind))
   }
 
   @Test("the longer of Retry-After and RetryInfo is the server's wish")
@@ -136,7 +139,8 @@ import Testing
     let lines = try #require(failure(400, error("INVALID_ARGUMENT", #"one\ntwo\u0007"#)))
     #expect(lines.message == "INVALID_ARGUMENT: one two ")
     #expect(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message == "INVALID_ARGUMENT: Bad mask")
-    #expect(failure(403, "<html>")?.message.contains("captive portal") == true)
+    #expect(failure(403, "<html>")?.message == "HTTP 403, a web page")
+    #expect(failure(403, "<html>")?.advice?.contains("captive portal") == true)
   }
 
   @Test("a redirect names the host that it leads to, and nothing that may be secret")

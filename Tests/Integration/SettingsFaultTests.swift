@@ -25,7 +25,7 @@ import Testing
     let path = bench.directory("nowhere.toml")
     let text = try refusal(of: bench, settings: path)
     #expect(text.contains("error: \(path): "))
-    #expect(text.contains("copy the example"))
+    #expect(text.contains("fleet-locationd --example-settings"))
   }
 
   @Test("a dangling link is a missing file")

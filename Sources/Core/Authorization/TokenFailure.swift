@@ -108,7 +108,9 @@ extension TokenFailure.Reason {
     case .transport(.handshakeFailed):
       "\(TokenFailure.Reason.advice(for: .handshakeFailed)); check token.client_certificate"
     case .transport(let kind): TokenFailure.Reason.advice(for: kind)
-    case .status(300..<400): "set token.url to the URL that it redirects to: redirects are not followed"
+    case .status(300..<400):
+      "a captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed"
+    case .status(511): "a captive portal answers instead: log in to this network, or use another one"
     case .status(401), .status(403): "check token.headers, the credential, and token.client_certificate"
     case .status(404): "check token.url and vehicle.vehicle_id"
     case .status(429): TokenFailure.Reason.advice(for: .throttled)

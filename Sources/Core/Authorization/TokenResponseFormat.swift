@@ -132,8 +132,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   // MARK: - Words
 
   private static func notJSONMessage(_ answer: Answer) -> Sentence {
-    let isHTML = answer.body.first { $0 > 32 } == UInt8(ascii: "<")
-    return isHTML
+    Answer.isHTML(answer.body)
       ? "\(answer.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
       : "what \(answer.party) gave is not a JSON object, or not a whole one"
   }
@@ -149,8 +148,20 @@ extension TokenResponseFormat.Answer {
   /// - Throws: `TokenFailure` with reason `status` unless the status is 2xx.
   init(_ response: HTTPResponse) throws(TokenFailure) {
     guard (200..<300).contains(response.status) else {
-      throw TokenFailure(.status(response.status), "the token provider answered HTTP \(response.status)")
+      throw TokenFailure(
+        .status(response.status), "the token provider answered HTTP \(response.status)\(Self.detail(of: response))")
     }
     self.init(body: response.body, party: "the token provider", date: response.date)
   }
+
+  /// What shows that another server may have answered.
+  private static func detail(of response: HTTPResponse) -> Sentence {
+    if (300..<400).contains(response.status) {
+      return response.redirect.map { ", a redirect to \(ExternalText($0.host))" } ?? ", a redirect"
+    }
+    let isWebPage = response.status < 500 || response.status == 511
+    return isWebPage && isHTML(response.body) ? " with a web page, as a captive portal or a proxy sends" : ""
+  }
+
+  fileprivate static func isHTML(_ body: [UInt8]) -> Bool { body.first { $0 > 32 } == UInt8(ascii: "<") }
 }

@@ -23,6 +23,9 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// will most likely be accepted.
   package var isUnprocessed = false
 
+  /// Why there was no response; nil if there was one.
+  package var transport: TransportFailure.Kind?
+
   /// Whether the request was never sent: there was no connection.
   package var isUnsent = false
 
@@ -58,8 +61,12 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
-  /// By the cause, or else by the category.
-  package var advice: String? { cause?.advice(for: service) ?? category.advice(for: service) }
+  /// By the cause, or else by the category. An expired certificate is in the category of one that is not trusted, but may be
+  /// due to this machine's clock.
+  package var advice: String? {
+    if transport == .certificateExpired { return UpdateFailure.advice(for: .certificateExpired) }
+    return cause?.advice(for: service) ?? category.advice(for: service)
+  }
 
   /// What to do if there is no response.
   package static func advice(for kind: TransportFailure.Kind) -> String {

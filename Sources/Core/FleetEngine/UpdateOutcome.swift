@@ -36,6 +36,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .notFleetEngine
       }
     var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
+    result.transport = failure.kind
     result.isUnprocessed = failure.kind == .unprocessed
     switch failure.kind {
     case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
@@ -138,7 +139,7 @@ package enum UpdateOutcome: Equatable, Sendable {
 
   private static func describe(_ body: [UInt8]) -> String {
     guard let first = body.first(where: { $0 > 32 }) else { return "an empty body" }
-    return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
+    return first == UInt8(ascii: "<") ? "a web page" : "a body that is not JSON"
   }
 
   /// The codes of google.rpc.Code.

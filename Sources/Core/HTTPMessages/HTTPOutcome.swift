@@ -114,7 +114,8 @@ package struct TransportFailure: Error, Equatable, Sendable {
         "check this machine's clock, which may be behind (timedatectl), and the server's certificate"
       case .certificateExpired:
         "check this machine's clock, which may be ahead (timedatectl), and the server's certificate"
-      case .local: "check \(url), \(section).proxy and \(section).ca_file"
+      case .local:
+        "check \(url), \(section == "token" ? "the values of token.headers, " : "")\(section).proxy and \(section).ca_file"
       }
     }
   }

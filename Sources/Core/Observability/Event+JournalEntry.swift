@@ -100,7 +100,7 @@ extension Event {
     case .backfilled(let count): ("\(positions(count, "past")) delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
     case .backfillRefused(let failure, let suppressed):
       (
-        "Fleet Engine rejected an update with past positions, updates continue without them: \(failure.message)\(repeats(suppressed))",
+        "Fleet Engine rejected an update with past positions, which are left out next: \(failure.message)\(repeats(suppressed))",
         fields(failure)
       )
     case .positionsDropped(let count, let reason, let within, let suppressed):

@@ -147,7 +147,7 @@ extension Event.Kind {
     case .backfillRefused:
       (
         "0a93b847b1ae42b494e9f157832a3fe5", .warning,
-        "Fleet Engine has rejected an update because of its past positions; live updates continue without them."
+        "Fleet Engine has rejected an update with past positions; the next one has none, which shows whether they are the cause."
       )
     case .positionsDropped:
       (
