@@ -137,7 +137,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
+        "Delivery",
         "Release", "SystemCalls", "URLReader", "CTOML",
       ], swiftSettings: strict),
     .target(

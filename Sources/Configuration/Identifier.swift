@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import JSON
 
 /// Google's rules for the IDs of providers and vehicles (`delivery_vehicle_id` of CreateDeliveryVehicleRequest).
 /// Unicode normalization is checked by the server only.
@@ -13,6 +14,7 @@ enum Identifier {
     if let scalar = scalars.first(where: { "/:?,#".unicodeScalars.contains($0) }) {
       return "contains \"\(scalar)\"; an ID has none of / : ? , #"
     }
+    if JSONReader.hasManyMarks(text) { return "has more than \(JSONReader.maximumMarks) combining marks in a row" }
     if scalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "contains a control character"
     }

@@ -242,21 +242,21 @@ package struct JSONReader {
   /// - Throws: `tooComplex` if it has more than ``maximumMarks`` combining marks in a row.
   func string(_ text: Text) throws(JSONError) -> String {
     let content = text.hasEscapes ? unescaped(text.range) : string(text.range)
-    guard JSONReader.isComparable(content) else { throw .tooComplex }
+    guard !JSONReader.hasManyMarks(content) else { throw .tooComplex }
     return content
   }
 
-  /// Swift compares and hashes canonically equivalent strings as equal, and sorts combining marks for that, in time
-  /// quadratic in their number.
-  private static func isComparable(_ text: String) -> Bool {
+  /// Whether a text has more than ``maximumMarks`` combining marks in a row. Swift compares and hashes canonically equivalent
+  /// strings as equal, and sorts combining marks for that, in time quadratic in their number.
+  package static func hasManyMarks(_ text: String) -> Bool {
     // The first combining mark is U+0300: no smaller first byte begins one.
-    guard text.utf8.contains(where: { $0 >= 0xCC }) else { return true }
+    guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }
     var marks = 0
     for scalar in text.unicodeScalars {
       marks = scalar.properties.canonicalCombiningClass == .notReordered ? 0 : marks + 1
-      if marks > maximumMarks { return false }
+      if marks > maximumMarks { return true }
     }
-    return true
+    return false
   }
 
   private func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
@@ -279,7 +279,7 @@ package struct JSONReader {
   }
 
   private func text(_ text: Text, is ascii: String) -> Bool {
-    text.hasEscapes ? unescaped(text.range) == ascii : bytes[text.range].elementsEqual(ascii.utf8)
+    text.hasEscapes ? unescaped(text.range).utf8.elementsEqual(ascii.utf8) : bytes[text.range].elementsEqual(ascii.utf8)
   }
 
   /// - Returns: the escaped character.

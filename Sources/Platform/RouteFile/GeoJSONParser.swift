@@ -31,8 +31,9 @@ package enum GeoJSONParser {
       case .tooComplex:
         throw RouteFileError(
           .tooLarge, file: file,
-          "nests arrays or objects deeper than \(JSONReader.maximumDepth) levels, or has more than "
-            + "\(RouteFile.maximumPoints) points")
+          "nests arrays or objects deeper than \(JSONReader.maximumDepth) levels, has more than "
+            + "\(RouteFile.maximumPoints * 10) values, or a text with more than \(JSONReader.maximumMarks) combining marks"
+        )
       case .malformed(let offset):
         let before = bytes.prefix(offset)
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
