@@ -237,7 +237,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	cd packaging && find fleet -type f -exec sh -c 'install -D -m $$(stat -c %a "$$1") "$$1" "$(abspath $(DOC))/examples/$$1"' sh {} \;
 	install -D -m 0644 -t $(DOC)/docs docs/*.md
 	install -D -m 0644 -t $(DOC) README.md
-	install -d $(DESTDIR)/etc/fleet-locationd
+	install -d $(DESTDIR)/etc/fleet-locationd/conf.d
 	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemctl daemon-reload" \
 	  "  udevadm control --reload" "  journalctl --update-catalog" "  systemctl enable fleet-locationd"
 
