@@ -16,10 +16,10 @@ forbid() { # why, pattern, paths...
 }
 
 forbid "The core imports a C module or a platform" \
-  '^ *(@.* )?(package |internal |private |public |fileprivate )?import +(struct |func |class |enum )?(C[A-Z]|Glibc|Musl|Dispatch|Foundation( |$)|EventLoop|HTTPClient|SerialPort|StreamSocket|ServiceManager|RouteFile|BacklogStore|URLReader|Release|SystemCalls|NetworkWatch|HelperProgram|TokenStore|CrashReports|Terminal|MessageBus)' \
+  '^ *(@.* )?(package |internal |private |public |fileprivate )?import +(struct |func |class |enum )?(C[A-Z]|Glibc|Musl|Dispatch|Foundation(Essentials)?( |$)|EventLoop|HTTPClient|SerialPort|StreamSocket|ServiceManager|RouteFile|BacklogStore|URLReader|Release|SystemCalls|NetworkWatch|HelperProgram|TokenStore|CrashReports|Terminal|MessageBus)' \
   Sources/Core
 forbid "Full Foundation, Dispatch or their networking in shipped code" \
-  '^ *(@.* )?(package |internal |private )?import +(Foundation( |$)|FoundationNetworking|Dispatch)' Sources
+  '^ *(@.* )?(package |internal |private )?import +(Foundation(Essentials)?( |$)|FoundationNetworking|Dispatch)' Sources
 forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|DispatchQueue|@unchecked Sendable' Sources
 forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
 

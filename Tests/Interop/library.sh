@@ -26,7 +26,7 @@ fail() {
 mark=0
 said() {
   until_true 30 seen "$1" || fail "the daemon does not say: $1"
-  mark=$(wc -l < "$work/daemon.log")
+  mark=$(grep -n -- "$1" "$work/daemon.log" | awk -F: -v mark="$mark" '$1 > mark && !found { found = $1 } END { print found }')
 }
 seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
 emulate() {

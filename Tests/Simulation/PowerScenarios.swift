@@ -30,7 +30,7 @@ import Timekeeping
   @Test(
     "positions on disk are delivered within an interval of the network's return, without a fix",
     arguments: [true, false])
-  func tokensByWallClock(isOfPower: Bool) throws {
+  func withoutReceiver(isOfPower: Bool) throws {
     let act =
       isOfPower ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
     let world = try World.drive(

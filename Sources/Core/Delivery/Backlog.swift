@@ -240,7 +240,7 @@ package struct Backlog: Equatable, Sendable {
     guard let last = slots.last else { return [] }
     let removed = slots.map { storage[$0].id }
     var changed = [Record]()
-    // The predecessor of the record after a gap is head: the segment to it can no longer be interpolated.
+    // The predecessor of the record after a gap is gone: the segment to it can no longer be interpolated.
     for (index, slot) in slots.enumerated() where index + 1 == slots.count || slots[index + 1] != slot + 1 {
       if let record = markSegmentBreak(after: slot) { changed.append(record) }
     }

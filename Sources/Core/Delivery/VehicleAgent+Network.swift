@@ -5,7 +5,7 @@ import HTTPMessages
 import Positioning
 import Timekeeping
 
-/// Changes of the network and the timeEstimator.
+/// Changes of the network and the clocks.
 extension VehicleAgent {
   mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
     let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)

@@ -68,7 +68,7 @@ import CCurl
     unsafe errorBuffer[0] = 0
   }
 
-  /// Why the transfer failed, in libcurl's errorBuffer.
+  /// Why the transfer failed, in libcurl's words.
   func message(for code: CURLcode) -> String {
     let text = unsafe String(cString: errorBuffer)
     return text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text

@@ -55,7 +55,7 @@ package struct ModemSelection: Equatable, Sendable {
   private static func step(with modem: Modem) -> Step {
     guard let location = modem.location else { return .wait(.withoutLocation(modem)) }
     let offered = location.offered.intersection(.positions)
-    guard !offered.isEmpty else { return .wait(.tokensByWallClock(modem, location)) }
+    guard !offered.isEmpty else { return .wait(.withoutReceiver(modem, location)) }
     let needed: Modem.LocationSources = offered.contains(.nmea) ? .nmea : .raw
     if location.enabled.isSuperset(of: needed) { return .read(modem) }
     // ModemManager does not support both at once, and disabling the other would take it from the program that uses it.

@@ -62,7 +62,7 @@ package struct ModemTrouble: ReportedProblem, Equatable, Sendable {
   }
 
   /// The modem has an interface for positions, but no receiver.
-  static func tokensByWallClock(_ modem: Modem, _ location: Modem.Location) -> ModemTrouble {
+  static func withoutReceiver(_ modem: Modem, _ location: Modem.Location) -> ModemTrouble {
     guard location.offered.contains(.unmanaged) else {
       return ModemTrouble(
         "\(modem.name) has no receiver that ModemManager knows",
