@@ -220,7 +220,7 @@ struct Backfill: Sendable {
     case .notPermitted(let token): suspend(token, at: now)
     case .rejected(let carried):
       guard carried.count == 1, let only = carried.first else {
-        if suspects.isEmpty { largestPassed = 0 }
+        if suspects.isEmpty { (largestPassed, isBisectionCut) = (0, false) }
         suspects = carried
         return
       }
