@@ -6,59 +6,47 @@ import Timekeeping
 @testable import Delivery
 
 @Suite struct UpdateFloorTests {
-  private static func endpoint(_ vehicle: String) -> FleetEngineEndpoint {
-    FleetEngineEndpoint(
-      origin: "https://e.test",
-      vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle))
-  }
-
-  private static func use(
-    _ vehicle: String, floor duration: Int64 = 5, at second: Int64, _ floor: inout UpdateFloor
-  ) {
-    floor.configure(.seconds(duration), of: endpoint(vehicle), isOtherVehicle: true, at: .boot + .seconds(second))
+  /// The settings that name this vehicle.
+  private static func settings(_ vehicle: String, floor seconds: Int64 = 5) -> DeliveryAgent.Configuration {
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle)
+    return DeliveryAgent.Configuration(
+      endpoint: FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle), floor: .seconds(seconds))
   }
 
   @Test("before the first update there is none; after it, the next waits")
   func update() {
-    var floor = UpdateFloor(.seconds(5), of: Self.endpoint("a"))
-    #expect(floor.end == .boot)
+    var floor = UpdateFloor()
+    #expect(floor.end(after: .seconds(5)) == .boot)
     floor.begin(at: .boot + .seconds(10))
-    #expect(floor.end == .boot + .seconds(15))
+    #expect(floor.end(after: .seconds(5)) == .boot + .seconds(15))
+    #expect(floor.end(after: .seconds(20)) == .boot + .seconds(30))
   }
 
   @Test("a vehicle that the settings name again has its floor, other vehicles have their own")
   func switched() {
-    var floor = UpdateFloor(.seconds(5), of: Self.endpoint("a"))
+    var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))
-    Self.use("b", at: 11, &floor)
-    #expect(floor.end == .boot)
+    floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(11))
+    #expect(floor.start == nil)
     floor.begin(at: .boot + .seconds(11))
-    Self.use("c", at: 12, &floor)
-    #expect(floor.end == .boot)
-    Self.use("a", at: 13, &floor)
-    #expect(floor.end == .boot + .seconds(15))
-    Self.use("b", at: 14, &floor)
-    #expect(floor.end == .boot + .seconds(16))
+    floor.switchVehicle(from: Self.settings("b"), to: Self.settings("c"), at: .boot + .seconds(12))
+    #expect(floor.start == nil)
+    floor.switchVehicle(from: Self.settings("c"), to: Self.settings("a"), at: .boot + .seconds(13))
+    #expect(floor.start == .boot + .seconds(10))
+    floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(14))
+    #expect(floor.start == .boot + .seconds(11))
   }
 
   @Test("what is past is forgotten, by the longer of both floors")
   func past() {
-    var floor = UpdateFloor(.seconds(5), of: Self.endpoint("a"))
+    var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))
-    Self.use("b", floor: 20, at: 16, &floor)
-    Self.use("a", at: 17, &floor)
+    floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b", floor: 20), at: .boot + .seconds(16))
+    floor.switchVehicle(from: Self.settings("b", floor: 20), to: Self.settings("a"), at: .boot + .seconds(17))
     #expect(floor.start == .boot + .seconds(10))
-    Self.use("b", at: 18, &floor)
-    Self.use("c", at: 19, &floor)
-    Self.use("a", at: 19, &floor)
+    floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(18))
+    floor.switchVehicle(from: Self.settings("b"), to: Self.settings("c"), at: .boot + .seconds(19))
+    floor.switchVehicle(from: Self.settings("c"), to: Self.settings("a"), at: .boot + .seconds(19))
     #expect(floor.start == nil)
-  }
-
-  @Test("another duration applies to the last update, too")
-  func duration() {
-    var floor = UpdateFloor(.seconds(5), of: Self.endpoint("a"))
-    floor.begin(at: .boot + .seconds(10))
-    floor.configure(.seconds(20), of: Self.endpoint("a"), isOtherVehicle: false, at: .boot + .seconds(11))
-    #expect(floor.end == .boot + .seconds(30))
   }
 }

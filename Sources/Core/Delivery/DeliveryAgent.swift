@@ -72,12 +72,11 @@ package struct DeliveryAgent: Sendable {
   private var lastID: UInt64 = 0
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
-  private var floor: UpdateFloor
+  private var floor = UpdateFloor()
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     gate = RetryGate(seed: seed)
-    floor = UpdateFloor(configuration.floor, of: configuration.endpoint)
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
@@ -188,8 +187,9 @@ package struct DeliveryAgent: Sendable {
   }
 
   private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
-    if offlineMayArriveUntil > max(floor.end, limit) { return (offlineMayArriveUntil, .offline) }
-    return floor.end > limit ? (floor.end, .floor) : (limit, .attempts)
+    let floor = floor.end(after: configuration.floor)
+    if offlineMayArriveUntil > max(floor, limit) { return (offlineMayArriveUntil, .offline) }
+    return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 
   /// The latest timestamp with which a queued position can be sent as the live one.
@@ -491,9 +491,11 @@ package struct DeliveryAgent: Sendable {
   private mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
   ) -> [Effect] {
-    // The request in flight may still arrive.
-    if isOtherVehicle, !isIdle { floor.begin(at: now) }
-    floor.configure(configuration.floor, of: configuration.endpoint, isOtherVehicle: isOtherVehicle, at: now)
+    if isOtherVehicle {
+      // The request in flight may still arrive.
+      if !isIdle { floor.begin(at: now) }
+      floor.switchVehicle(from: self.configuration, to: configuration, at: now)
+    }
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     gate.reset()
