@@ -138,7 +138,7 @@ import Timekeeping
     _ = try bench.send(0)
     _ = bench.handle(.ended(id: 1, .accepted), at: 0.2)
     var failure = UpdateFailure(.network, "refused", from: .deliveries)
-    failure.isUnprocessed = true
+    failure.transport = .unprocessed
     _ = try bench.send(10)
     #expect(bench.handle(.ended(id: 2, .failed(failure)), at: 10.1) == ["resends network"])
     #expect(bench.agent.wasLastAttemptAccepted && bench.agent.hasOverduePosition && bench.agent.failure == nil)

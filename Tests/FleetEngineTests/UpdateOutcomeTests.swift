@@ -98,13 +98,14 @@ import Testing
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
     failure.transport = kind
-    failure.isUnprocessed = kind == .unprocessed
-    failure.isUnsent =
+    #expect(failure.isUnprocessed == (kind == .unprocessed))
+    let isUnsent =
       switch kind {
       case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
         true
       case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
       }
+    #expect(failure.isUnsent == isUnsent)
     #expect(outcome == .failed(failure))
     #expect(
       (failure.advice?.contains("clock") == true) == [.certificateNotYetValid, .certificateExpired].contains(kind))

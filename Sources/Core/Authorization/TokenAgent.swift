@@ -134,9 +134,9 @@ package struct TokenAgent: Sendable {
     case .needed:
       return need(at: now)
     case .ended(let id, let outcome):
-      return answer(id, outcome, at: now)
+      return end(id, outcome, at: now)
     case .rejected(let token):
-      return refuse(token, at: now)
+      return reject(token, at: now)
     case .accepted:
       refusals = Refusals()
       return []
@@ -180,7 +180,7 @@ package struct TokenAgent: Sendable {
     return [.fetch(id: lastID, request)]
   }
 
-  private mutating func answer(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
+  private mutating func end(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
     guard let current = fetch, current.id == id else { return [] }
     fetch = nil
     var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.commandOutput(outcome.remarks)]
@@ -266,7 +266,7 @@ package struct TokenAgent: Sendable {
     gate.resetUnlessRecent(at: now)
   }
 
-  private mutating func refuse(_ token: AccessToken, at now: Moment) -> [Effect] {
+  private mutating func reject(_ token: AccessToken, at now: Moment) -> [Effect] {
     // A request that was in progress with the previous token says nothing about this one.
     guard cached == token else { return [] }
     cached = nil

@@ -132,7 +132,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   // MARK: - Words
 
   private static func notJSONMessage(_ answer: Answer) -> Sentence {
-    Answer.isHTML(answer.body)
+    HTTPResponse.isWebPage(answer.body)
       ? "\(answer.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
       : "what \(answer.party) gave is not a JSON object, or not a whole one"
   }
@@ -156,12 +156,9 @@ extension TokenResponseFormat.Answer {
 
   /// What shows that another server may have answered.
   private static func detail(of response: HTTPResponse) -> Sentence {
-    if (300..<400).contains(response.status) {
-      return response.redirect.map { ", a redirect to \(ExternalText($0.host))" } ?? ", a redirect"
-    }
-    let isWebPage = response.status < 500 || response.status == 511
-    return isWebPage && isHTML(response.body) ? " with a web page, as a captive portal or a proxy sends" : ""
+    if (300..<400).contains(response.status) { return ", \(response.redirectDescription)" }
+    // Only a captive portal sends 511; other faults are the provider's own, and their web pages say nothing.
+    guard response.status < 500 || response.status == 511, HTTPResponse.isWebPage(response.body) else { return "" }
+    return " with a web page, as a captive portal or a proxy sends"
   }
-
-  fileprivate static func isHTML(_ body: [UInt8]) -> Bool { body.first { $0 > 32 } == UInt8(ascii: "<") }
 }

@@ -19,15 +19,20 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package var retryAfter: Duration?
   /// Why the token was rejected, if it was and the response says why.
   package var cause: RefusalCause?
-  /// The server did not process the request, or its connection was dead already: the same request on another connection
-  /// will most likely be accepted.
-  package var isUnprocessed = false
-
   /// Why there was no response; nil if there was one.
   package var transport: TransportFailure.Kind?
 
+  /// Whether the server did not process the request, or its connection was dead already: the same request on another
+  /// connection will most likely be accepted.
+  package var isUnprocessed: Bool { transport == .unprocessed }
+
   /// Whether the request was never sent: there was no connection.
-  package var isUnsent = false
+  package var isUnsent: Bool {
+    switch transport {
+    case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted: true
+    case nil, .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
+    }
+  }
 
   /// Whether the request may still reach the server, or be processed there: it was sent, and there was no response.
   package var mayArrive: Bool { httpStatus == nil && !isUnsent && !isUnprocessed }

@@ -37,12 +37,6 @@ package enum UpdateOutcome: Equatable, Sendable {
       }
     var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
     result.transport = failure.kind
-    result.isUnprocessed = failure.kind == .unprocessed
-    switch failure.kind {
-    case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
-      result.isUnsent = true
-    default: break
-    }
     return result
   }
 
@@ -78,7 +72,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       case (let code?, nil): code
       case (nil, let text?): "HTTP \(response.status): \(text)"
       case (nil, nil) where (300..<400).contains(response.status):
-        "HTTP \(response.status), a redirect\(response.redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
+        "HTTP \(response.status), \(response.redirectDescription)"
       case (nil, nil): "HTTP \(response.status), \(describe(response.body))"
       }
     return .failed(
@@ -138,8 +132,8 @@ package enum UpdateOutcome: Equatable, Sendable {
   }
 
   private static func describe(_ body: [UInt8]) -> String {
-    guard let first = body.first(where: { $0 > 32 }) else { return "an empty body" }
-    return first == UInt8(ascii: "<") ? "a web page" : "a body that is not JSON"
+    if HTTPResponse.isWebPage(body) { return "a web page" }
+    return body.contains { $0 > 32 } ? "a body that is not JSON" : "an empty body"
   }
 
   /// The codes of google.rpc.Code.

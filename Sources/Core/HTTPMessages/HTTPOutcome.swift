@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 package import Timekeeping
 
 /// The result of a request.
@@ -41,6 +42,14 @@ package struct HTTPResponse: Equatable, Sendable {
     guard let seconds = Int64(age), (0...31_536_000).contains(seconds) else { return nil }
     return date + .seconds(seconds)
   }
+
+  /// As in `a redirect to portal.example`: without path and query, which may be secret.
+  package var redirectDescription: Sentence {
+    "a redirect\(redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
+  }
+
+  /// Whether a body begins as HTML does: a captive portal or a login page has sent it.
+  package static func isWebPage(_ body: [UInt8]) -> Bool { body.first { $0 > 32 } == UInt8(ascii: "<") }
 
   /// The value of the first header of that name, ignoring case.
   package func header(_ name: String) -> String? {
