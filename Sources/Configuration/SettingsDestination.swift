@@ -32,7 +32,7 @@ enum SettingsDestination {
         throw .unreadable("\(value.position): \(section.rawValue) is no table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
-      let unrelated = { (name: String) in unrelatedKeys.contains(name) || isMisspelled(name, of: section) }
+      let unrelated = { (name: String) in unrelatedKeys.contains(name) || isMisspeltUnrelatedKey(name, of: section) }
       for name in Set(new.keys).union(kept.keys).filter({ !unrelated($0) }).sorted() {
         guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
@@ -47,7 +47,7 @@ enum SettingsDestination {
   }
 
   /// Whether a name is unknown, and closest to a key of the section that decides nothing.
-  private static func isMisspelled(_ name: String, of section: SettingSection) -> Bool {
+  private static func isMisspeltUnrelatedKey(_ name: String, of section: SettingSection) -> Bool {
     let names = section.settings.map(\.name)
     guard !names.contains(name), let meant = NearestName.find(name, among: names + keys) else { return false }
     return sections[section]?.contains(meant) ?? false

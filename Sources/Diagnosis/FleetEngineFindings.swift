@@ -71,7 +71,8 @@ package enum FleetEngineFindings {
           "the server that answers is not Fleet Engine: HTTP \(code) without an error",
           UpdateFailure.advice(for: .malformed).sentenceCase)
       }
-      if failure.category.row.isTransient || code == 429 {
+      // There is nothing to do: it usually resolves itself.
+      if failure.advice == nil {
         return .warn("it cannot be checked now: \(failure.message)", "The daemon retries by itself; try again later")
       }
       let isSuccess = (200..<300).contains(code)
