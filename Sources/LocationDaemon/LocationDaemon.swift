@@ -177,7 +177,7 @@ package final class LocationDaemon {
   private func use(_ list: [SourceSet.Member]) {
     guard let sources else { return }
     sources.replace(by: list)
-    feed(.sources(sources.candidates))
+    feed(.sources(sources.configuredSources))
   }
 
   /// Logs the warnings about the settings in force.

@@ -76,7 +76,7 @@ final class SourceSet {
   }
 
   /// For the agent, in the order of priority.
-  var candidates: [SourceSelector.ConfiguredSource] {
+  var configuredSources: [SourceSelector.ConfiguredSource] {
     members.map {
       SourceSelector.ConfiguredSource(
         id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout,

@@ -68,7 +68,7 @@ extension World {
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
-    handle(.sources(World.candidates(scenario)))
+    handle(.sources(World.configuredSources(scenario)))
     startPorts()
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }

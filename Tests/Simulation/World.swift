@@ -169,7 +169,7 @@ final class World {
     store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
-    _ = agent.handle(.sources(World.candidates(scenario)), at: moment)
+    _ = agent.handle(.sources(World.configuredSources(scenario)), at: moment)
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
   }
@@ -197,7 +197,7 @@ final class World {
   /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a few.
   static let electionTime = 25
 
-  static func candidates(_ scenario: Scenario) -> [SourceSelector.ConfiguredSource] {
+  static func configuredSources(_ scenario: Scenario) -> [SourceSelector.ConfiguredSource] {
     (scenario.second == nil ? 0..<1 : 0..<2).map {
       SourceSelector.ConfiguredSource(id: $0, label: "/dev/gps\($0)", silenceTimeout: silenceTimeout)
     }

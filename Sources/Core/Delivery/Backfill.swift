@@ -29,8 +29,8 @@ struct Backfill: Sendable {
   private static let maximumAcceptancesBeforeRetry = 128
   private static let initialAcceptancesAtCeiling = 64
   private static let maximumAcceptancesAtCeiling = 1024
-  /// How long backfill is suspended after the server rejected a control position or answered PERMISSION_DENIED; doubles each time,
-  /// up to the longest.
+  /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED; doubles
+  /// each time, up to the longest.
   static let shortestSuspension = Duration.seconds(120)
   private static let longestSuspension = Duration.seconds(1920)
 

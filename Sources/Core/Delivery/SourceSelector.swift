@@ -58,7 +58,7 @@ package struct SourceSelector: Sendable {
     case accepted(FixFilter.Accepted, areLaterMisdated: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)
-    /// The filter of the used source, or of the first candidate, rejected the fix.
+    /// The filter of the used source, or of the first one if none is used, rejected the fix.
     case rejected(Fix, FixRejection)
     /// `overview` has changed from this one.
     case changed(from: SourceOverview)
@@ -118,10 +118,10 @@ package struct SourceSelector: Sendable {
     var hasEnded = false
     switch input {
     case .report(let report, let id):
-      guard let index = entries.firstIndex(where: { $0.candidate.id == id }) else { break }
+      guard let index = entries.firstIndex(where: { $0.source.id == id }) else { break }
       switch report {
       case .fix(let fix):
-        if entries[index].candidate.waits { waiting.append(id) }
+        if entries[index].source.waits { waiting.append(id) }
         result = (entries[index].evaluate(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
       case .sky(let count): entries[index].satellitesInView = count
@@ -136,7 +136,7 @@ package struct SourceSelector: Sendable {
       // It does not concern a source.
       reported = max(reported ?? time, time)
       return []
-    case .replaced(let candidates): replace(by: candidates, at: now.boot)
+    case .replaced(let configured): replace(by: configured, at: now.boot)
     case .configured(let filter):
       self.filter = filter
       for index in entries.indices { entries[index].filter.configure(filter) }
@@ -165,20 +165,20 @@ package struct SourceSelector: Sendable {
     return effects
   }
 
-  private mutating func replace(by candidates: [ConfiguredSource], at now: BootInstant) {
+  private mutating func replace(by configured: [ConfiguredSource], at now: BootInstant) {
     let old = entries
-    let (usedID, lastSourceID) = (used.map { old[$0].candidate.id }, lastSource.map { old[$0].candidate.id })
-    entries = candidates.map { candidate in
-      guard var entry = old.first(where: { $0.candidate.id == candidate.id }) else {
-        var entry = SourceState(candidate, filter: filter, at: now)
+    let (usedID, lastSourceID) = (used.map { old[$0].source.id }, lastSource.map { old[$0].source.id })
+    entries = configured.map { source in
+      guard var entry = old.first(where: { $0.source.id == source.id }) else {
+        var entry = SourceState(source, filter: filter, at: now)
         entry.filter.trust(timeBounds)
         return entry
       }
-      entry.candidate = candidate
+      entry.source = source
       return entry
     }
-    used = candidates.firstIndex { $0.id == usedID }
-    lastSource = candidates.firstIndex { $0.id == lastSourceID }
+    used = configured.firstIndex { $0.id == usedID }
+    lastSource = configured.firstIndex { $0.id == lastSourceID }
     if used == nil { hold = nil }
   }
 

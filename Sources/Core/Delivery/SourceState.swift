@@ -4,7 +4,7 @@ import Timekeeping
 
 /// The state of one source in `SourceSelector`.
 struct SourceState: Sendable {
-  var candidate: SourceSelector.ConfiguredSource
+  var source: SourceSelector.ConfiguredSource
   var name: String
   var condition = SourceOverview.Condition.waiting
   /// Satellites in view, as last reported without a fix.
@@ -26,21 +26,21 @@ struct SourceState: Sendable {
   /// Whether its newest accepted fix is not after the previous one: the filter has corrected earlier timestamps.
   private(set) var isOverruling = false
 
-  init(_ candidate: SourceSelector.ConfiguredSource, filter: FixFilter.Configuration, at now: BootInstant) {
-    self.candidate = candidate
-    name = candidate.label
+  init(_ source: SourceSelector.ConfiguredSource, filter: FixFilter.Configuration, at now: BootInstant) {
+    self.source = source
+    name = source.label
     self.filter = FixFilter(filter)
-    startDeadline = now + candidate.silenceTimeout
+    startDeadline = now + source.silenceTimeout
   }
 
   var overview: SourceOverview.Source {
-    var source = SourceOverview.Source(id: candidate.id, name: name, condition: condition)
-    source.satellitesInView = satellitesInView
-    return source
+    var overview = SourceOverview.Source(id: source.id, name: name, condition: condition)
+    overview.satellitesInView = satellitesInView
+    return overview
   }
 
   /// When it counts as failed, if there is no accepted fix before.
-  var silentAt: BootInstant { lastGood + candidate.silenceTimeout }
+  var silentAt: BootInstant { lastGood + source.silenceTimeout }
 
   /// From the first to the last of the consecutive accepted fixes, without the silence after them.
   var goodFor: Duration { lastGood - goodSince }

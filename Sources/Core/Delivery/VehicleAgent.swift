@@ -198,7 +198,7 @@ package struct VehicleAgent: Sendable {
     effects.reserveCapacity(8)
     switch input {
     case .source(let id, let report): feedSelector(.report(report, from: id), at: now, &effects)
-    case .sources(let candidates): feedSelector(.replaced(candidates), at: now, &effects)
+    case .sources(let configured): feedSelector(.replaced(configured), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
       releaseSources(at: now.boot, &effects)
