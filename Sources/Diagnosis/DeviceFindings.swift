@@ -8,8 +8,11 @@ package enum DeviceFindings {
   /// The classes of device that the unit allows (`DeviceAllow=` in systemd/fleet-locationd.service). `pts` is
   /// always allowed by `DevicePolicy=closed`.
   package static let allowedClasses: Set<String> = ["ttyUSB", "ttyACM", "ttyS", "ttyAMA", "ttymxc", "gnss", "pts"]
-  /// Classes of devices that are no receivers: /dev/null, for example.
   private static let otherClasses: Set<String> = ["mem", "misc", "input", "alsa", "fb", "drm", "vcs"]
+
+  /// Whether a device may be a receiver, by its class; /dev/null may not.
+  package static func mayBeReceiver(_ status: DeviceStatus) -> Bool { otherClasses.isDisjoint(with: status.classes) }
+
   /// The name of the process, which the kernel cuts to 15 bytes.
   package static let serviceProgram = "fleet-locationd"
 
@@ -50,12 +53,8 @@ package enum DeviceFindings {
       return [.fail("\(location): this is not a device", "To read a recording, set type = \"replay\"")]
     case .characterDevice: break
     }
-    if let name = status.classes.first(where: otherClasses.contains) {
-      return [
-        .fail(
-          "\(location): this is not a receiver: its device class is \"\(name)\"",
-          "Look for the receiver: ls -l /dev/serial/by-id /dev/ttyUSB* /dev/ttyACM* /dev/gnss*")
-      ]
+    guard mayBeReceiver(status) else {
+      return [.fail("\(location): this is not a receiver", "Look for it with: ls -l /dev/serial/by-id")]
     }
     let joint = status.resolvedPath == path ? ": " : ", "
     var findings = [Finding.pass("\(location)\(joint)a character device (\(status.major), \(status.minor))")]

@@ -29,7 +29,7 @@ struct SerialCheck: Check {
     let findings = DeviceFindings.findings(
       device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
     for finding in findings { report(finding) }
-    guard status.kind == .characterDevice else { return }
+    guard status.kind == .characterDevice, DeviceFindings.mayBeReceiver(status) else { return }
     let holders = environment.rootView?.holders ?? DeviceHolders()
     let (held, isFree) = DeviceFindings.findings(
       heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
