@@ -10,7 +10,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
-# A TLS record with no more than a frame that is no part of a request or an answer, as the server's WINDOW_UPDATE (35 bytes).
+# A TLS record with no more than a frame that is no part of a request or a response, as the server's WINDOW_UPDATE (35 bytes).
 CONTROL_FRAME = 42
 # IPv4, TCP, and the timestamps that Linux sends with every segment.
 SEGMENT_HEADER = 20 + 20 + 12

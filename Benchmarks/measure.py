@@ -260,7 +260,7 @@ def main():
                 figures["  anonymous memory, MB"] = compared(some, "RssAnon", 1.024e-3) | {"aim": ["at most", 5]}
             sent = {name: bench.bytes_per_update(name) for name in ("daemon", "yardstick")}
             for key, title, aim in (("sent", "bytes sent per update, back to back", 350), ("received", "bytes received", 125),
-                                    ("packets", "packets of requests and answers per update", 2)):
+                                    ("packets", "packets of requests and responses per update", 2)):
                 pair = {name: sent[name][key] for name in sent}
                 figures[title] = pair | {
                     "ratio": pair["daemon"] / pair["yardstick"], "digits": 2 if key == "packets" else 0,

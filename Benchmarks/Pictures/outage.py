@@ -37,7 +37,7 @@ def fault(trace, place):
 def draw(trace):
     end = trace["duration"]
     x = scale(0, end, LEFT, WIDTH - RIGHT)
-    lanes = {200: (REQUESTS[1] / 6, "accepted"), 0: (REQUESTS[1] / 2, "no answer"), 503: (REQUESTS[1] * 5 / 6, "503")}
+    lanes = {200: (REQUESTS[1] / 6, "accepted"), 0: (REQUESTS[1] / 2, "no response"), 503: (REQUESTS[1] * 5 / 6, "503")}
     saw = age_of_newest(trace)
     oldest = max(age for _, age in saw)
     tunnel = max(silences(trace["fixes"], end), key=lambda gap: gap[1] - gap[0])

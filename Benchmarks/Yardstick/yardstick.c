@@ -72,7 +72,7 @@ static int on_connect(void *context, curl_socket_t socket, curlsocktype purpose)
   return CURL_SOCKOPT_OK;
 }
 
-/// Sends what the handle is set to, and waits for its answer as an event loop does.
+/// Sends what the handle is set to, and waits for its response as an event loop does.
 static void perform(CURL *easy) {
   int running = 1, left;
   answer.size = 0;
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
   curl_easy_cleanup(easy);
   static char authorization[8192];
   char *token = strstr(answer.text, "\"token\":\"");
-  if (!token || sscanf(token + 9, "%8000[^\"]", authorization + 32) != 1) die("no token in the answer");
+  if (!token || sscanf(token + 9, "%8000[^\"]", authorization + 32) != 1) die("no token in the response");
   static const char scheme[] = "Authorization: Bearer ";
   char *line = authorization + 32 - (sizeof scheme - 1);
   memcpy(line, scheme, sizeof scheme - 1);

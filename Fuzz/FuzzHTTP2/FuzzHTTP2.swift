@@ -12,8 +12,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let split = count == 0 ? 0 : Int(input[0]) * count / 256
   let whole = Conversation([input], requests: 1)
   let parts = Conversation([Array(input[..<split]), Array(input[split...])], requests: 1)
-  precondition(whole.written == parts.written && whole.outcomes == parts.outcomes, "a split changes the answer")
-  // More requests, sent as the answers come.
+  precondition(whole.written == parts.written && whole.outcomes == parts.outcomes, "a split changes the result")
+  // More requests, sent as the responses come.
   _ = Conversation(input.map { [$0] }, requests: 4)
   return 0
 }

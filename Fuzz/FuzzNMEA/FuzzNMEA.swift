@@ -15,7 +15,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let split = count == 0 ? 0 : Int(input[0]) * count / 256
   let whole = decoded([input])
   let parts = decoded([Array(input[..<split]), Array(input[split...])])
-  precondition(whole.fixes == parts.fixes && whole.counters == parts.counters, "a split changes the answer")
+  precondition(whole.fixes == parts.fixes && whole.counters == parts.counters, "a split changes the result")
   return 0
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading of a token provider's answer with what libFuzzer makes up: as each provider's, in each form of the
-// expiration. The first byte chooses; the rest is the answer. A token that is taken must have a life within its claims.
+// Feeds the reading of a token provider's response with what libFuzzer makes up: as each provider's, in each form of the
+// expiration. The first byte chooses; the rest is the response. A token that is taken must have a life within its claims.
 //
 //   scripts/fuzz.sh 60 FuzzTokenResponse
 import Authorization

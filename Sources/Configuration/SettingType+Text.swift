@@ -60,7 +60,7 @@ extension SettingType where Value == String {
     return path
   }
 
-  /// A key of an answer, or a path of keys separated by dots.
+  /// A key of a response, or a path of keys separated by dots.
   static let dottedKey = SettingType(
     name: "string", allowed: "a key, or keys with dots between them", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in

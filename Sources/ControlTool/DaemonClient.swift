@@ -30,8 +30,8 @@ enum DaemonClient {
     }
   }
 
-  /// - Parameter timeout: how long to wait for the answer, in whole seconds.
-  /// - Returns: the daemon's answer as text, and decoded.
+  /// - Parameter timeout: how long to wait for the response, in whole seconds.
+  /// - Returns: the daemon's response as text, and decoded.
   static func status(
     _ options: CommandLineOptions, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
@@ -53,8 +53,8 @@ enum DaemonClient {
   /// - Returns: the metrics in Prometheus' text format.
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
     let path = try path(options)
-    let answer: Metrics = try read(try ask("metrics", at: path), from: path)
-    return answer.metrics
+    let response: Metrics = try read(try ask("metrics", at: path), from: path)
+    return response.metrics
   }
 
   private struct Acknowledgement: Decodable {
@@ -76,9 +76,9 @@ enum DaemonClient {
     if let operand = options.operands.first {
       throw CommandError(.usage, "\(command): unexpected \"\(operand)\"")
     }
-    let answer = try acknowledgement(of: command, options)
-    if let error = answer.error { throw CommandError(.unavailable, error) }
-    if let remark = answer.remark { StandardError.write("\(CommandLineTool.name): \(remark)\n") }
+    let response = try acknowledgement(of: command, options)
+    if let error = response.error { throw CommandError(.unavailable, error) }
+    if let remark = response.remark { StandardError.write("\(CommandLineTool.name): \(remark)\n") }
   }
 
   private static func acknowledgement(
@@ -88,9 +88,9 @@ enum DaemonClient {
     return try read(try ask(command, at: path), from: path)
   }
 
-  // MARK: - Answers
+  // MARK: - Responses
 
-  private static func read<Answer: Decodable>(_ text: [UInt8], from path: String) throws(CommandError) -> Answer {
+  private static func read<Response: Decodable>(_ text: [UInt8], from path: String) throws(CommandError) -> Response {
     do {
       return try JSONValue(parsing: text).decode()
     } catch {
@@ -98,12 +98,12 @@ enum DaemonClient {
     }
   }
 
-  /// Says why an answer cannot be decoded.
+  /// Says why a response cannot be decoded.
   static func decodingError(of text: [UInt8]) -> String {
     let version = (try? JSONValue(parsing: text))?["version"]?.string
-    guard let version, version != Release.version else { return "the daemon's answer cannot be read" }
+    guard let version, version != Release.version else { return "the daemon's response cannot be read" }
     return
-      "the daemon runs release \(version), and this program is release \(Release.version), which cannot read its answer; "
+      "the daemon runs release \(version), and this program is release \(Release.version), which cannot read its response; "
       + "restart the service, so that it runs the installed release"
   }
 }

@@ -12,7 +12,7 @@ enum ExplainCommand: Command {
     Asks the running daemon what happened to the last fix: rejected by the filter (and why), not due yet, waiting for a
     token or the network, being sent, or accepted.
 
-    Exit status: 0 with an answer, 69 if no daemon answers, 77 if this user may not use the control socket.
+    Exit status: 0 with a response, 69 if no daemon answers, 77 if this user may not use the control socket.
 
     """
 

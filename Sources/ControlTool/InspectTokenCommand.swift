@@ -73,11 +73,11 @@ enum InspectTokenCommand: Command {
       let context = scope.map({ AuthorizationContext(providerID: settings.vehicle.providerID, scope: $0) })
         ?? settings.agent.context
     else { throw CommandError(.usage, "token: the ID is empty") }
-    let answer = try ask(settings, for: context, path)
-    for remark in answer.outcome.remarks {
+    let response = try ask(settings, for: context, path)
+    for remark in response.outcome.remarks {
       StandardError.write("\(CommandLineTool.name): the token command says: \(remark)\n")
     }
-    let sheet = TokenDescription(answer, reveals: options.has("reveal"))
+    let sheet = TokenDescription(response, reveals: options.has("reveal"))
     _ = try StandardOutput.write(sheet.text)
     return sheet.isGood ? 0 : 1
   }
@@ -92,16 +92,16 @@ enum InspectTokenCommand: Command {
 
   private static func ask(
     _ settings: Settings, for context: AuthorizationContext, _ path: String
-  ) throws(CommandError) -> TokenProbe.Answer {
+  ) throws(CommandError) -> TokenProbe.Response {
     do {
       let loop = try EventLoop()
       let probe = try TokenProbe(settings, loop: loop)
-      var answer: TokenProbe.Answer?
-      try probe.ask(for: context) { answer = $0 }
+      var response: TokenProbe.Response?
+      try probe.ask(for: context) { response = $0 }
       // The request has its own timeout.
-      while answer == nil { _ = try loop.runOnce(timeout: .seconds(1)) }
-      if let answer { return answer }
-      throw CommandError(.unavailable, "no answer")
+      while response == nil { _ = try loop.runOnce(timeout: .seconds(1)) }
+      if let response { return response }
+      throw CommandError(.unavailable, "no response")
     } catch let error as CommandError {
       throw error
     } catch let error as DaemonError {

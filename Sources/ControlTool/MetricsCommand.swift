@@ -11,7 +11,7 @@ enum MetricsCommand: Command {
     Asks the running daemon for its metrics, in Prometheus' text format. They contain no coordinates. With the setting
     metrics.textfile the daemon also writes them to a file for the node exporter.
 
-    Exit status: 0 with an answer, 69 if no daemon answers, 77 if this user may not use the control socket.
+    Exit status: 0 with a response, 69 if no daemon answers, 77 if this user may not use the control socket.
 
     """
 

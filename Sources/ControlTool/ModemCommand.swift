@@ -62,32 +62,32 @@ enum ModemCommand: Command {
   private static func enable(_ selection: ModemSelection, within limit: Duration) throws(CommandError) -> String {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
-    var answer: ModemSession.Input?
+    var reply: ModemSession.Input?
     var hasChanged = false
     let client: ModemManagerClient
     do {
-      client = try ModemManagerClient(loop: loop) { if $0 == .changed { hasChanged = true } else { answer = $0 } }
+      client = try ModemManagerClient(loop: loop) { if $0 == .changed { hasChanged = true } else { reply = $0 } }
     } catch {
       throw CommandError(.unavailable, "the D-Bus system bus is not available: systemctl status dbus")
     }
     defer { client.close() }
     let end = loop.now.boot + limit
     while true {
-      answer = nil
+      reply = nil
       hasChanged = false
       client.list()
-      try run(loop, until: loop.now.boot + enableLimit) { answer != nil }
+      try run(loop, until: loop.now.boot + enableLimit) { reply != nil }
       let trouble: String
-      switch answer {
+      switch reply {
       case .modems(let modems):
         switch selection.step(among: modems) {
         case .read(let modem): return "The receiver of \(modem.name) is on"
         case .wait(let why): trouble = why.withAdvice.text
         case .enable(let modem, let sources):
-          answer = nil
+          reply = nil
           client.enable(sources.union(modem.location?.enabled ?? []), of: modem.path)
-          try run(loop, until: loop.now.boot + enableLimit) { answer != nil }
-          switch answer {
+          try run(loop, until: loop.now.boot + enableLimit) { reply != nil }
+          switch reply {
           case .enabled: return "The receiver of \(modem.name) is on now"
           case .refused(.unauthorized):
             throw CommandError(

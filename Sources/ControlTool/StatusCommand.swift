@@ -22,9 +22,9 @@ enum StatusCommand: Command {
     Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--healthy] [--instance NAME | --socket PATH]
     Asks the running daemon for its state.
 
-          --json       print the answer as one line of JSON, with every counter
+          --json       print the response as one line of JSON, with every counter
       -w, --watch      repeat every SECONDS (default 1) until q or Ctrl-C: on a terminal as a screen, with the track of the
-                       last ten minutes; otherwise, and with --json, one answer after the other
+                       last ten minutes; otherwise, and with --json, one response after the other
           --healthy    print one line, with an exit status for programs that decide on an upgrade: 0 if Fleet Engine has
                        accepted an update within the last two heartbeats or the vehicle is paused by command, otherwise 1
     On a terminal good values are green and bad ones red, unless NO_COLOR or TERM=dumb is set in the environment.
@@ -100,7 +100,7 @@ enum StatusCommand: Command {
     return .milliseconds(Int64(seconds * 1000))
   }
 
-  /// For pipes and files: a block for each answer, with the time and an empty line, or a line of JSON. Ends when the reader
+  /// For pipes and files: a block for each response, with the time and an empty line, or a line of JSON. Ends when the reader
   /// closes the pipe.
   private static func stream(_ options: CommandLineOptions, every interval: Duration) throws(CommandError) -> Int32 {
     signal(SIGPIPE, SIG_IGN)
@@ -137,7 +137,7 @@ enum StatusCommand: Command {
       return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
-      // The error goes to standard output, as the answers do, so that a log shows since when the daemon has not answered.
+      // The error goes to standard output, as the responses do, so that a log shows since when the daemon has not answered.
       let message = StyledText.sanitized(error.message)
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))

@@ -151,7 +151,7 @@ import Timekeeping
     guard let lastError else { return nil }
     let since = failingSince.map { (loop.now.boot - $0).humanReadable } ?? ""
     let known = answeredAt.map {
-      "; last answer, \((loop.now.boot - $0).humanReadable) ago:"
+      "; last response, \((loop.now.boot - $0).humanReadable) ago:"
     }
     return StyledText("For \(since): \(lastError.message)\(known ?? "")")
   }

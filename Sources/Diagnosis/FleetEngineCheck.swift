@@ -33,14 +33,14 @@ struct FleetEngineCheck: Check {
       probe.requestWithoutToken { outcome = $0 }
       // The request has its own deadline; this one is a safeguard.
       try loop.run(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { outcome != nil }
-      let end = outcome ?? .failure(TransportFailure(.timedOut, "no answer"))
+      let end = outcome ?? .failure(TransportFailure(.timedOut, "no response"))
       let findings = FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now)
       for finding in findings { report(finding) }
       guard let secret = token.secret, !findings.contains(where: { $0.severity == .fail }) else { return }
       var update: UpdateOutcome?
       probe.tryUpdate(with: secret) { update = $0 }
       try loop.run(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
-      let silence = UpdateFailure(.network, "no answer", from: settings.vehicle.service)
+      let silence = UpdateFailure(.network, "no response", from: settings.vehicle.service)
       report(FleetEngineFindings.finding(update ?? .failed(silence)))
     } catch let error as DaemonError {
       report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
@@ -79,7 +79,7 @@ struct FleetEngineCheck: Check {
       isConnected || failure != nil
     }
     guard isConnected else {
-      let message = failure?.message ?? "\(lookup.name): no answer"
+      let message = failure?.message ?? "\(lookup.name): no response"
       report(
         .fail("\(what)\(message)", "Check the network, and the firewall: it must allow TCP to this port"))
       return false

@@ -6,12 +6,12 @@ package import HTTPMessages
 import JSON
 package import Timekeeping
 
-/// Findings about Fleet Engine's answers: whether the server is Fleet Engine, its clock, and whether it accepts the token.
+/// Findings about Fleet Engine's responses: whether the server is Fleet Engine, its clock, and whether it accepts the token.
 package enum FleetEngineFindings {
-  /// `Date` has whole seconds, and an answer takes time.
+  /// `Date` has whole seconds, and a response takes time.
   private static let tolerance = Duration.seconds(5)
 
-  /// - Parameter now: when the answer was received.
+  /// - Parameter now: when the response was received.
   package static func findings(
     _ outcome: HTTPOutcome, settings: Settings.FleetEngine, at now: Moment
   ) -> [Finding] {
@@ -85,7 +85,7 @@ package enum FleetEngineFindings {
   private static func clock(_ date: Timestamp?, _ now: Moment) -> Finding {
     guard let date else {
       return .warn(
-        "the answer has no Date header, so this machine's clock cannot be checked", "A proxy probably removes it")
+        "the response has no Date header, so this machine's clock cannot be checked", "A proxy probably removes it")
     }
     let ahead = now.wall - date
     let distance = ahead < .zero ? .zero - ahead : ahead

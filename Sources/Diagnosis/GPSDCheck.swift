@@ -33,7 +33,7 @@ struct GPSDCheck: Check {
     do {
       try loop.run(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
       guard isConnected else {
-        let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no answer")
+        let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no response")
         return report(.fail(error.message, ConnectionAdvice.gpsd(error).sentenceCase))
       }
       report(.pass("\(lookup.name) accepts connections"))

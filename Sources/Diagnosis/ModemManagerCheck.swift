@@ -11,7 +11,7 @@ import Timekeeping
 struct ModemManagerCheck: Check {
   /// A modem has a new position every second.
   private static let span = Duration.seconds(8)
-  private static let answerLimit = Duration.seconds(12)
+  private static let replyTimeout = Duration.seconds(12)
 
   let name: String
   let settings: ModemManagerSettings
@@ -21,23 +21,23 @@ struct ModemManagerCheck: Check {
 
   func run(_ report: (Finding) -> Void) {
     let loop = environment.loop
-    var answer: ModemSession.Input?
+    var reply: ModemSession.Input?
     let client: ModemManagerClient
     do {
-      client = try ModemManagerClient(loop: loop) { if $0 != .changed { answer = $0 } }
+      client = try ModemManagerClient(loop: loop) { if $0 != .changed { reply = $0 } }
     } catch {
       return report(.fail("the D-Bus system bus is not available", "apt install dbus; systemctl status dbus"))
     }
     defer { client.close() }
-    /// Makes one request, and waits for its answer.
-    func ask(_ question: () -> Void) -> ModemSession.Input? {
-      answer = nil
-      question()
-      try? loop.run(until: loop.now.boot + ModemManagerCheck.answerLimit) { answer != nil }
-      return answer
+    /// Makes one request, and waits for its response.
+    func ask(_ request: () -> Void) -> ModemSession.Input? {
+      reply = nil
+      request()
+      try? loop.run(until: loop.now.boot + ModemManagerCheck.replyTimeout) { reply != nil }
+      return reply
     }
     guard case .modems(let modems)? = ask({ client.list() }) else {
-      return report(ModemManagerCheck.finding(answer, client.errorMessage))
+      return report(ModemManagerCheck.finding(reply, client.errorMessage))
     }
     let modem: Modem
     switch settings.selection.step(among: modems) {
@@ -106,8 +106,8 @@ struct ModemManagerCheck: Check {
     }
   }
 
-  private static func finding(_ answer: ModemSession.Input?, _ message: String) -> Finding {
-    guard case .refused(let refusal)? = answer else {
+  private static func finding(_ reply: ModemSession.Input?, _ message: String) -> Finding {
+    guard case .refused(let refusal)? = reply else {
       return .fail("ModemManager does not answer", "systemctl status ModemManager")
     }
     switch refusal {

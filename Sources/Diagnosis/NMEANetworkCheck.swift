@@ -70,7 +70,7 @@ struct NMEANetworkCheck: Check {
       isConnected || failure != nil
     }
     guard isConnected else {
-      let error = failure ?? StreamSocketError(.timeout, "\(address): no answer")
+      let error = failure ?? StreamSocketError(.timeout, "\(address): no response")
       return report(.fail(error.message, ConnectionAdvice.sender(error).sentenceCase))
     }
     report(.pass("\(address) accepts connections"))

@@ -15,7 +15,7 @@ package enum ServiceFindings {
   /// What the daemon answered.
   package enum Daemon: Equatable, Sendable {
     case status(StatusReport)
-    /// No answer: why, and what to do.
+    /// No response: why, and what to do.
     case none(String, advice: String)
   }
 
@@ -35,7 +35,7 @@ package enum ServiceFindings {
     case (.success(let status), .status):
       findings += self.findings(status, outdated, missing).map(\.downgradedToWarning)
     case (.failure(let error), _):
-      findings.append(.warn(error.message, "Without systemd only the daemon's own answer can be checked"))
+      findings.append(.warn(error.message, "Without systemd only the daemon's own response can be checked"))
     case (nil, _): break
     }
     switch daemon {
@@ -45,7 +45,7 @@ package enum ServiceFindings {
     return findings
   }
 
-  /// Whether updates are accepted, from the daemon's answer alone, for `status --healthy`.
+  /// Whether updates are accepted, from the daemon's response alone, for `status --healthy`.
   ///
   /// - Returns: whether an update has been accepted within the last two heartbeats or the vehicle is paused by command, and
   ///   the reason as one sentence without its full stop.

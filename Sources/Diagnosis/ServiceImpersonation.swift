@@ -66,7 +66,8 @@ package enum ServiceImpersonation {
       var transient = TransientService(
         unit: TransientService.name(of: name, process: getpid(), key: .random(in: .min ... .max)),
         description: description(CommandLine.arguments, service.unit), original: service.unit, program: program,
-        arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"], answers: ownExitStatuses,
+        arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"],
+        successExitStatuses: ownExitStatuses,
         timeLimit: timeLimit)
       guard withRootView, let view = RootView(status).pipe else { return try run(transient, status, bus) }
       // Stays open until systemd has duplicated it.

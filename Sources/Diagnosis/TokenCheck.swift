@@ -25,9 +25,9 @@ struct TokenCheck: Check {
 
   func run(_ report: (Finding) -> Void) {
     do {
-      guard let answer = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
-      for finding in TokenFindings.findings(answer) { report(finding) }
-      if case .success = answer.token { token.secret = answer.secret }
+      guard let response = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
+      for finding in TokenFindings.findings(response) { report(finding) }
+      if case .success = response.token { token.secret = response.secret }
     } catch {
       report(TokenCheck.finding(error, settings, environment, command: "fleet-locationctl doctor"))
     }
@@ -44,23 +44,23 @@ struct TokenCheck: Check {
     }
   }
 
-  /// Makes one request and waits for the answer.
+  /// Makes one request and waits for the response.
   ///
   /// - Returns: nil for wrong credentials, if the settings have none.
   /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
   static func ask(
     _ settings: Settings, as identity: TokenProbe.Identity, in environment: Doctor.Environment
-  ) throws -> TokenProbe.Answer? {
+  ) throws -> TokenProbe.Response? {
     let loop = environment.loop
     guard let probe = try TokenProbe.make(settings, as: identity, loop: loop),
       let context = settings.agent.context
     else { return nil }
-    var answer: TokenProbe.Answer?
-    try probe.ask(for: context) { answer = $0 }
+    var response: TokenProbe.Response?
+    try probe.ask(for: context) { response = $0 }
     // The request has its own deadline, and a program a grace period.
-    try loop.run(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { answer != nil }
-    if answer == nil { probe.cancel() }
-    return answer
+    try loop.run(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { response != nil }
+    if response == nil { probe.cancel() }
+    return response
   }
 
   /// Why the request could not be made.

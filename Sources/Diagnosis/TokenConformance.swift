@@ -8,12 +8,12 @@ import Timekeeping
 
 /// Checks a token provider against every requirement of the vehicle and Fleet Engine, with one finding each.
 package struct TokenConformance {
-  /// The first request and its answer.
-  package var first: TokenProbe.Answer
-  /// The answer to the same request again; nil if it was not made.
-  package var second: TokenProbe.Answer?
-  /// The answer to wrong credentials; nil if the settings have none.
-  package var withWrongCredentials: TokenProbe.Answer?
+  /// The first request and its response.
+  package var first: TokenProbe.Response
+  /// The response to the same request again; nil if it was not made.
+  package var second: TokenProbe.Response?
+  /// The response to wrong credentials; nil if the settings have none.
+  package var withWrongCredentials: TokenProbe.Response?
 
   private let provider: TokenProvider
   private let hasCertificate: Bool
@@ -23,7 +23,7 @@ package struct TokenConformance {
   ///   - provider: the provider of the settings.
   ///   - hasCertificate: whether the vehicle presents a client certificate.
   package init(
-    _ provider: TokenProvider, hasCertificate: Bool, for context: AuthorizationContext, first: TokenProbe.Answer
+    _ provider: TokenProvider, hasCertificate: Bool, for context: AuthorizationContext, first: TokenProbe.Response
   ) {
     self.provider = provider
     self.hasCertificate = hasCertificate
@@ -48,7 +48,7 @@ package struct TokenConformance {
     }
   }
 
-  // MARK: - The answer
+  // MARK: - The response
 
   private var response: HTTPResponse? {
     if case .http(.response(let response)) = first.outcome { response } else { nil }
@@ -64,22 +64,23 @@ package struct TokenConformance {
     let type = response.header("content-type")?.prefix { $0 != ";" }.lowercased()
     guard type == "application/json" else {
       return .warn(
-        "the answer's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not stated")",
+        "the response's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not stated")",
         "Answer with Content-Type: application/json")
     }
-    return .pass("the answer's Content-Type is JSON")
+    return .pass("the response's Content-Type is JSON")
   }
 
   /// A cached token may reach other vehicles, or be too old.
   private func caching(_ response: HTTPResponse) -> Finding {
     let words = (response.header("cache-control") ?? "").lowercased().split { $0 == "," || $0 == " " }
     if let age = response.header("age").flatMap({ Int($0) }), age > 0 {
-      return .fail("the answer comes from a cache, \(age) s old", "Answer with Cache-Control: no-store")
+      return .fail("the response comes from a cache, \(age) s old", "Answer with Cache-Control: no-store")
     }
-    if words.contains("no-store") { return .pass("caches may not store the answer") }
+    if words.contains("no-store") { return .pass("caches may not store the response") }
     return .warn(
       words.isEmpty
-        ? "the answer has no Cache-Control, so caches may store it" : "the answer's Cache-Control lets caches store it",
+        ? "the response has no Cache-Control, so caches may store it"
+        : "the response's Cache-Control lets caches store it",
       "Answer with Cache-Control: no-store")
   }
 
@@ -166,7 +167,7 @@ package struct TokenConformance {
   }
 
   private var authentication: [Finding] {
-    guard let answer = withWrongCredentials else {
+    guard let response = withWrongCredentials else {
       guard case .http = provider else { return [] }
       return [
         .warn(
@@ -174,12 +175,12 @@ package struct TokenConformance {
           "Give each vehicle a credential or a certificate: token.headers, token.client_certificate")
       ]
     }
-    if answer.secret != nil {
+    if response.secret != nil {
       return [
         .fail("it also returns a token for wrong credentials", "Check the credentials before signing, and answer 401")
       ]
     }
-    guard case .http(let outcome) = answer.outcome else { return [] }
+    guard case .http(let outcome) = response.outcome else { return [] }
     switch outcome {
     case .response(let response) where [401, 403].contains(response.status):
       return [.pass("it rejects wrong credentials: HTTP \(response.status)")]
@@ -199,7 +200,7 @@ package struct TokenConformance {
     }
   }
 
-  private func sentence(_ answer: TokenProbe.Answer) -> String {
-    if case .failure(let failure) = answer.token { failure.message } else { "" }
+  private func sentence(_ response: TokenProbe.Response) -> String {
+    if case .failure(let failure) = response.token { failure.message } else { "" }
   }
 }

@@ -22,7 +22,7 @@ package struct TokenConformanceCheck: Check {
     do {
       guard let context = settings.agent.context,
         let first = try TokenCheck.ask(settings, as: .own, in: environment)
-      else { return report(.fail("no answer within the deadline", "Check token.deadline")) }
+      else { return report(.fail("no response within the deadline", "Check token.deadline")) }
       var conformance = TokenConformance(
         settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
         first: first)

@@ -10,32 +10,32 @@ import Timekeeping
 /// The output of `fleet-locationctl token`: header, claims, lifetime, and every problem. The signature and the token itself
 /// are secrets, and shown only on request.
 package struct TokenDescription {
-  private let answer: TokenProbe.Answer
+  private let response: TokenProbe.Response
   private let reveals: Bool
 
   /// - Parameter reveals: whether the signature and the token are shown.
-  package init(_ answer: TokenProbe.Answer, reveals: Bool) {
-    self.answer = answer
+  package init(_ response: TokenProbe.Response, reveals: Bool) {
+    self.response = response
     self.reveals = reveals
   }
 
   /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
   package var isGood: Bool {
-    guard case .success = answer.token, let inspection = answer.inspection else { return false }
+    guard case .success = response.token, let inspection = response.inspection else { return false }
     return inspection.refusal == nil
   }
 
   /// With the last line end.
   package var text: String {
     var lines: [String] = []
-    if let inspection = answer.inspection {
+    if let inspection = response.inspection {
       lines += section("Header", inspection.header)
       lines += section("Claims", inspection.claims)
       lines += ["Signature", "  \(signature)"]
     }
     lines += ["Lifetime"] + life.map { "  \($0)" }
     lines += ["Problems"] + problems.map { "  \($0)" }
-    if reveals, let secret = answer.secret {
+    if reveals, let secret = response.secret {
       lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
     }
     return lines.joined(separator: "\n") + "\n"
@@ -62,7 +62,8 @@ package struct TokenDescription {
   }
 
   private var signature: String {
-    let part = answer.secret?.reveal().split(separator: ".", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+    let part =
+      response.secret?.reveal().split(separator: ".", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
     if part.isEmpty { return "none" }
     return reveals
       ? String(JSONValue.string(String(part)).text.dropFirst().dropLast())
@@ -71,12 +72,12 @@ package struct TokenDescription {
 
   private var life: [String] {
     var lines: [String] = []
-    if let remaining = answer.inspection?.remaining {
+    if let remaining = response.inspection?.remaining {
       lines.append(
         remaining > .zero
           ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
     }
-    switch answer.token {
+    switch response.token {
     case .success(let token): lines.append("the daemon would use it for \(TokenFindings.lifetime(of: token))")
     case .failure: lines.append("the daemon would not use it")
     }
@@ -84,12 +85,12 @@ package struct TokenDescription {
   }
 
   private var problems: [String] {
-    let inspection = answer.inspection
+    let inspection = response.inspection
     var lines = (inspection?.problems ?? []).map {
       $0.isFatal ? $0.sentence.text : "\($0.sentence.text) (Fleet Engine accepts it nevertheless)"
     }
     // The daemon's own check would repeat the inspection's finding.
-    if case .failure(let failure) = answer.token, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
+    if case .failure(let failure) = response.token, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
     return lines.isEmpty ? ["none"] : lines
   }
 }

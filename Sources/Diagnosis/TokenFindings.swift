@@ -3,17 +3,17 @@ import Authorization
 package import LocationDaemon
 import Timekeeping
 
-/// Findings about one answer of a token provider.
+/// Findings about one response of a token provider.
 package enum TokenFindings {
-  /// Allowed difference between `exp` and the expiration in the answer.
+  /// Allowed difference between `exp` and the expiration in the response.
   static let tolerance = Duration.seconds(5)
 
   /// Whether the vehicle gets a token, and its problems.
-  package static func findings(_ answer: TokenProbe.Answer) -> [Finding] {
-    let time = "\(max(answer.duration.nanoseconds, 0) / 1_000_000) ms"
-    guard let inspection = answer.inspection else { return [failure(answer)] }
+  package static func findings(_ response: TokenProbe.Response) -> [Finding] {
+    let time = "\(max(response.duration.nanoseconds, 0) / 1_000_000) ms"
+    guard let inspection = response.inspection else { return [failure(response)] }
     var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(finding)
-    switch answer.token {
+    switch response.token {
     case .success(let token):
       if inspection.refusal == nil { findings.append(.pass("it is valid for \(lifetime(of: token))")) }
     case .failure(let failure):
@@ -24,9 +24,9 @@ package enum TokenFindings {
   }
 
   /// Why no token was received.
-  static func failure(_ answer: TokenProbe.Answer) -> Finding {
-    guard case .failure(let failure) = answer.token else {
-      return .fail("no token received", "Check the provider's answer")
+  static func failure(_ response: TokenProbe.Response) -> Finding {
+    guard case .failure(let failure) = response.token else {
+      return .fail("no token received", "Check the provider's response")
     }
     return .fail(failure)
   }
@@ -39,8 +39,8 @@ package enum TokenFindings {
   static func lifetime(of token: AccessToken) -> String {
     let source =
       switch token.lifetimeSource {
-      case .relative: "the seconds in the answer"
-      case .responseDate: "its expiration minus the answer's Date"
+      case .relative: "the seconds in the response"
+      case .responseDate: "its expiration minus the response's Date"
       case .creation: "its expiration minus its creation"
       case .wallClock: "its expiration minus this machine's clock"
       case .claims: "`exp` minus `iat`"

@@ -50,7 +50,7 @@ package enum EventCatalog {
       05:59:35  Online: Fleet Engine accepts updates
       06:05:00  The clock of this machine was set forward by 75.0 s
       06:05:00  The clock of this machine is right again
-      07:08:18  Offline (network): no answer
+      07:08:18  Offline (network): no response
       07:08:29  No fix for 30 s
       07:12:01  Fix is back after 4 min
       07:12:13  Online: Fleet Engine accepts updates, after 3 min offline; 3 past positions delivered

@@ -55,7 +55,7 @@ package struct APIError: Error, Equatable, Sendable {
   package var message: String
   /// `ErrorInfo.reason`, upper snake case.
   package var reason: String
-  /// `RetryInfo.retryDelay` in the format of the answer, such as `3.5s`.
+  /// `RetryInfo.retryDelay` in the format of the response, such as `3.5s`.
   package var retryDelay: String?
   /// `BadRequest.FieldViolation.field`, if the error is in one field.
   package var field: String?
@@ -77,7 +77,7 @@ package struct APIError: Error, Equatable, Sendable {
     APIError(.invalidArgument, message, reason: reason, field: field)
   }
 
-  /// The body of the answer.
+  /// The body of the response.
   package var json: JSON {
     var details: [JSON] = [
       [

@@ -75,7 +75,7 @@ package struct Request: Sendable {
   }
 }
 
-/// An answer, and what is wrong with it.
+/// A response, and what is wrong with it.
 package struct Reply: Sendable {
   /// What follows the headers.
   package enum Content: Equatable, Sendable {
@@ -94,9 +94,9 @@ package struct Reply: Sendable {
   package var headers: [(name: String, value: String)]
   /// The body, or what is wrong with it.
   package var content: Content
-  /// When set, no answer goes out.
+  /// When set, no response goes out.
   package var silence: Fault.Silence?
-  /// Milliseconds to wait before the answer.
+  /// Milliseconds to wait before the response.
   package var delay: Int64 = 0
 
   package init(status: Int, headers: [(name: String, value: String)] = [], content: Content = .bytes([])) {

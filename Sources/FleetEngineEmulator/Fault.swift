@@ -14,7 +14,7 @@ package struct Fault: Equatable, Sendable {
     func covers(_ target: Target) -> Bool { self == target || self == .any }
   }
 
-  /// A body that replaces that of the answer.
+  /// A body that replaces that of the response.
   package enum Body: String, Sendable, CaseIterable {
     /// A captive portal's page.
     case html
@@ -26,11 +26,11 @@ package struct Fault: Equatable, Sendable {
     case notJSON = "not-json"
   }
 
-  /// How the connection ends without an answer.
+  /// How the connection ends without a response.
   package enum Silence: String, Sendable {
     /// The connection is reset at once.
     case reset
-    /// No answer is sent until the client closes the connection.
+    /// No response is sent until the client closes the connection.
     case drop
   }
 
@@ -46,25 +46,25 @@ package struct Fault: Equatable, Sendable {
   package var times: Int?
   /// Steady milliseconds when it ends; nil when it ends by count.
   package var end: Int64?
-  /// HTTP status of the answer, 200 to 599; nil for the usual one.
+  /// HTTP status of the response, 200 to 599; nil for the usual one.
   package var status: Int?
   /// A body that replaces the usual one.
   package var body: Body?
-  /// How the connection ends without an answer; nil if there is an answer.
+  /// How the connection ends without a response; nil if there is a response.
   package var silence: Silence?
-  /// Delay of the answer in milliseconds.
+  /// Delay of the response in milliseconds.
   package var delay: Int64
   /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, or any text, which is sent unchanged.
   package var retryAfter: String?
   /// `RetryInfo.retryDelay`.
   package var retryInfo: String?
-  /// `ErrorInfo.reason` of the answer.
+  /// `ErrorInfo.reason` of the response.
   package var reason: String?
-  /// `error.message` of the answer.
+  /// `error.message` of the response.
   package var message: String?
   /// What is wrong with the issued token.
   package var flaw: TokenIssuer.Flaw?
-  /// Whether the update is applied, so that only its answer has the fault.
+  /// Whether the update is applied, so that only its response has the fault.
   package var applies: Bool
 
   /// The fault of a command of the live map, which ends by time.

@@ -21,9 +21,9 @@ package struct FleetEvent: Sendable {
 
   /// Why a request was rejected.
   package struct Refusal: Equatable, Sendable {
-    /// HTTP status of the answer; 0 if there was none.
+    /// HTTP status of the response; 0 if there was none.
     package var status: Int
-    /// `ErrorInfo.reason`, or the fault of the answer: `reset`, `drop`, `body html`.
+    /// `ErrorInfo.reason`, or the fault of the response: `reset`, `drop`, `body html`.
     package var reason: String
     /// The message for people.
     package var message: String
@@ -36,7 +36,7 @@ package struct FleetEvent: Sendable {
       status = reply.silence == nil ? reply.status : 0
       if let silence = fault.silence {
         reason = silence.rawValue
-        message = silence == .reset ? "The connection is reset." : "No answer is sent."
+        message = silence == .reset ? "The connection is reset." : "No response is sent."
       } else if let body = fault.body {
         (reason, message) = ("body \(body.rawValue)", "The body is not one of Fleet Engine.")
       } else {

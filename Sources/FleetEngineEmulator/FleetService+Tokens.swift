@@ -64,10 +64,10 @@ enum ResourceName {
 }
 
 extension Fault {
-  /// The answer that is sent instead of the correct one.
+  /// The response that is sent instead of the correct one.
   ///
-  /// - Parameter right: the correct answer; nil if the request was not performed.
-  /// - Returns: nil if the correct answer is sent, possibly late.
+  /// - Parameter right: the correct response; nil if the request was not performed.
+  /// - Returns: nil if the correct response is sent, possibly late.
   func reply(at now: ServerTime, otherwise right: Reply?) -> Reply? {
     var reply: Reply
     if let body {

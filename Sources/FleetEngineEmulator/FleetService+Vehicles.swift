@@ -26,7 +26,7 @@ extension FleetService {
       publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      publish(.info, key, UpdateLine.event(vehicle, "the answer has a \(fault.label): \(fault.summary)"), at: now)
+      publish(.info, key, UpdateLine.event(vehicle, "the response has a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
@@ -45,7 +45,7 @@ extension FleetService {
     guard var stored = vehicles[call.name] ?? (options.createsVehicles ? ["name": .string(call.name)] : nil) else {
       throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
     }
-    stored = MessageValidator.answer(mask.apply(update, to: stored), as: service.vehicle)
+    stored = MessageValidator.response(mask.apply(update, to: stored), as: service.vehicle)
     if mask.topLevel.contains("lastLocation"), update["lastLocation"] != nil {
       stored["lastLocation"]?["serverTime"] = .string(RFC3339.text(milliseconds: now.wall))
     }
@@ -98,7 +98,7 @@ extension FleetService {
       throw APIError(.alreadyExists, "Vehicle \(identifier) already exists.", reason: "VEHICLE_ALREADY_EXISTS")
     }
     created["name"] = .string(call.name)
-    let stored = MessageValidator.answer(created, as: service.vehicle)
+    let stored = MessageValidator.response(created, as: service.vehicle)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     publish(.info, service.key(identifier), UpdateLine.event(identifier, "created"), at: now)

@@ -29,7 +29,7 @@ import Glibc
   private let performPendingWork: (ServerTime, Bool) -> PendingWork
   private let clock: () -> ServerTime
   private var daemon: OpaquePointer?
-  /// Suspended connections, whose answer is delayed or never sent because of a fault.
+  /// Suspended connections, whose response is delayed or never sent because of a fault.
   private var held: [ServerExchange] = []
   private var streams: [EventStream] = []
   private var nextBeat: Int64 = 0

@@ -6,7 +6,7 @@ package struct MapCommand: Equatable, Sendable {
   package enum Name: String, Sendable, CaseIterable {
     /// The link is lost: neither updates nor tokens are answered.
     case tunnel
-    /// Every answer is late.
+    /// Every response is late.
     case slow
     case unavailable
     case throttled

@@ -31,7 +31,7 @@ struct MessageSchema: Sendable {
       case plain
       /// Rejected in a request.
       case outputOnly
-      /// Never in an answer.
+      /// Never in a response.
       case inputOnly
     }
 

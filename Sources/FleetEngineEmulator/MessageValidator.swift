@@ -118,14 +118,14 @@ enum MessageValidator {
 }
 
 extension MessageValidator {
-  /// The message for an answer, without input-only fields.
-  static func answer(_ json: JSON, as schema: MessageSchema) -> JSON {
+  /// The message for a response, without input-only fields.
+  static func response(_ json: JSON, as schema: MessageSchema) -> JSON {
     .object(
       json.members.compactMap { member in
         guard let field = schema.fields[member.name] else { return member }
         if field.behaviour == .inputOnly { return nil }
         guard case .message(let inner) = field.type else { return member }
-        return JSON.Member(member.name, answer(member.value, as: inner))
+        return JSON.Member(member.name, response(member.value, as: inner))
       })
   }
 

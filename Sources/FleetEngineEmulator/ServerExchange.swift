@@ -2,16 +2,16 @@
 import CMicrohttpd
 import Glibc
 
-/// One request and its answer on one connection of libmicrohttpd, which owns it from the request line to the end.
+/// One request and its response on one connection of libmicrohttpd, which owns it from the request line to the end.
 @safe final class ServerExchange {
   private(set) var request: Request
   private var connection: OpaquePointer?
   private(set) var hasBegun = false
-  /// The answer, once it is known; it may be sent later.
+  /// The response, once it is known; it may be sent later.
   var reply: Reply?
-  /// Set while the answer is a stream of events.
+  /// Set while the response is a stream of events.
   private(set) var stream: EventStream?
-  /// Steady milliseconds when a suspended answer is due; nil if it is never sent.
+  /// Steady milliseconds when a suspended response is due; nil if it is never sent.
   var deadline: Int64?
 
   /// - Parameter target: of the request line, as it came.
@@ -54,7 +54,7 @@ import Glibc
     unsafe MHD_resume_connection(connection)
   }
 
-  /// Sends the answer, or resets the connection.
+  /// Sends the response, or resets the connection.
   func finish(_ reply: Reply) -> MHD_Result {
     guard reply.silence == nil else {
       // With no lingering, closing sends RST.

@@ -18,7 +18,7 @@ package struct TokenIssuer {
     case garbage
   }
 
-  /// A token, and its times in the answer, in milliseconds since 1970.
+  /// A token, and its times in the response, in milliseconds since 1970.
   package struct Token: Equatable, Sendable {
     /// The signed JWT.
     package var text: String

@@ -2,7 +2,7 @@
 
 /// The kind of a token, by its path in Google's two sample backends.
 struct TokenKind: Sendable {
-  /// The format of the answer.
+  /// The format of the response.
   enum Dialect: Sendable {
     /// The format of the sample for last mile fleets.
     case lastMile
@@ -29,7 +29,7 @@ struct TokenKind: Sendable {
 }
 
 extension TokenKind.Dialect {
-  /// The answer of a token endpoint.
+  /// The response of a token endpoint.
   func answer(_ token: TokenIssuer.Token) -> JSON {
     switch self {
     case .lastMile:

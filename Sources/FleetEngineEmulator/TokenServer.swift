@@ -79,7 +79,7 @@ package final class TokenServer {
     return dialect.answer(token)
   }
 
-  /// The `authorization` claim for a path of Google's samples, and the format of the answer.
+  /// The `authorization` claim for a path of Google's samples, and the format of the response.
   private func rights(_ kind: String, _ id: String) throws(APIError) -> (JSON, TokenKind.Dialect) {
     if kind == "fleet_reader" {
       guard options.servesReaders else {

@@ -66,19 +66,19 @@ package struct UpdateMask: Equatable, Sendable {
   }
 }
 
-/// `X-Goog-FieldMask` or `$fields`: which fields of the answer are wanted.
+/// `X-Goog-FieldMask` or `$fields`: which fields of the response are wanted.
 enum ResponseMask {
-  /// - Throws: `APIError`, INVALID_ARGUMENT, when a path is no field of the answer.
-  static func trim(_ answer: JSON, to mask: String, of schema: MessageSchema) throws(APIError) -> JSON {
+  /// - Throws: `APIError`, INVALID_ARGUMENT, when a path is no field of the response.
+  static func trim(_ response: JSON, to mask: String, of schema: MessageSchema) throws(APIError) -> JSON {
     var result = JSON.object([])
     for path in mask.split(separator: ",", omittingEmptySubsequences: false) {
-      if path == "*" { return answer }
+      if path == "*" { return response }
       let parts = path.split(separator: ".", omittingEmptySubsequences: false).map { camelCase($0) }
       guard isKnown(parts[...], schema) else {
         throw .invalid(
           "Request contains an invalid argument: no field \"\(path)\" in the response mask.", field: "fields")
       }
-      pick(parts[...], from: answer, into: &result)
+      pick(parts[...], from: response, into: &result)
     }
     return result
   }
@@ -96,8 +96,8 @@ enum ResponseMask {
     return false
   }
 
-  private static func pick(_ path: ArraySlice<String>, from answer: JSON, into result: inout JSON) {
-    guard let first = path.first, let value = answer[first] else { return }
+  private static func pick(_ path: ArraySlice<String>, from response: JSON, into result: inout JSON) {
+    guard let first = path.first, let value = response[first] else { return }
     let rest = path.dropFirst()
     if rest.isEmpty {
       result[first] = value

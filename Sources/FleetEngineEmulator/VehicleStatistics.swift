@@ -29,7 +29,7 @@ package struct VehicleStatistics: Sendable {
 
   /// Updates that were accepted.
   package private(set) var accepted = 0
-  /// Updates that were rejected, by the HTTP status of the answer; 0 for no answer.
+  /// Updates that were rejected, by the HTTP status of the response; 0 for no response.
   package private(set) var refused: [Int: Int] = [:]
   /// Tokens that were issued.
   package private(set) var tokens = 0
@@ -74,7 +74,7 @@ package struct VehicleStatistics: Sendable {
 
   /// Counts a rejected update.
   ///
-  /// - Parameter status: the HTTP status of the answer; 0 if there was none.
+  /// - Parameter status: the HTTP status of the response; 0 if there was none.
   package mutating func refuse(status: Int, bytes: Int) {
     refused[status, default: 0] += 1
     self.bytes += bytes

@@ -3,7 +3,7 @@ import Delivery
 import JSON
 import Observability
 
-/// The protocol of the control socket: requests and answers are JSON objects, one on each line.
+/// The protocol of the control socket: requests and responses are JSON objects, one on each line.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
@@ -19,7 +19,7 @@ enum ControlProtocol {
   ///   - reload: reads the settings again; returns the mistake, or nil.
   ///   - setPause: pauses or resumes.
   ///   - metrics: makes the text of the metrics.
-  static func answer(
+  static func response(
     _ question: [UInt8], report: () -> StatusReport, reload: () -> String?,
     setPause: (VehicleAgent.Input) -> PauseResult,
     metrics: () -> String
@@ -28,7 +28,7 @@ enum ControlProtocol {
       return failure("expected {\"command\": \"…\"}")
     }
     switch command {
-    case "status": return (try? JSONValue(encoding: report()).encoded) ?? failure("the answer cannot be encoded")
+    case "status": return (try? JSONValue(encoding: report()).encoded) ?? failure("the response cannot be encoded")
     case "reload": return reload().map(failure) ?? done(remark: nil)
     case "pause": return encode(setPause(.pause(nil)))
     case "resume": return encode(setPause(.resume))

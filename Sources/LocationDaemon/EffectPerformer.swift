@@ -185,7 +185,7 @@ final class EffectPerformer {
   /// Bytes of the backlog on disk; nil without a file.
   var storeBytes: Int64? { storePerformer?.bytes }
 
-  /// The protocol of Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var transport: String? { clients.updates.version }
 
   /// Traffic of each connection since the start.

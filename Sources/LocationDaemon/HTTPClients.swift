@@ -68,7 +68,7 @@ final class ExchangeTable {
   /// Counters of all clients since the start.
   var traffic: TrafficCounters { earlierTraffic + client.counters }
 
-  /// The protocol of the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of the last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var version: String? { client.version }
 
   func cancel(_ id: UInt64) {

@@ -209,7 +209,7 @@ package final class LocationDaemon {
     do {
       control = try ControlServer(loop: loop, path: path) { [weak self] question in
         guard let self else { return [] }
-        return ControlProtocol.answer(
+        return ControlProtocol.response(
           question,
           report: { report(at: loop.now) }, reload: { reload() }, setPause: { setPause($0) },
           metrics: { metrics(at: loop.now) })

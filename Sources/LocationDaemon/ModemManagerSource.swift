@@ -6,7 +6,7 @@ package import Positioning
 import SystemCalls
 package import Timekeeping
 
-/// Reads fixes from the receiver of a modem: makes the session's requests to ModemManager, and passes it the answers.
+/// Reads fixes from the receiver of a modem: makes the session's requests to ModemManager, and passes it the responses.
 package final class ModemManagerSource: FixSource {
   /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until then.
   /// The modem then completes it alone.

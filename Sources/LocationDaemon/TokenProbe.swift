@@ -19,9 +19,9 @@ package final class TokenProbe {
     case wrongCredentials
   }
 
-  /// The answer.
-  package nonisolated struct Answer: Sendable {
-    /// The complete answer of the provider.
+  /// The response.
+  package nonisolated struct Response: Sendable {
+    /// The complete response of the provider.
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
     package var token: Result<AccessToken, TokenFailure>
@@ -29,11 +29,11 @@ package final class TokenProbe {
     package var secret: Secret?
     /// The problems of the received token; nil if there is none.
     package var inspection: TokenInspection?
-    /// The expiration that the answer states beside the token; nil if there is none that can be read.
+    /// The expiration that the response states beside the token; nil if there is none that can be read.
     package var statedExpiration: Timestamp?
-    /// When the answer was complete.
+    /// When the response was complete.
     package var arrivedAt: Moment
-    /// From the request to the end of the answer.
+    /// From the request to the end of the response.
     package var duration: Duration
 
     /// Evaluates an outcome as the daemon would.
@@ -42,7 +42,7 @@ package final class TokenProbe {
       duration: Duration, buildDate: Timestamp
     ) {
       let clock = now.wall < buildDate ? nil : now.wall
-      let time: Timestamp? = if case .http(let answer) = outcome { answer.date ?? clock } else { clock }
+      let time: Timestamp? = if case .http(let response) = outcome { response.date ?? clock } else { clock }
       self.outcome = outcome
       token = Result { () throws(TokenFailure) in
         try provider.token(from: outcome, for: context, at: now, buildDate: buildDate)
@@ -91,7 +91,7 @@ package final class TokenProbe {
   /// - Parameter completion: called once, in a later iteration of the loop; never when this throws.
   /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a context.
   package func ask(
-    for context: AuthorizationContext, completion: @escaping (Answer) -> Void
+    for context: AuthorizationContext, completion: @escaping (Response) -> Void
   ) throws(TokenFailure) {
     let start = loop.now
     let request = try provider.request(for: context)
@@ -99,7 +99,7 @@ package final class TokenProbe {
     fetcher.start(1, request) { [loop, provider] outcome in
       let now = loop.now
       completion(
-        Answer(
+        Response(
           outcome, from: provider, for: context, at: now, duration: now.boot - start.boot, buildDate: Release.buildDate)
       )
     }

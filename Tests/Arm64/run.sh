@@ -157,7 +157,7 @@ before=$(waiting)
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 start
-until_true 60 answers || fail "no answer after kill -9"
+until_true 60 answers || fail "no response after kill -9"
 # The file is read after the first request, or three seconds.
 restored() { sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log"; }
 until_true 30 eval '[ -n "$(restored)" ]' || fail "no position of the earlier run is found"

@@ -158,7 +158,7 @@ import Timekeeping
     #expect(subject?.contains("hush") == false)
     let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
     #expect(subject == StoredToken.subject(of: context, from: renewed))
-    // How long an answer may take does not change what it is.
+    // How long a response may take does not change what it is.
     #expect(subject == StoredToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
   }
 

@@ -222,7 +222,7 @@ import Timekeeping
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
     _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
-    // A late answer to the token before says nothing of this one.
+    // A late response to the token before says nothing of this one.
     #expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(100)) == second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
@@ -240,7 +240,7 @@ import Timekeeping
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
-  @Test("another vehicle: the token is dropped, the fetch in flight cancelled, its answer ignored")
+  @Test("another vehicle: the token is dropped, the fetch in flight cancelled, its response ignored")
   func otherVehicle() throws {
     var agent = try supplied()
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(550)))

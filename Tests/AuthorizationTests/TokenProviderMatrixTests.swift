@@ -139,7 +139,7 @@ import Timekeeping
   }
 
   @Test(
-    "an answer of another provider than was asked is no token", arguments: Kind.allCases, Kind.allCases)
+    "a response of another provider than was asked is no token", arguments: Kind.allCases, Kind.allCases)
   func mixedUp(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))

@@ -46,7 +46,7 @@ import Timekeeping
     let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
     #expect(relative.lifetimeSource == .relative)
     #expect(relative.deadline - relative.receivedAt == .seconds(1800))
-    // Then the answer's own date, before the creation field and the clock.
+    // Then the response's own date, before the creation field and the clock.
     let late: [(name: String, value: String)] = [("date", "Tue, 01 Dec 2026 00:10:00 GMT")]
     let dated = try read(body(end, claims, more: created), creationKey: "made", headers: late)
     #expect(dated.lifetimeSource == .responseDate)
@@ -110,14 +110,14 @@ import Timekeeping
     }
   }
 
-  @Test("an empty answer is missingData, as the original protocol calls it")
+  @Test("an empty response is missingData, as the original protocol calls it")
   func empty() {
     let failure = AuthorizationFixture.failure { try read("") }
     #expect(failure?.reason == .missingData)
     #expect(failure?.reason.name == "missingData")
   }
 
-  @Test("an answer that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
+  @Test("a response that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
   func notJSON(text: String) {
     let failure = AuthorizationFixture.failure { try read(text) }
     #expect(failure?.reason == .notJSON)

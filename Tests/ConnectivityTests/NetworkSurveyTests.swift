@@ -73,7 +73,7 @@ import Timekeeping
     #expect(fixture.states.count == 2)
   }
 
-  @Test("lost messages, an answer without end and a refusal lead to a new dump")
+  @Test("lost messages, a response without end and a refusal lead to a new dump")
   func losses() throws {
     var fixture = Fixture()
     fixture.handle(.start)

@@ -115,7 +115,7 @@ import Timekeeping
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000, updates: 2)
     run.pass(.seconds(60), bytes: 500, updates: 1, isLast: true)
-    // The clock comes with the first answer.
+    // The clock comes with the first response.
     var second = Run(run.kept, time: nil)
     second.pass(.seconds(1), bytes: 40)
     #expect(second.ledger.today == nil)

@@ -175,7 +175,7 @@ import Timekeeping
       _ = try $0.drive(to: 0)
       var effects = $0.handle(.tokenEnded(id: 1, $0.token()), at: 0)
       // Every other request fails when it may have arrived, and is made again soon.
-      let unanswered = HTTPOutcome.failure(TransportFailure(.timedOut, "no answer within 15 s"))
+      let unanswered = HTTPOutcome.failure(TransportFailure(.timedOut, "no response within 15 s"))
       for step in 1...117 {
         for case .sendUpdate(let id, _) in effects {
           let outcome = id.isMultiple(of: 2) ? AgentFixture.accepted : unanswered

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "the error about an unreadable answer names both releases if they differ",
+    "the error about an unreadable response names both releases if they differ",
     arguments: [
       (#"{"version":"9.9","isOnline":"yes"}"#, true), (#"{"version":"\#(Release.version)","isOnline":"yes"}"#, false),
       (#"{"error":"unknown command"}"#, false), (#"{"version":9}"#, false), ("<html>", false), ("", false),

@@ -80,7 +80,7 @@ import Testing
           "explanation": String(repeating: "cannot be opened, ", count: 9),
         ] as [String: Any]
       },
-      "clockOffset": -4000, "tokenTrouble": String(repeating: "no answer ", count: 20), "tokenTroubleSince": 100,
+      "clockOffset": -4000, "tokenTrouble": String(repeating: "no response ", count: 20), "tokenTroubleSince": 100,
       "token": NSNull(),
       "events": (1...10).map { index in
         [
@@ -214,7 +214,7 @@ import Testing
     #expect(lines.contains { $0.contains("+-3 m") })
   }
 
-  @Test("without a daemon the reason is on top, and the last answer is shown faint")
+  @Test("without a daemon the reason is on top, and the last response is shown faint")
   func silent() throws {
     let sheet = StatusRows(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
@@ -258,7 +258,7 @@ import Testing
     }
   }
 
-  @Test("an answer of an earlier release, without newer keys, is shown")
+  @Test("a response of an earlier release, without newer keys, is shown")
   func old() throws {
     let answer = try StatusScreenTests.status([
       "vehicle": NSNull(), "version": NSNull(), "uptime": NSNull(), "isUpdating": NSNull(), "nextUpdate": NSNull(),

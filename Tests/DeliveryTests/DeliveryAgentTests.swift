@@ -248,7 +248,7 @@ import Timekeeping
     _ = bench.handle(.ended(id: 1, Bench.failure(.permissionDenied)), at: 1)
     _ = try bench.send(0, isDue: false, at: 2)
     _ = bench.handle(.ended(id: 2, .accepted), at: 3)
-    // From the answer to the request without it two minutes.
+    // From the response to the request without it two minutes.
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(123))
     let next = try BackfillTests.token(2)
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in next } == .boot + .seconds(12))

@@ -57,7 +57,7 @@ import Timekeeping
     #expect(!gate.isAbsent)
   }
 
-  @Test("an answer without a visible network proves the kernel's view incomplete, until an attempt fails")
+  @Test("a response without a visible network proves the kernel's view incomplete, until an attempt fails")
   mutating func provenWrong() {
     _ = take(NetworkState(), at: 0)
     gate.reached()
@@ -77,7 +77,7 @@ import Timekeeping
     #expect(gate.earliest == at(190))
   }
 
-  @Test("a failure with a network suppresses nothing, and neither does an answer")
+  @Test("a failure with a network suppresses nothing, and neither does a response")
   mutating func present() {
     _ = take(network(2), at: 0)
     gate.failed(at: at(1))

@@ -11,7 +11,7 @@ import Timekeeping
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
   private func failure(_ category: UpdateFailure.Category = .network) -> UpdateFailure {
-    UpdateFailure(category, "no answer", from: .deliveries)
+    UpdateFailure(category, "no response", from: .deliveries)
   }
 
   private mutating func fail(_ second: Int, _ category: UpdateFailure.Category = .network) -> Event? {

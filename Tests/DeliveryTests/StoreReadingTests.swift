@@ -23,7 +23,7 @@ import Timekeeping
     #expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("an answer ends it and says since when it was pending, asked for or not; a later one says nothing")
+  @Test("a response ends it and says since when it was pending, asked for or not; a later one says nothing")
   func answer() {
     var reading = StoreReading()
     #expect(reading.ended() == nil)

@@ -127,7 +127,8 @@ import Timekeeping
   }
 
   @Test(
-    "OFFLINE without an answer, or given up for another network, may arrive until its deadline: ONLINE goes after that")
+    "OFFLINE without a response, or given up for another network, may arrive until its deadline: ONLINE goes after that"
+  )
   func lateOffline() throws {
     for isGivenUp in [true, false] {
       var fixture = try fixture()
@@ -158,7 +159,7 @@ import Timekeeping
     }
   }
 
-  @Test("a position without an answer shortly before the pause may follow too: OFFLINE is sent once more")
+  @Test("a position without a response shortly before the pause may follow too: OFFLINE is sent once more")
   func unansweredBefore() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

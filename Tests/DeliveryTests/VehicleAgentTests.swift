@@ -194,7 +194,7 @@ import Timekeeping
     #expect(try fixture.drive(to: 10.2).brief.contains("send 2"))
     #expect(!fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.storeSettings))
 
-    // An answer to a request from before says nothing of the new settings, and neither does a failure.
+    // A response to a request from before says nothing of the new settings, and neither does a failure.
     #expect(try fixture.drive(to: 20.2).brief.contains("send 3"))
     _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 20.3)
     #expect(!fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.storeSettings))

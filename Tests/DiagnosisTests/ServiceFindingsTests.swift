@@ -277,7 +277,7 @@ import Timekeeping
     #expect(findings.first?.sentence.contains("Online") == false)
   }
 
-  @Test("without systemd the daemon's answer is enough, and nothing fails")
+  @Test("without systemd the daemon's response is enough, and nothing fails")
   func noSystemd() throws {
     let error = MessageBusError(.absent, "no systemd runs here")
     let findings = Self.findings(.failure(error), .status(try Self.status()))

@@ -21,19 +21,19 @@ import Testing
   func withoutTransientUnit() {
     guard
       case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
-        "no answer", "a.service", runsCommand: true)
+        "no response", "a.service", runsCommand: true)
     else {
       return #expect(Bool(false))
     }
-    #expect(finding.sentence == "this cannot run as a.service: no answer")
+    #expect(finding.sentence == "this cannot run as a.service: no response")
     #expect(finding.advice?.contains("token.command is not run as root") == true)
     guard
       case .inPlace(let remark) = ServiceImpersonation.withoutTransientUnit(
-        "no answer", "a.service", runsCommand: false)
+        "no response", "a.service", runsCommand: false)
     else {
       return #expect(Bool(false))
     }
-    #expect(remark.hasSuffix("not as the service: no answer\n"))
+    #expect(remark.hasSuffix("not as the service: no response\n"))
   }
 
   @Test("an exit status is passed on")

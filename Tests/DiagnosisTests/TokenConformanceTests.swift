@@ -9,7 +9,7 @@ import Timekeeping
 
 @Suite struct TokenConformanceTests {
   private static func findings(
-    _ first: TokenProbe.Answer, second: TokenProbe.Answer? = nil, wrongCredentials: TokenProbe.Answer? = nil
+    _ first: TokenProbe.Response, second: TokenProbe.Response? = nil, wrongCredentials: TokenProbe.Response? = nil
   ) throws -> [Finding] {
     var conformance = TokenConformance(
       TokenFixture.provider, hasCertificate: false, for: try TokenFixture.context(), first: first)
@@ -19,13 +19,13 @@ import Timekeeping
   }
 
   /// What is not as it should be, apart from the settings without credentials.
-  private static func complaints(_ first: TokenProbe.Answer) throws -> [String] {
+  private static func complaints(_ first: TokenProbe.Response) throws -> [String] {
     try findings(first, wrongCredentials: refusal(401)).filter { $0.severity != .pass }.map {
       "\($0.severity) \($0.sentence)"
     }
   }
 
-  private static func refusal(_ status: Int) throws -> TokenProbe.Answer {
+  private static func refusal(_ status: Int) throws -> TokenProbe.Response {
     try TokenFixture.answer(.http(.response(HTTPResponse(status: status))))
   }
 
@@ -36,7 +36,7 @@ import Timekeeping
     #expect(
       findings == [
         .pass("it answers with JSON in 12 ms, with the token at `token`"),
-        .pass("the answer's Content-Type is JSON"), .pass("caches may not store the answer"),
+        .pass("the response's Content-Type is JSON"), .pass("caches may not store the response"),
         .pass("`end` can be read, and matches `exp`"),
         .pass("the token has \(TokenFixture.token().utf8.count) bytes"),
         .pass("its header states RS256"), .pass("`kid` is present"),
@@ -76,7 +76,7 @@ import Timekeeping
     #expect(complaints.first?.hasPrefix("warn it is for every vehicle") == true)
   }
 
-  @Test("the answer's expiration is compared with the token's")
+  @Test("the response's expiration is compared with the token's")
   func expiration() throws {
     #expect(
       try Self.complaints(try TokenFixture.answer(end: 1_796_087_400))
@@ -96,15 +96,16 @@ import Timekeeping
   func headers() throws {
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [])) == [
-        "warn the answer's Content-Type is not stated", "warn the answer has no Cache-Control, so caches may store it",
+        "warn the response's Content-Type is not stated",
+        "warn the response has no Cache-Control, so caches may store it",
       ])
     let json = (name: "Content-Type", value: "application/json; charset=utf-8")
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "public, max-age=300")]))
-        == ["warn the answer's Cache-Control lets caches store it"])
+        == ["warn the response's Cache-Control lets caches store it"])
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "no-store"), ("Age", "40")]))
-        == ["fail the answer comes from a cache, 40 s old"])
+        == ["fail the response comes from a cache, 40 s old"])
   }
 
   @Test("a missing token is one failure with the reason, and nothing else")

@@ -27,7 +27,7 @@ import Testing
           3 bytes; only Google can verify it; --reveal shows it
         Lifetime
           `exp` is in 60 min
-          the daemon would use it for 60 min (its expiration minus the answer's Date)
+          the daemon would use it for 60 min (its expiration minus the response's Date)
         Problems
           none
 
@@ -66,7 +66,7 @@ import Testing
         "Lifetime\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
   }
 
-  @Test("a problem of the answer is shown if the token itself is valid")
+  @Test("a problem of the response is shown if the token itself is valid")
   func answer() throws {
     let sheet = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
     #expect(!sheet.isGood)

@@ -11,7 +11,7 @@ import Testing
   func good() throws {
     #expect(
       TokenFindings.findings(try TokenFixture.answer()) == [
-        .pass("received a token in 12 ms"), .pass("it is valid for 60 min (its expiration minus the answer's Date)"),
+        .pass("received a token in 12 ms"), .pass("it is valid for 60 min (its expiration minus the response's Date)"),
       ])
   }
 
@@ -21,7 +21,7 @@ import Testing
     #expect(findings.map(\.severity) == [.pass, .fail])
   }
 
-  @Test("an answer without a token, and one that cannot be read, are one failure each, with advice")
+  @Test("a response without a token, and one that cannot be read, are one failure each, with advice")
   func failures() throws {
     for (answer, words) in [
       (try TokenFixture.answer(status: 403), "HTTP 403"), (try TokenFixture.answer(end: nil), "nothing at `end`"),

@@ -48,7 +48,7 @@ enum TokenFixture {
     _ token: String = token(), end: Int64? = 1_796_086_800, status: Int = 200,
     headers: [(name: String, value: String)] = [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
     expiration: TokenResponseFormat.Expiration = .epochSeconds
-  ) throws -> TokenProbe.Answer {
+  ) throws -> TokenProbe.Response {
     let end = end.map { ",\"end\":\($0)" } ?? ""
     let body = "{\"token\":\"\(token)\"\(end)}"
     let response = HTTPResponse(status: status, headers: headers + [("Date", date)], body: [UInt8](body.utf8))
@@ -57,8 +57,8 @@ enum TokenFixture {
 
   static func answer(
     _ outcome: TokenOutcome, expiration: TokenResponseFormat.Expiration = .epochSeconds
-  ) throws -> TokenProbe.Answer {
-    TokenProbe.Answer(
+  ) throws -> TokenProbe.Response {
+    TokenProbe.Response(
       outcome, from: provider(expiration), for: try context(), at: now, duration: .milliseconds(12),
       buildDate: buildDate)
   }

@@ -60,7 +60,7 @@ import Testing
       try fault(#""body":"truncated""#)
       #expect(try update(url, token).status == 18, "a partial answer")
       try fault(#""body":"huge""#)
-      #expect(try update(url, token, "--max-filesize", "65536").status == 63, "an answer too large")
+      #expect(try update(url, token, "--max-filesize", "65536").status == 63, "a response too large")
       #expect(try update(url, token).output.hasSuffix(" 200\n"), "and then all is well")
     }
     #expect(result.status == 0)

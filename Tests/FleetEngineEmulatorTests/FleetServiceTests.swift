@@ -21,7 +21,7 @@ import Testing
     #expect(try bench.json(stored) == (try bench.json(reply)))
   }
 
-  @Test("the answer is trimmed when the client asks")
+  @Test("the response is trimmed when the client asks")
   func trimmed() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -213,7 +213,7 @@ import Testing
     #expect(!record.text.contains(token))
   }
 
-  @Test("a fault replaces the answer as often as asked, and the update does not count")
+  @Test("a fault replaces the response as often as asked, and the update does not count")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -259,7 +259,7 @@ import Testing
     #expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
   }
 
-  @Test("an update may be applied though its answer is lost")
+  @Test("an update may be applied though its response is lost")
   func lostAnswer() throws {
     let bench = try FleetBench()
     let token = try bench.token()

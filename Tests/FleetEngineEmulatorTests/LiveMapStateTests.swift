@@ -63,7 +63,7 @@ import Testing
     let shown = bench.handle(.accepted(try bench.position(), past: tunnel)).first?.data
     #expect(shown?["past"]?.array?.count == 2)
     #expect(try bench.track() == ["60", "50 past", "40 past", "0"])
-    // Its answer was lost: the vehicle sends them again.
+    // Its response was lost: the vehicle sends them again.
     let again = bench.handle(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
     #expect(again?["past"]?.array?.count == 1)
     #expect(try bench.track() == ["60", "50 past", "45 past", "40 past", "0"])
@@ -90,7 +90,7 @@ import Testing
       vehicles.count == 5000 && vehicles.contains("v5009") && !vehicles.contains("truck-17"), "the newest are seen")
   }
 
-  @Test("refusals are counted by their reason, those without an answer too")
+  @Test("refusals are counted by their reason, those without a response too")
   func refused() throws {
     var bench = Bench()
     let error = APIError(.unauthenticated, "The token expired.", reason: "ACCESS_TOKEN_EXPIRED")

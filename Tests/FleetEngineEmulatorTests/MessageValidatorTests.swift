@@ -68,7 +68,7 @@ import Testing
     #expect(throws: APIError.self) { try check(vehicle(101)) }
   }
 
-  @Test("enums given as numbers become names, nulls go, and an answer can have numbers again")
+  @Test("enums given as numbers become names, nulls go, and a response can have numbers again")
   func normalised() throws {
     let checked = try checkLocation(#""supplementalLocationSensor":5,"speed":null"#)
     #expect(checked.text == #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)
@@ -76,10 +76,10 @@ import Testing
     #expect(numeric.text == #"{"lastLocation":{"supplementalLocationSensor":5}}"#)
   }
 
-  @Test("input-only fields are not in an answer")
+  @Test("input-only fields are not in a response")
   func answer() throws {
     let vehicle = try check(#"{"lastLocation":{"speed":1,"timeSinceUpdate":4},"pastLocations":[{"speed":2}]}"#)
-    #expect(MessageValidator.answer(vehicle, as: DeliverySchema.vehicle).text == #"{"lastLocation":{"speed":1}}"#)
+    #expect(MessageValidator.response(vehicle, as: DeliverySchema.vehicle).text == #"{"lastLocation":{"speed":1}}"#)
   }
 
   @Test(

@@ -26,7 +26,7 @@ import Testing
         Request(method, path, headers: authorization.map { [("Authorization", $0)] } ?? []), at: Bench.now)
     }
 
-    /// The claims of the token at this key of the answer, whose signature holds.
+    /// The claims of the token at this key of the response, whose signature holds.
     func claims(_ reply: Reply, _ key: String) throws -> JSON {
       let text = try #require(try JSONParser.parse(Array(reply.text.utf8))[key]?.string)
       let parts = text.split(separator: ".").map(String.init)

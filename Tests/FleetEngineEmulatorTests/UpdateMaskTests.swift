@@ -42,7 +42,7 @@ import Testing
         == #"{"speed":3,"heading":2}"#)
   }
 
-  @Test("a response mask trims the answer")
+  @Test("a response mask trims the response")
   func response() throws {
     let answer: JSON = ["name": "n", "lastLocation": ["speed": 1, "heading": 2]]
     #expect(try ResponseMask.trim(answer, to: "name", of: DeliverySchema.vehicle).text == #"{"name":"n"}"#)

@@ -86,7 +86,7 @@ import Testing
     #expect(failure(http, "")?.category == page)
   }
 
-  @Test("every kind of failure without an answer has its category", arguments: TransportFailure.Kind.allCases)
+  @Test("every kind of failure without a response has its category", arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) {
     let expected: UpdateFailure.Category =
       switch kind {

@@ -178,7 +178,7 @@ import Timekeeping
     #expect(transcript.takeLines().last == "answered 200 {}")
   }
 
-  @Test("an answer that announces more than allowed is not waited for")
+  @Test("a response that announces more than allowed is not waited for")
   func announcedTooLarge() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -189,7 +189,7 @@ import Timekeeping
 
   // MARK: - The server's turns
 
-  @Test("interim answers are passed over, trailers end an answer, padding is taken away")
+  @Test("interim answers are passed over, trailers end a response, padding is taken away")
   func shapes() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -260,7 +260,7 @@ import Timekeeping
     #expect(transcript.takeLines() == ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("an answer before the whole request is an answer, and the rest is not sent")
+  @Test("a response before the whole request is a response, and the rest is not sent")
   func earlyAnswer() {
     let transcript = Transcript(settings: [(4, 3)])
     var server = ScriptedServer()
@@ -389,7 +389,7 @@ import Timekeeping
     #expect(idle.takeLines() == ["close"])
   }
 
-  @Test("a kept connection that ends without a byte of the answer was dead: the request may be sent again")
+  @Test("a kept connection that ends without a byte of the response was dead: the request may be sent again")
   func keptConnectionEnds() {
     let (dead, answered) = (Transcript(), Transcript())
     var server = ScriptedServer()

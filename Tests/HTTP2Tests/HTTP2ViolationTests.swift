@@ -96,7 +96,7 @@ import Timekeeping
   }
 
   @Test(
-    "an answer that is none ends its stream only",
+    "a response that is none ends its stream only",
     arguments: [
       [("content-type", "x")], [(":status", "2000")], [(":status", "abc")], [(":status", "101")], [(":status", "099")],
       [(":status", "200"), (":status", "200")], [("a", "b"), (":status", "200")], [(":status", "200"), (":path", "/")],
@@ -146,7 +146,7 @@ import Timekeeping
     #expect(transcript.failures == [.violation(.flowControl)])
   }
 
-  @Test("a server that sends a PING a second for an hour, or a hundred at each answer, is no flood")
+  @Test("a server that sends a PING a second for an hour, or a hundred at each response, is no flood")
   func steadyPings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(10_000)))
     transcript.handle(.connected)

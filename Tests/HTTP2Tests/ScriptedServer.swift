@@ -46,7 +46,7 @@ struct ScriptedServer {
     ScriptedServer.frame(1, isLast ? 5 : 4, stream, block(fields))
   }
 
-  /// The usual answer.
+  /// The usual response.
   mutating func answer(_ stream: UInt32, _ body: String = "{}") -> [UInt8] {
     headers(stream, [(":status", "200"), ("content-type", "application/json")]) + ScriptedServer.data(stream, body)
   }

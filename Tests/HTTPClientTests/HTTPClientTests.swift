@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 @Suite struct HTTPClientTests {
-  @Test("A PATCH goes out with its headers, its secret and its body, and the answer comes back whole")
+  @Test("A PATCH goes out with its headers, its secret and its body, and the response comes back whole")
   func patch() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -168,7 +168,7 @@ import Timekeeping
     #expect(server.accepted == 1)
   }
 
-  @Test("An interim answer is not taken for the answer")
+  @Test("An interim answer is not taken for the response")
   func interim() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -179,7 +179,7 @@ import Timekeeping
     #expect(response.header("Link") == nil)
   }
 
-  @Test("A redirect is an answer like any other")
+  @Test("A redirect is a response like any other")
   func redirect() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -191,7 +191,7 @@ import Timekeeping
     #expect(server.requests.count == 1)
   }
 
-  @Test("Headers beyond the bound are passed over, and the answer stands")
+  @Test("Headers beyond the bound are passed over, and the response stands")
   func manyHeaders() throws {
     let fixture = try ClientFixture()
     let many = (0..<200).map { "X-\($0): v" }

@@ -6,7 +6,7 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// What a person and the retry rules learn from a request without an answer.
+/// What a person and the retry rules learn from a request without a response.
 @Suite struct TransportFailureTests {
   @Test(
     "What a server does wrong has a kind",
@@ -34,7 +34,7 @@ import Testing
     #expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
   }
 
-  @Test("A body of exactly the size allowed is an answer")
+  @Test("A body of exactly the size allowed is a response")
   func exactSize() throws {
     let fixture = try ClientFixture()
     let body = String(repeating: "x", count: 1000)

@@ -7,7 +7,7 @@ import Timekeeping
   private static let date = "Sat, 21 Nov 2026 08:30:00 GMT"
 
   @Test(
-    "seconds, or a date against the answer's own",
+    "seconds, or a date against the response's own",
     arguments: [
       ("0", nil, 0), ("120", nil, 120), ("86400", nil, 900), ("99999999999999999", nil, 900),
       ("Sat, 21 Nov 2026 08:31:30 GMT", date, 90), ("Sat, 21 Nov 2026 08:00:00 GMT", date, 0),

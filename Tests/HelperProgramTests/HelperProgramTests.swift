@@ -150,7 +150,7 @@ import Timekeeping
     #expect(try run("kill -9 $$").ending == .killed(SIGKILL))
   }
 
-  @Test("a child that it leaves running neither delays the answer nor survives")
+  @Test("a child that it leaves running neither delays the response nor survives")
   func leftBehind() throws {
     let start = ContinuousClock.now
     let result = try run("sleep 100 & echo $!")

@@ -13,7 +13,7 @@ import Testing
     return process
   }
 
-  /// The paths of the keys of an answer, as docs/status.md writes them.
+  /// The paths of the keys of a response, as docs/status.md writes them.
   private static func keys(_ value: Any, _ path: String = "") -> Set<String> {
     if let object = value as? [String: Any], !["counters", "backlog.removed"].contains(path) {
       return object.reduce(into: []) { $0.formUnion(keys($1.value, path.isEmpty ? $1.key : "\(path).\($1.key)")) }
@@ -63,7 +63,7 @@ import Testing
     #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }
 
-  @Test("status --watch into a pipe prints one answer after the other, until the reader closes it")
+  @Test("status --watch into a pipe prints one response after the other, until the reader closes it")
   func stream() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -75,7 +75,7 @@ import Testing
     try bench.wait("three answers") { watch.output.lines.count >= 3 }
     // Its end is no reason to end: the tool goes on, and says what is missing.
     daemon.process.signal(SIGTERM)
-    try bench.wait("no answer any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
+    try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
     #expect(!watch.hasEnded)
     watch.signal(SIGTERM)
     try bench.wait("it ends") { watch.hasEnded }

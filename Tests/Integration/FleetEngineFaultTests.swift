@@ -34,7 +34,7 @@ import Testing
       testDescription: "silence beyond the deadline", fault: #""drop": true"#, category: "network", says: "imed out",
       recovers: true),
     Case(
-      testDescription: "half an answer", fault: #""body": "truncated""#, category: "network", says: "closed",
+      testDescription: "half a response", fault: #""body": "truncated""#, category: "network", says: "closed",
       recovers: true),
     Case(testDescription: "no JSON", fault: #""body": "not-json""#, category: "untrusted", says: "not Fleet Engine"),
     Case(testDescription: "a web page", fault: #""body": "html""#, category: "untrusted", says: "captive portal"),
@@ -80,7 +80,7 @@ import Testing
     #expect(ContinuousClock.now - start > .milliseconds(2700))
   }
 
-  @Test("an answer of 200 MB is cancelled, and memory does not grow")
+  @Test("a response of 200 MB is cancelled, and memory does not grow")
   func huge() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -196,7 +196,7 @@ private final class Quotes {
     }
   }
 
-  /// Whether the answer has been asked for; a file is read as soon as it is there.
+  /// Whether the response has been asked for; a file is read as soon as it is there.
   var isUsed: Bool {
     switch provider {
     case .http: (server?.requests.count ?? 0) > asked

@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "an answer without a token is reported by both",
+    "a response without a token is reported by both",
     arguments: [
       (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
       (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),

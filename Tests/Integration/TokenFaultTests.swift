@@ -17,7 +17,7 @@ import Testing
     Case(testDescription: "a web page", fault: #""body": "html""#, says: "web page"),
     Case(testDescription: "nothing", fault: #""body": "empty""#, says: "empty body"),
     Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not a JSON object"),
-    Case(testDescription: "half an answer", fault: #""body": "truncated""#, says: "answer broke off"),
+    Case(testDescription: "half a response", fault: #""body": "truncated""#, says: "response broke off"),
     Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "longer than the 65536 bytes"),
     Case(testDescription: "an expired token", fault: #""token": "expired""#, says: "expired"),
     Case(
@@ -33,7 +33,7 @@ import Testing
   ]
 
   @Test(
-    "a wrong answer of the provider is in the status, and positions arrive when it is correct again",
+    "a wrong response of the provider is in the status, and positions arrive when it is correct again",
     arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()

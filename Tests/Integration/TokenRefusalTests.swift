@@ -6,7 +6,7 @@ import Testing
 @Suite struct TokenRefusalTests {
   struct Flaw: CustomTestStringConvertible {
     let testDescription: String
-    /// In Fleet Engine's answer.
+    /// In Fleet Engine's response.
     let category: String
     /// In the sentence about fresh tokens.
     let says: String

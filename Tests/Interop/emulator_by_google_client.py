@@ -176,7 +176,7 @@ def the_client_retries_what_it_should(emulator):
 
 
 def trips(emulator):
-    """UpdateVehicle, GetVehicle and CreateVehicle of v1; an answer has nothing that Google's messages do not know."""
+    """UpdateVehicle, GetVehicle and CreateVehicle of v1; a response has nothing that Google's messages do not know."""
     token = emulator.call("/token/driver/taxi-1")["jwt"]
     path = f"/v1/{PARENT}/vehicles/taxi-1"
 

@@ -24,7 +24,7 @@ def bench():
 
 
 def outage():
-    """Sent each 10 s, but for a minute without an answer and one of 503."""
+    """Sent each 10 s, but for a minute without a response and one of 503."""
     down, refused = range(120, 180), range(300, 360)
     requests, applied, backlog = [], [], []
     waiting = []

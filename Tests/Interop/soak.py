@@ -247,7 +247,7 @@ level = "{level}"
                 self.ask_for(target="update", times=2, status=429, retry_after="2")
             case "reset" | "outage":
                 self.ask_for(**update, reset=True)
-            case "no answer":
+            case "no response":
                 self.ask_for(target="update", times=1, drop=True)
             case "answer lost":
                 self.ask_for(target="update", times=2, reset=True, apply=True)
@@ -316,7 +316,7 @@ level = "{level}"
         self.run(seconds)
 
     TROUBLES = [
-        "503", "500 and late", "429", "reset", "no answer", "answer lost", "portal", "cut off", "slow", "no token",
+        "503", "500 and late", "429", "reset", "no response", "answer lost", "portal", "cut off", "slow", "no token",
         "token portal", "stopped", "restarted", "goaway", "unplugged", "noise", "reload", "bad reload",
     ]
 

@@ -196,7 +196,7 @@ interval = "1s"
 
         # The daemon is stopped; what was last known stays; it comes back.
         stop()
-        window.wait("it is gone", lambda t: "no daemon answers" in t and "last answer, " in t and "\nToken " in t)
+        window.wait("it is gone", lambda t: "no daemon answers" in t and "last response, " in t and "\nToken " in t)
         start()
         window.wait("it is back", lambda t: t.startswith("truck-17  online") and "no daemon" not in t)
 

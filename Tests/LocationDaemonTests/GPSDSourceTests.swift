@@ -81,7 +81,7 @@ import Timekeeping
     #expect(try loop.runs { log.lost.count == 1 })
     let message = try #require(log.lost.first)
     #expect(message.contains("gpsd.invalid:2947"))
-    #expect(message.contains("cannot be looked up") || message.contains("no answer"), "\(message)")
+    #expect(message.contains("cannot be looked up") || message.contains("no response"), "\(message)")
     source.stop()
   }
 

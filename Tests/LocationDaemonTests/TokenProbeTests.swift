@@ -21,10 +21,10 @@ import Timekeeping
   }
 
   private final class Slot {
-    var answer: TokenProbe.Answer?
+    var answer: TokenProbe.Response?
   }
 
-  private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenProbe.Answer {
+  private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenProbe.Response {
     let text = """
       [vehicle]
       provider_id = "p"

@@ -10,7 +10,7 @@ import Timekeeping
   func arguments() {
     let service = TransientService(
       unit: "a.service", description: "a", original: "b.service", program: "/a",
-      arguments: ["a", "", "$HOME", "a${B}$", "$$"], environment: [], answers: [], timeLimit: .seconds(1))
+      arguments: ["a", "", "$HOME", "a${B}$", "$$"], environment: [], successExitStatuses: [], timeLimit: .seconds(1))
     #expect(service.writtenArguments == ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 

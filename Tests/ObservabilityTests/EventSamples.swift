@@ -84,7 +84,7 @@ enum EventSamples {
       UpdateFailure(
         .unauthenticated, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .notYetValid),
     ]
-  private static let silence = UpdateFailure(.network, "no answer", from: .deliveries)
+  private static let silence = UpdateFailure(.network, "no response", from: .deliveries)
 
   private static func updates() throws -> [Event] {
     var events: [Event] = [

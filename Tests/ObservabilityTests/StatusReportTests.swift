@@ -105,7 +105,7 @@ import Timekeeping
     #expect(long.seconds <= 600)
   }
 
-  @Test("the answer contains no coordinates")
+  @Test("the response contains no coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...100)

@@ -48,7 +48,7 @@ import Timekeeping
     return nil
   }
 
-  @Test("a position is asked for once a second, and the first answer, whose age is unknown, is no fix")
+  @Test("a position is asked for once a second, and the first response, whose age is unknown, is no fix")
   func poll() throws {
     var session = reading()
     #expect(session.nextDeadline == nil)
@@ -114,7 +114,7 @@ import Timekeeping
     #expect(loss(effects)?.contains("frozen") == true)
   }
 
-  @Test("an answer from the middle of an epoch is asked for again a little later, and then taken as it is")
+  @Test("a response from the middle of an epoch is asked for again a little later, and then taken as it is")
   func partial() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -171,7 +171,7 @@ import Timekeeping
     #expect(session.release == nil)
   }
 
-  @Test("a receiver that is being switched on at the end, or that may be on without an answer, is switched off")
+  @Test("a receiver that is being switched on at the end, or that may be on without a response, is switched off")
   func unanswered() {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -267,7 +267,7 @@ import Timekeeping
     #expect(session.nextDeadline == nil)
     #expect(session.handle(.changed, at: .boot) == [.list])
     #expect(session.handle(.modems([modem()]), at: .boot) == [.locate(path: Self.path)])
-    // News during a question are looked into after its answer.
+    // News during a question are looked into after its response.
     #expect(session.handle(.changed, at: .boot) == [])
     #expect(session.handle(answer(1), at: .boot) == [.list])
     // It was never read, so nothing has changed.
@@ -320,7 +320,7 @@ import Timekeeping
     #expect(flat.count == 1 && flat.first?.altitude == nil)
   }
 
-  @Test("no answer, however foreign, ends in a trap or a fix", arguments: 0..<200)
+  @Test("no response, however foreign, ends in a trap or a fix", arguments: 0..<200)
   func noise(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var session = reading()

@@ -14,7 +14,7 @@ import Timekeeping
     #expect(world.events(.offline).count == 1)
   }
 
-  @Test("a row of lost answers repeats the positions of each request, and no others")
+  @Test("a row of lost responses repeats the positions of each request, and no others")
   func lostAnswers() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))

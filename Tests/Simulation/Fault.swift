@@ -11,7 +11,7 @@ struct Fault: Sendable {
     case unreachable
     /// Packets vanish: a tunnel.
     case silent
-    /// This part of the requests, or of their answers, is lost.
+    /// This part of the requests, or of their responses, is lost.
     case loss(Double)
     /// The server receives requests, its responses are lost.
     case answersLost

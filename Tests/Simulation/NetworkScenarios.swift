@@ -86,7 +86,7 @@ import Timekeeping
     #expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("an answer that is lost after the server has applied the update costs a repetition and no position")
+  @Test("a response that is lost after the server has applied the update costs a repetition and no position")
   func answerLost() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.answersLost, 200..<202)]))
     #expect(world.longestGap(5..<590) <= 13)

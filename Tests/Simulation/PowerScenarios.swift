@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct PowerScenarios {
   @Test("killed every few seconds, the daemon keeps five seconds between updates, and continues", arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {
-    // The kill comes with an effect: of the start, of a request, or of its answer.
+    // The kill comes with an effect: of the start, of a request, or of its response.
     let acts = stride(from: 50, to: 170, by: period).map {
       (second: $0, act: Scenario.Act.kill(afterEffects: 5 + $0 / period % 7, seconds: 1))
     }

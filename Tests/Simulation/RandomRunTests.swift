@@ -29,7 +29,7 @@ import Testing
       103_032,
       // After a restart the kept time was forgotten within a minute, and a dateless fix got the machine's wrong date.
       744,
-      // A single wrong answer of Fleet Engine displaced the time that was confirmed before a restart.
+      // A single wrong response of Fleet Engine displaced the time that was confirmed before a restart.
       9544,
     ] as [UInt64])
   func regressions(seed: UInt64) throws {

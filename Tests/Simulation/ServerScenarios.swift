@@ -37,7 +37,7 @@ import Timekeeping
   }
 
   @Test(
-    "Retry-After as a date is read against the answer's own date, whatever this machine's clock says",
+    "Retry-After as a date is read against the response's own date, whatever this machine's clock says",
     arguments: [0, nil])
   func retryAfterDate(wallError: Int64?) throws {
     // 450 s after boot.

@@ -56,7 +56,7 @@ import Timekeeping
   }
 
   @Test(
-    "one wrong time of Fleet Engine or the provider is outvoted at its next correct answer",
+    "one wrong time of Fleet Engine or the provider is outvoted at its next correct response",
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])
   func lyingServers(seconds: Int64, wallError: Int64?) throws {

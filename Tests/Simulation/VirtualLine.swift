@@ -47,7 +47,7 @@ struct VirtualLine: ~Copyable {
     return wasRefused
   }
 
-  /// Brings an answer back; nil refuses the request, or says GOAWAY to it.
+  /// Brings a response back; nil refuses the request, or says GOAWAY to it.
   mutating func answer(_ response: HTTPResponse?, at now: BootInstant) -> HTTPOutcome {
     guard isOpen else { return .failure(TransportFailure(.broken, "no connection")) }
     var bytes: [UInt8] = []
@@ -83,7 +83,7 @@ struct VirtualLine: ~Copyable {
       let answers = perform(client.handle(.received(Array(piece)), at: now))
       if random.next() % 8 != 0 { _ = read(answers, like: nil) } else { unread += answers }
     }
-    guard let outcome else { return .failure(TransportFailure(.broken, "an answer without an outcome")) }
+    guard let outcome else { return .failure(TransportFailure(.broken, "a response without an outcome")) }
     return outcome
   }
 

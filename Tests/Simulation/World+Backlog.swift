@@ -40,7 +40,7 @@ extension World {
     }
   }
 
-  /// A past position is sent again only for an answer that was lost, or a removal that was not on disk.
+  /// A past position is sent again only for a response that was lost, or a removal that was not on disk.
   func checkRepeats() {
     // A wrong clock's stamp may come again when it is right: that is another position, of another place.
     struct Arrival: Hashable {

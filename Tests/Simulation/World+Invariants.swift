@@ -35,7 +35,7 @@ extension World {
     let times = (offDuty + open).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
-    // A modem is polled, and its answer is at most as old as the previous poll.
+    // A modem is polled, and its response is at most as old as the previous poll.
     let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
@@ -109,7 +109,7 @@ extension World {
     }
   }
 
-  /// Whether it was sent with a cached token, before the first answer of Fleet Engine in this boot: only the receiver and the
+  /// Whether it was sent with a cached token, before the first response of Fleet Engine in this boot: only the receiver and the
   /// machine's clock had given a time.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber]

@@ -25,7 +25,7 @@ struct SimulatedModem {
     return modem
   }
 
-  /// The answer to GetLocation; nil when there is no such modem.
+  /// The response to GetLocation; nil when there is no such modem.
   func position(of path: String) -> ModemPosition? {
     guard path == modem.path else { return nil }
     // The order of a hash table: none that means anything.

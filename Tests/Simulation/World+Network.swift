@@ -24,14 +24,14 @@ extension World {
       case .nameServersDead: return .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))
       case .unresolved: return .failure(TransportFailure(.unresolved, "no such host"), after: .milliseconds(40))
       case .unreachable: return .failure(TransportFailure(.unreachable, "no route"), after: .milliseconds(1))
-      case .silent: return .failure(TransportFailure(.timedOut, "no answer"), after: .seconds(15))
+      case .silent: return .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
       case .certificateNotYetValid:
         return .failure(TransportFailure(.certificateNotYetValid, "not yet"), after: .milliseconds(90))
       case .captivePortal:
         return Bool.random(using: &random)
           ? .webPage : .failure(TransportFailure(.certificateUntrusted, "the hotel's"), after: .milliseconds(90))
       case .loss(let part) where Double.random(in: 0..<1, using: &random) < part / 2:
-        return .failure(TransportFailure(.timedOut, "no answer"), after: .seconds(15))
+        return .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
       default: break
       }
     }

@@ -19,7 +19,7 @@ final class World {
     case updateEnds(id: UInt64, HTTPOutcome)
     case tokenRequestArrives(id: UInt64)
     case tokenEnds(id: UInt64, HTTPOutcome)
-    /// An answer to a request that was cancelled before.
+    /// A response to a request that was cancelled before.
     case lateAnswer(id: UInt64, HTTPOutcome)
     case powerReturns
   }
@@ -512,8 +512,8 @@ final class World {
       queue.schedule(.updateEnds(id: id, .response(page)), at: now + delay())
     case .nothing:
       queue.schedule(.requestArrives(id: id), at: now + delay() + upload(request))
-      // If its answer comes first, this finds the flight ended.
-      queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "no answer"))), at: flight.endsBy)
+      // If its response comes first, this finds the flight ended.
+      queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "no response"))), at: flight.endsBy)
     }
   }
 
@@ -527,9 +527,9 @@ final class World {
       let received = line?.answer(response, at: now)
       if case .response(var same) = received {
         same.headers = response.headers
-        if same != response { violate("HTTP/2 changed the answer \(response.status)") }
+        if same != response { violate("HTTP/2 changed the response \(response.status)") }
       } else {
-        violate("HTTP/2 has lost an answer")
+        violate("HTTP/2 has lost a response")
       }
       return outcome
     case .failure(let failure) where failure.kind == .unprocessed: return line?.answer(nil, at: now) ?? outcome
@@ -563,7 +563,7 @@ final class World {
     queue.schedule(.updateEnds(id: id, .response(answer)), at: back)
   }
 
-  /// The program no longer reads the answer; the server may still receive the request.
+  /// The program no longer reads the response; the server may still receive the request.
   func abandonUpdate() {
     line?.cancel(at: now)
     if let (id, flight) = update {
@@ -599,7 +599,7 @@ final class World {
       queue.schedule(.tokenEnds(id: id, .response(page)), at: now + delay())
     case .nothing:
       queue.schedule(.tokenRequestArrives(id: id), at: now + delay())
-      queue.schedule(.tokenEnds(id: id, .failure(TransportFailure(.timedOut, "no answer"))), at: flight.endsBy)
+      queue.schedule(.tokenEnds(id: id, .failure(TransportFailure(.timedOut, "no response"))), at: flight.endsBy)
     }
   }
 

@@ -44,19 +44,19 @@ struct TokenSection {
     ),
     Setting(
       "response", \.preset, .choice,
-      "Format of the answer, as in Google's sample backend for Last Mile Fleet Solution (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
+      "Format of the response, as in Google's sample backend for Last Mile Fleet Solution (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
     ),
-    Setting("token_key", \.endpoint.format.tokenKey, .dottedKey, "Key of the token in the JSON answer."),
+    Setting("token_key", \.endpoint.format.tokenKey, .dottedKey, "Key of the token in the JSON response."),
     Setting(
       "expiration_key", \.endpoint.format.expirationKey, .dottedKey,
-      "Key of the expiration in the answer. Default: the token's own `exp` claim."),
+      "Key of the expiration in the response. Default: the token's own `exp` claim."),
     Setting(
       "expiration_format", \.endpoint.format.expiration, .choice,
       "Format of the expiration: seconds or milliseconds since 1970, seconds from now (`seconds`), a date as in RFC 3339, or the token's own `exp` claim (`jwt`). `auto` recognizes it."
     ),
     Setting(
       "creation_key", \.endpoint.format.creationKey, .dottedKey,
-      "Key of the time of creation in the answer, in the same format. With it the lifetime is known even if the machine's clock is wrong."
+      "Key of the time of creation in the response, in the same format. With it the lifetime is known even if the machine's clock is wrong."
     ),
     Setting(
       "deadline", \.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))),
@@ -91,7 +91,7 @@ struct TokenSection {
   }
 }
 
-/// Answer formats of Google's sample backends, as defaults of four keys.
+/// Response formats of Google's sample backends, as defaults of four keys.
 enum ResponsePreset: String, CaseIterable, Sendable {
   /// Last Mile Fleet Solution.
   case lastMile = "lmfs"
@@ -153,7 +153,7 @@ extension SettingsReader {
       guard !isWritten(key), draft.preset == nil else { return }
       problem(
         with: format,
-        "\"\(expiration.rawValue)\" needs `expiration_key`, the key of the answer that holds the expiration")
+        "\"\(expiration.rawValue)\" needs `expiration_key`, the key of the response that holds the expiration")
     case .jwt:
       if isWritten(key) { warning(about: key, "is not read with expiration_format = \"jwt\"") }
     case .automatic: break

@@ -17,7 +17,7 @@ struct StatusRows {
   /// The vehicle's ID and state, for the top line of a screen.
   var vehicle: String
   var state: StyledText
-  /// The daemon's release and uptime; empty if the answer has neither.
+  /// The daemon's release and uptime; empty if the response has neither.
   var daemon: String
   /// Rows that belong together.
   var groups: [[Row]]
@@ -252,6 +252,6 @@ struct StatusRows {
     return text
   }
 
-  /// - Parameter seconds: a duration in the daemon's answer.
+  /// - Parameter seconds: a duration in the daemon's response.
   static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).humanReadable }
 }

@@ -64,8 +64,8 @@ enum StatusScreen {
   /// One frame of `status --watch`.
   ///
   /// - Parameters:
-  ///   - sheet: the last answer; nil before the first.
-  ///   - failure: why the daemon does not answer now; the last answer is then shown faint.
+  ///   - sheet: the last response; nil before the first.
+  ///   - failure: why the daemon does not answer now; the last response is then shown faint.
   /// - Returns: at most `size.rows` lines, none wider than `size.columns`.
   static func frame(
     of sheet: StatusRows?, failure: StyledText? = nil, size: Terminal.Size, capabilities: TerminalCapabilities

@@ -89,7 +89,7 @@ package struct TokenCommand: Equatable, Sendable {
   /// The output of a successful run.
   ///
   /// - Throws: `TokenFailure` that names the program.
-  func answer(_ outcome: Outcome) throws(TokenFailure) -> TokenResponseFormat.Answer {
+  func response(_ outcome: Outcome) throws(TokenFailure) -> TokenResponseFormat.Response {
     let program = "the token command \(arguments.first ?? "")"
     switch outcome.ending {
     case .exited(0): break
@@ -114,6 +114,6 @@ package struct TokenCommand: Equatable, Sendable {
         .program("notStarted"),
         "\(program) cannot be run: \(why)")
     }
-    return TokenResponseFormat.Answer(body: outcome.output, party: program)
+    return TokenResponseFormat.Response(body: outcome.output, party: program)
   }
 }

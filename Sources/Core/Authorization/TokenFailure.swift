@@ -82,11 +82,11 @@ extension TokenFailure {
       switch failure.kind {
       case .unresolved, .unreachable, .refused: "the token provider cannot be reached"
       case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
-      case .broken: "the token provider's answer broke off"
-      case .unprocessed: "the token provider rejected the request, or closed the idle connection without an answer"
+      case .broken: "the token provider's response broke off"
+      case .unprocessed: "the token provider rejected the request, or closed the idle connection without a response"
       case .throttled: "the token provider asks for fewer requests"
       case .tooLarge:
-        "the token provider's answer is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
+        "the token provider's response is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
       case .malformed: "the server at the token provider's URL does not speak HTTP"
       case .certificateUntrusted: "the token provider's certificate is not trusted"
       case .certificateNotYetValid: "the token provider's certificate is not valid yet"
@@ -116,7 +116,7 @@ extension TokenFailure.Reason {
     case .status(429): TokenFailure.Reason.advice(for: .throttled)
     case .status(500...): "read the provider's log"
     case .status: "check token.url, token.method and token.headers, and read the provider's log"
-    case .missingData, .notJSON: "see docs/token-provider.md for the format of an answer"
+    case .missingData, .notJSON: "see docs/token-provider.md for the format of a response"
     case .missingField: "check token.token_key, token.expiration_key and token.response"
     case .unknownLifetime: "check token.expiration_key and token.expiration_format; or sign `iat` and `exp`"
     case .notJWT: "check token.token_key, and the provider's value for it"

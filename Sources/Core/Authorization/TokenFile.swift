@@ -29,27 +29,27 @@ package struct TokenFile: Equatable, Sendable {
   /// - Throws: `TokenFailure` that names the file.
   func secret(
     in outcome: Outcome
-  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {
+  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Response) {
     switch outcome {
     case .unreadable(let reason, let why): throw TokenFailure(.file(reason), Sentence(own: why))
     case .text(let text, let age):
       let bytes = [UInt8](text.reveal().utf8)
-      var answer = TokenResponseFormat.Answer(body: bytes, party: "the token file \(path)")
-      answer.age = max(age, .zero)
-      answer.isStored = true
+      var response = TokenResponseFormat.Response(body: bytes, party: "the token file \(path)")
+      response.age = max(age, .zero)
+      response.isStored = true
       // A compact JWT starts with the base64 of `{"`, so never with a brace.
       guard bytes.first(where: { $0 > 32 }) != UInt8(ascii: "{") else {
-        let (secret, json) = try format.secret(in: answer)
-        return (secret, json, answer)
+        let (secret, json) = try format.secret(in: response)
+        return (secret, json, response)
       }
       let words = text.reveal().split(whereSeparator: \.isWhitespace)
-      guard let first = words.first else { throw TokenFailure(.missingData, "\(answer.party) is empty") }
+      guard let first = words.first else { throw TokenFailure(.missingData, "\(response.party) is empty") }
       let secret = Secret(String(first))
       guard words.count == 1, (try? JSONWebToken(secret)) != nil else {
         throw TokenFailure(
-          .notJWT, "\(answer.party) holds no whole token: it is half-written, or neither one JWT nor a JSON object")
+          .notJWT, "\(response.party) holds no whole token: it is half-written, or neither one JWT nor a JSON object")
       }
-      return (secret, nil, answer)
+      return (secret, nil, response)
     }
   }
 }

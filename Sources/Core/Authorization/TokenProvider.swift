@@ -37,8 +37,8 @@ package enum TokenProvider: Equatable, Sendable {
   package func token(
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
-    let (secret, json, answer) = try find(in: outcome)
-    return try format.token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+    let (secret, json, response) = try find(in: outcome)
+    return try format.token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
   }
 
   /// The token that arrived, not validated: for inspection only.
@@ -49,8 +49,8 @@ package enum TokenProvider: Equatable, Sendable {
   /// The expiration that the response states beside the token, whatever the token's own `exp` says; nil if it states
   /// none.
   package func statedExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
-    guard case (_, let json?, let answer)? = try? find(in: outcome) else { return nil }
-    return format.statedExpiration(json, answer, wall: now.wall)
+    guard case (_, let json?, let response)? = try? find(in: outcome) else { return nil }
+    return format.statedExpiration(json, response, wall: now.wall)
   }
 
   /// The same provider with wrong credentials: each secret in its headers is replaced.
@@ -72,19 +72,19 @@ package enum TokenProvider: Equatable, Sendable {
 
   private func find(
     in outcome: TokenOutcome
-  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {
-    let answer: TokenResponseFormat.Answer
+  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Response) {
+    let response: TokenResponseFormat.Response
     switch (self, outcome) {
-    case (.http, .http(.response(let response))): answer = try TokenResponseFormat.Answer(response)
+    case (.http, .http(.response(let http))): response = try TokenResponseFormat.Response(http)
     case (.http(let endpoint), .http(.failure(let failure))):
       throw TokenFailure(failure, deadline: endpoint.deadline)
-    case (.command(let command), .command(let outcome)): answer = try command.answer(outcome)
+    case (.command(let command), .command(let outcome)): response = try command.response(outcome)
     case (.file(let file), .file(let outcome)): return try file.secret(in: outcome)
     default:
-      throw TokenFailure(.missingData, "the answer is from another kind of token provider than was asked")
+      throw TokenFailure(.missingData, "the response is from another kind of token provider than was asked")
     }
-    let (secret, json) = try format.secret(in: answer)
-    return (secret, json, answer)
+    let (secret, json) = try format.secret(in: response)
+    return (secret, json, response)
   }
 
   /// The format of the response.

@@ -14,18 +14,18 @@ extension TokenResponseFormat {
   ///
   /// - Parameter json: the response beside the token; nil for a bare token.
   func lifetime(
-    of json: JSONValue?, claims: TokenClaims, _ answer: Answer, at now: Moment, buildDate: Timestamp
+    of json: JSONValue?, claims: TokenClaims, _ response: Response, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
     let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
-    let end = try end(of: json, claims: claims, answer)
+    let end = try end(of: json, claims: claims, response)
     let created = json.flatMap(createdAt)
     let isClockPlausible = now.wall >= buildDate
     let stated =
-      answer.isStored
-      ? stored(end, created, whole, answer.age, wall: isClockPlausible ? now.wall : nil)
+      response.isStored
+      ? stored(end, created, whole, response.age, wall: isClockPlausible ? now.wall : nil)
       // An implausible date is ignored: the server's clock is wrong, but its tokens may be good.
       : fresh(
-        end, created, answer.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
+        end, created, response.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
         wall: isClockPlausible ? now.wall : nil)
     switch (stated, whole) {
     case (let (lifetime, source)?, let whole?) where whole > .zero:
@@ -77,8 +77,10 @@ extension TokenResponseFormat {
   }
 
   /// Whether the value was read as milliseconds, but is only plausible as seconds.
-  func isInSeconds(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Bool {
-    guard expiration == .epochMilliseconds, let stamp = statedExpiration(json, answer, wall: wall) else { return false }
+  func isInSeconds(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Bool {
+    guard expiration == .epochMilliseconds, let stamp = statedExpiration(json, response, wall: wall) else {
+      return false
+    }
     let start = Timestamp(seconds: 0)
     // 1e9 to 1e10 seconds are the years 2001 to 2286.
     return stamp - start >= .seconds(1_000_000) && stamp - start < .seconds(10_000_000)
@@ -88,11 +90,11 @@ extension TokenResponseFormat {
   /// parsed.
   ///
   /// - Parameter wall: this machine's clock, for a response without a date.
-  func statedExpiration(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Timestamp? {
+  func statedExpiration(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Timestamp? {
     guard expiration != .jwt, let value = expirationKey.flatMap({ json.value(at: $0) }) else { return nil }
     return switch TokenResponseFormat.end(value, as: expiration) {
     case .at(let stamp)?: stamp
-    case .after(let duration)?: (answer.date ?? wall) - answer.age + duration
+    case .after(let duration)?: (response.date ?? wall) - response.age + duration
     case nil: nil
     }
   }
@@ -104,18 +106,18 @@ extension TokenResponseFormat {
     return created
   }
 
-  private func end(of json: JSONValue?, claims: TokenClaims, _ answer: Answer) throws(TokenFailure) -> End? {
+  private func end(of json: JSONValue?, claims: TokenClaims, _ response: Response) throws(TokenFailure) -> End? {
     guard expiration != .jwt, let key = expirationKey, let json else { return claims.expiresAt.map { .at($0) } }
     guard let value = json.value(at: key) else {
       throw TokenFailure(
         .missingField,
-        "\(answer.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
+        "\(response.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
       )
     }
     guard let end = TokenResponseFormat.end(value, as: expiration) else {
       throw TokenFailure(
         .unknownLifetime,
-        "what \(answer.party) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
+        "what \(response.party) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
       )
     }
     return end

@@ -39,7 +39,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   }
 
   /// A response of any kind of provider, and its time.
-  package struct Answer: Sendable {
+  package struct Response: Sendable {
     /// The token itself, or JSON.
     package var body: [UInt8]
     /// Its origin for messages, as in `the token provider`.
@@ -67,36 +67,37 @@ package struct TokenResponseFormat: Equatable, Sendable {
   package func token(
     from response: HTTPResponse, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
-    try token(from: try Answer(response), for: context, at: now, buildDate: buildDate)
+    try token(from: try Response(response), for: context, at: now, buildDate: buildDate)
   }
 
   /// Parses JSON.
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   package func token(
-    from answer: Answer, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
+    from response: Response, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
-    let (secret, json) = try secret(in: answer)
-    return try token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+    let (secret, json) = try secret(in: response)
+    return try token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
   }
 
   /// Finds the token in JSON without validating it.
   ///
   /// - Throws: `TokenFailure` that names the key.
-  func secret(in answer: Answer) throws(TokenFailure) -> (Secret, beside: JSONValue) {
-    guard answer.body.contains(where: { $0 > 32 }) else {
+  func secret(in response: Response) throws(TokenFailure) -> (Secret, beside: JSONValue) {
+    guard response.body.contains(where: { $0 > 32 }) else {
       throw TokenFailure(
         .missingData,
-        answer.isStored ? "\(answer.party) is empty" : "\(answer.party) gave an empty body instead of a JSON object")
+        response.isStored
+          ? "\(response.party) is empty" : "\(response.party) gave an empty body instead of a JSON object")
     }
-    guard let json = try? JSONValue(parsing: answer.body), json.object != nil else {
-      throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(answer))
+    guard let json = try? JSONValue(parsing: response.body), json.object != nil else {
+      throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(response))
     }
     guard let text = json.value(at: tokenKey)?.string, !text.isEmpty else {
       let what = json.value(at: tokenKey) == nil ? "nothing" : "no text"
       throw TokenFailure(
         .missingField,
-        "\(answer.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json))")
+        "\(response.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json))")
     }
     return (Secret(text), json)
   }
@@ -105,24 +106,24 @@ package struct TokenResponseFormat: Equatable, Sendable {
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   func token(
-    _ secret: Secret, beside json: JSONValue? = nil, from answer: Answer, for context: AuthorizationContext,
+    _ secret: Secret, beside json: JSONValue? = nil, from response: Response, for context: AuthorizationContext,
     at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     let claims = try TokenClaims(of: secret)
     try claims.check(for: context)
-    let (lifetime, source) = try lifetime(of: json, claims: claims, answer, at: now, buildDate: buildDate)
+    let (lifetime, source) = try lifetime(of: json, claims: claims, response, at: now, buildDate: buildDate)
     guard lifetime > .zero else {
-      if let key = expirationKey, let json, isInSeconds(json, answer, wall: now.wall) {
+      if let key = expirationKey, let json, isInSeconds(json, response, wall: now.wall) {
         throw TokenFailure(
           .unknownLifetime,
-          "\(answer.party) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
+          "\(response.party) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
         )
       }
       throw TokenFailure(
         .expired,
-        answer.isStored
-          ? "the token in \(answer.party) expired \((.zero - lifetime).wholeSeconds) s ago: it is not renewed, or a clock is wrong"
-          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(answer.party) caches too long, or a clock is wrong"
+        response.isStored
+          ? "the token in \(response.party) expired \((.zero - lifetime).wholeSeconds) s ago: it is not renewed, or a clock is wrong"
+          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(response.party) caches too long, or a clock is wrong"
       )
     }
     return AccessToken(
@@ -131,20 +132,20 @@ package struct TokenResponseFormat: Equatable, Sendable {
 
   // MARK: - Words
 
-  private static func notJSONMessage(_ answer: Answer) -> Sentence {
-    HTTPResponse.isWebPage(answer.body)
-      ? "\(answer.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
-      : "what \(answer.party) gave is not a JSON object, or not a whole one"
+  private static func notJSONMessage(_ response: Response) -> Sentence {
+    HTTPResponse.isWebPage(response.body)
+      ? "\(response.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
+      : "what \(response.party) gave is not a JSON object, or not a whole one"
   }
 
   /// The keys that the response has. Limited: a misconfigured provider may have put a token there.
-  static func keys(of answer: JSONValue) -> Sentence {
-    let keys = (answer.object ?? [:]).keys.sorted().prefix(8)
+  static func keys(of response: JSONValue) -> Sentence {
+    let keys = (response.object ?? [:]).keys.sorted().prefix(8)
     return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
   }
 }
 
-extension TokenResponseFormat.Answer {
+extension TokenResponseFormat.Response {
   /// - Throws: `TokenFailure` with reason `status` unless the status is 2xx.
   init(_ response: HTTPResponse) throws(TokenFailure) {
     guard (200..<300).contains(response.status) else {

@@ -126,7 +126,7 @@ extension VehicleAgent {
   mutating func storeRunState(at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, floorStart) = delivery.limits
-    // Not `timeBounds`: they do not include the answer that is being handled.
+    // Not `timeBounds`: they do not include the response that is being handled.
     let estimate = timeEstimator.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,

@@ -195,9 +195,9 @@ extension VehicleAgent {
       if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (tokensByWallClock, others) }
     }
     // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
-    if case .http(let answer) = outcome {
-      certificates.note(answer)
-      if let time = answer.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
+    if case .http(let exchange) = outcome {
+      certificates.note(exchange)
+      if let time = exchange.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
         timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
       }
     }

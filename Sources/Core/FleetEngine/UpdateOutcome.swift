@@ -45,19 +45,19 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
     // Its content is not needed: it is a JSON object, so not a portal's page, and has no error.
     if response.status == 200, JSONReader.object(response.body, hasMember: "error") == false { return .accepted }
-    let answer = try? JSONValue(parsing: response.body)
-    if (200..<300).contains(response.status), answer?.object?["error"] == nil {
-      let body = answer?.object == nil ? describe(response.body) : "an update is acknowledged with 200"
+    let json = try? JSONValue(parsing: response.body)
+    if (200..<300).contains(response.status), json?.object?["error"] == nil {
+      let body = json?.object == nil ? describe(response.body) : "an update is acknowledged with 200"
       return .failed(
         UpdateFailure(
           .notFleetEngine, "something answered \(response.status) that is not Fleet Engine: \(body)", from: service,
           httpStatus: response.status))
     }
-    let error = answer?.value(at: "error")
+    let error = json?.value(at: "error")
     let status = error?.value(at: "status")?.string
     let asked = retryDelay(in: error)
     let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
-    var category = category(status: status, http: response.status, isJSON: answer?.object != nil)
+    var category = category(status: status, http: response.status, isJSON: json?.object != nil)
     var cause: RefusalCause?
     if category.row.rejectsToken {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)

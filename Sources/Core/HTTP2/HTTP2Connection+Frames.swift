@@ -73,7 +73,7 @@ extension HTTP2Connection {
     } catch {
       return failStream(error)
     }
-    if isLast { answer(at: now) }
+    if isLast { completeResponse(at: now) }
   }
 
   private mutating func receiveHeaders(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
@@ -122,7 +122,7 @@ extension HTTP2Connection {
     }
     // An interim response is no progress.
     if stream?.status == nil { try countFrameWithoutProgress(at: now) }
-    if block.isLast { answer(at: now) }
+    if block.isLast { completeResponse(at: now) }
   }
 
   private mutating func receiveReset(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {

@@ -303,7 +303,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   }
 
   /// The response is complete.
-  mutating func answer(at now: BootInstant) {
+  mutating func completeResponse(at now: BootInstant) {
     guard let answered = stream.take() else { return }
     hasServed = true
     lastUse = now

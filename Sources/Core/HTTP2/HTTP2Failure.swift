@@ -107,7 +107,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     case .push: "it pushes, which was refused"
     case .goAwayRises: "a GOAWAY allows more than the one before"
     case .flood: "it floods the connection with control frames"
-    case .message: "the answer is malformed"
+    case .message: "the response is malformed"
     }
   }
 }
@@ -163,8 +163,8 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     case .reset(let code): "the server ended the request (HTTP/2 \(code?.name ?? "unknown error"))"
     case .goAway(let code): "the server ended the connection (HTTP/2 GOAWAY, \(code?.name ?? "unknown error"))"
     case .lost(let reason), .ended(let reason): reason
-    case .timedOut: "no answer before the deadline"
-    case .tooLarge: "the answer is longer than the request allows"
+    case .timedOut: "no response before the deadline"
+    case .tooLarge: "the response is longer than the request allows"
     case .violation(let violation): "the server breaks HTTP/2: \(violation.phrase)"
     case .unsendable(let reason): reason
     }

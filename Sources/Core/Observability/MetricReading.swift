@@ -14,7 +14,7 @@ package struct MetricReading: Equatable, Sendable {
     package var connections: UInt64
     /// Bytes of requests, without TLS and TCP.
     package var bytesSent: UInt64
-    /// Bytes of answers, likewise.
+    /// Bytes of responses, likewise.
     package var bytesReceived: UInt64
     /// The kernel's counters of TCP.
     package var tcp: TCPTraffic

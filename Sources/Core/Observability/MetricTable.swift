@@ -157,13 +157,13 @@ package enum MetricTable {
       "sent_bytes_total", .counter, by: "peer", "Bytes of requests, without TLS and TCP."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesSent)) } },
     .labelled(
-      "received_bytes_total", .counter, by: "peer", "Bytes of answers, without TLS and TCP."
+      "received_bytes_total", .counter, by: "peer", "Bytes of responses, without TLS and TCP."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesReceived)) } },
     .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
       $0.traffic.map { ($0.peer, Double($0.connections)) }
     },
     carried("sent_bytes", "Bytes that TCP sent: requests in TLS, handshakes, and retransmissions.", \.sent),
-    carried("received_bytes", "Bytes that TCP received: answers in TLS, and handshakes.", \.received),
+    carried("received_bytes", "Bytes that TCP received: responses in TLS, and handshakes.", \.received),
     carried("retransmitted_bytes", "Bytes that TCP sent again because they were lost.", \.retransmitted),
     carried(
       "sent_header_bytes",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The answer to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the shape of the
+/// The response to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the shape of the
 /// track of the last minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
   /// The newest accepted fix, without coordinates.
@@ -211,7 +211,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var summary: String
   /// The vehicle's ID.
   package var vehicle: String?
-  /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the answer of an earlier release.
+  /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the response of an earlier release.
   package var service: String?
   /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the
   /// state.
@@ -220,7 +220,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var version: String?
   /// The daemon's uptime; nil if it is not set.
   package var uptime: Int64?
-  /// What the daemon waits for; nil in the answer of an earlier release.
+  /// What the daemon waits for; nil in the response of an earlier release.
   package var state: State?
   /// `reporting.heartbeat` of the settings in force; nil if it is not set.
   package var heartbeat: Int64?
@@ -248,11 +248,11 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var satellitesInView: Int?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
-  /// Whether a request is under way; nil in the answer of an earlier release.
+  /// Whether a request is under way; nil in the response of an earlier release.
   package var isUpdating: Bool?
   /// The next update; nil during a pause, before the first fix, and while the daemon stops.
   package var nextUpdate: NextUpdate?
-  /// The protocol of Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?
   /// The result of the last update; nil before the first has ended.
   package var lastOutcome: Outcome?

@@ -5,7 +5,7 @@ import { byID, icon, isNumber, make, setText, several } from "./format.js";
 /** Name, title, note, and what to expect. */
 const TROUBLES = [
   ["tunnel", "Tunnel", "30 s", "No network for 30 s. The positions are queued, and sent when the network is back: the gap in the track fills in."],
-  ["slow", "Slow network", "30 s", "Every answer is 3 s late, for 30 s. Only one request is in flight at a time, always with the newest position."],
+  ["slow", "Slow network", "30 s", "Every response is 3 s late, for 30 s. Only one request is in flight at a time, always with the newest position."],
   ["unavailable", "503", "30 s", "Fleet Engine is unavailable for 30 s. The waits between attempts grow, and no position is lost."],
   ["throttled", "429", "20 s", "Fleet Engine answers that there are too many requests, and to retry after 10 s. No request is sent before that."],
   ["tokens-down", "Tokens down", "60 s", "The token provider fails for 60 s. This has no effect while the current token is valid: revoke it as well."],

@@ -76,7 +76,7 @@ export class Story {
   /** Successive equal rejections are one entry, with the waits between them. */
   refused({ vehicle, status, reason, message }, subject = "") {
     const now = this.fleet.now;
-    const what = subject + (status > 0 ? `${status} ${reason}` : "No answer");
+    const what = subject + (status > 0 ? `${status} ${reason}` : "No response");
     const key = subject + vehicle;
     const trouble = this.troubles.get(key) ?? { since: now };
     this.troubles.set(key, trouble);
@@ -84,7 +84,7 @@ export class Story {
       trouble.what = what;
       trouble.same = 0;
       trouble.pauses = [];
-      const why = status > 0 ? message : reason === "reset" ? "the connection was reset" : "no answer was sent";
+      const why = status > 0 ? message : reason === "reset" ? "the connection was reset" : "no response was sent";
       trouble.text = why ? `${what}: ${why}` : what;
       trouble.words = this.report("refused", vehicle, trouble.text);
     } else {

@@ -5,19 +5,19 @@ import Timekeeping
 
 /// Sends a request to the daemon and waits for the response: for command line tools.
 package nonisolated enum ControlClient {
-  private static let longestAnswer = 1 << 20
+  private static let longestResponse = 1 << 20
 
   /// - Parameters:
   ///   - path: the daemon's socket.
-  ///   - question: one line, without its end.
+  ///   - request: one line, without its end.
   ///   - timeout: of each step, in whole seconds.
   /// - Returns: the response, without its line end.
   /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
   package static func ask(
-    _ question: [UInt8], at path: String, timeout: Duration = .seconds(5)
+    _ request: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8] {
     do throws(Errno) {
-      return try exchange(question + [UInt8(ascii: "\n")], at: path, timeout: Int(clamping: timeout.wholeSeconds))
+      return try exchange(request + [UInt8(ascii: "\n")], at: path, timeout: Int(clamping: timeout.wholeSeconds))
     } catch {
       switch error.code {
       case ENOENT, ECONNREFUSED:
@@ -43,7 +43,7 @@ package nonisolated enum ControlClient {
   }
 
   private static func exchange(
-    _ question: [UInt8], at path: String, timeout: Int
+    _ request: [UInt8], at path: String, timeout: Int
   ) throws(Errno) -> [UInt8] {
     let descriptor = try UnixSocket.make(0)
     let rawValue = descriptor.rawValue
@@ -52,22 +52,22 @@ package nonisolated enum ControlClient {
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, size) }
     try unsafe UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
-    var rest = question[...]
+    var rest = request[...]
     while !rest.isEmpty {
       let count = try Errno.retrying {
         unsafe rest.withUnsafeBytes { unsafe send(rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       }
       rest = rest.dropFirst(count)
     }
-    var answer: [UInt8] = []
+    var response: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    while answer.count < longestAnswer {
+    while response.count < longestResponse {
       switch try descriptor.read(into: &buffer) {
-      case .bytes(let count): answer += buffer.prefix(count)
+      case .bytes(let count): response += buffer.prefix(count)
       case .wouldBlock: throw Errno(EAGAIN)
       case .end:
-        guard answer.last == UInt8(ascii: "\n") else { throw Errno(EBADMSG) }
-        return answer.dropLast()
+        guard response.last == UInt8(ascii: "\n") else { throw Errno(EBADMSG) }
+        return response.dropLast()
       }
     }
     throw Errno(EBADMSG)

@@ -11,11 +11,11 @@ import Timekeeping
 /// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in use,
 /// the oldest one without a request is closed for the next one: idle connections block neither other users nor their own.
 package final class ControlServer {
-  private static let longestQuestion = 4096
+  private static let longestRequest = 4096
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
   /// The timeout for the request.
-  private static let questionTimeout = Duration.seconds(2)
+  private static let requestTimeout = Duration.seconds(2)
   /// The timeout for request and response.
   private static let timeout = Duration.seconds(5)
   /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would spin.
@@ -23,7 +23,7 @@ package final class ControlServer {
 
   private let loop: EventLoop
   private let path: String
-  private let answer: (_ question: [UInt8]) -> [UInt8]
+  private let respond: (_ request: [UInt8]) -> [UInt8]
   private let descriptor: Descriptor
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
@@ -34,14 +34,14 @@ package final class ControlServer {
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
-  ///   - answer: returns the response to a request, both without line ends.
+  ///   - respond: returns the response to a request, both without line ends.
   /// - Throws: code `failed`.
   package init(
-    loop: EventLoop, path: String, answer: @escaping (_ question: [UInt8]) -> [UInt8]
+    loop: EventLoop, path: String, respond: @escaping (_ request: [UInt8]) -> [UInt8]
   ) throws(ControlSocketError) {
     self.loop = loop
     self.path = path
-    self.answer = answer
+    self.respond = respond
     do {
       descriptor = try UnixSocket.make(Int32(SOCK_NONBLOCK.rawValue))
       let rawValue = descriptor.rawValue
@@ -79,10 +79,10 @@ package final class ControlServer {
     guard let user = user(of: rawValue), makeRoom(for: user) else { return }
     guard
       let client = ControlClientConnection(
-        loop, connection, user: user, questionTimeout: ControlServer.questionTimeout, timeout: ControlServer.timeout)
+        loop, connection, user: user, requestTimeout: ControlServer.requestTimeout, timeout: ControlServer.timeout)
     else { return pause() }
     clients.append(client)
-    client.begin(limit: ControlServer.longestQuestion, answer: answer) { [weak self, weak client] in
+    client.begin(limit: ControlServer.longestRequest, respond: respond) { [weak self, weak client] in
       self?.clients.removeAll { $0 === client }
     }
   }
@@ -123,15 +123,15 @@ private final class ControlClientConnection {
   private let deadline: BootInstant
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
-  private var question: [UInt8] = []
+  private var request: [UInt8] = []
   private var reply: ArraySlice<UInt8> = []
-  private var answer: (([UInt8]) -> [UInt8])?
+  private var respond: (([UInt8]) -> [UInt8])?
   private var end: (() -> Void)?
   private var limit = 0
 
   /// Nil if the system has no timer left.
   init?(
-    _ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, questionTimeout: Duration, timeout: Duration
+    _ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, requestTimeout: Duration, timeout: Duration
   ) {
     self.user = user
     self.loop = loop
@@ -139,12 +139,12 @@ private final class ControlClientConnection {
     deadline = loop.now.boot + timeout
     guard let timer = try? loop.makeTimer({ [unowned self] in finish() }) else { return nil }
     self.timer = timer
-    timer.arm(at: loop.now.boot + questionTimeout)
+    timer.arm(at: loop.now.boot + requestTimeout)
   }
 
-  func begin(limit: Int, answer: @escaping ([UInt8]) -> [UInt8], end: @escaping () -> Void) {
+  func begin(limit: Int, respond: @escaping ([UInt8]) -> [UInt8], end: @escaping () -> Void) {
     self.limit = limit
-    self.answer = answer
+    self.respond = respond
     self.end = end
     source = try? loop.addIO(descriptor.rawValue, .readable) { [unowned self] events in
       events.contains(.writable) ? write() : read()
@@ -155,12 +155,12 @@ private final class ControlClientConnection {
   private func read() {
     var buffer = [UInt8](repeating: 0, count: 1024)
     guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return finish() }
-    question += buffer.prefix(count)
-    if let newline = question.firstIndex(of: UInt8(ascii: "\n")) {
-      reply = ArraySlice((answer?(Array(question[..<newline])) ?? []) + [UInt8(ascii: "\n")])
+    request += buffer.prefix(count)
+    if let newline = request.firstIndex(of: UInt8(ascii: "\n")) {
+      reply = ArraySlice((respond?(Array(request[..<newline])) ?? []) + [UInt8(ascii: "\n")])
       timer?.arm(at: deadline)
       source?.watch(for: .writable)
-    } else if question.count > limit {
+    } else if request.count > limit {
       finish()
     }
   }

@@ -288,7 +288,7 @@ final class HTTP2Transport {
     for order in late {
       finish(
         order,
-        .failure(TransportFailure(.timedOut, FailureTable.message(order.address, "no answer before the deadline"))))
+        .failure(TransportFailure(.timedOut, FailureTable.message(order.address, "no response before the deadline"))))
     }
     // The request timed out while connecting.
     if !late.isEmpty, connection == nil { closeLink() }

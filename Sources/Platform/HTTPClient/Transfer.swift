@@ -168,14 +168,14 @@ import SystemCalls
     if code == CURLE_OK {
       guard response.hasAllHeaders else {
         return .failure(
-          TransportFailure(.broken, FailureTable.message(endpoint, "the connection ended amid the answer's headers")))
+          TransportFailure(.broken, FailureTable.message(endpoint, "the connection ended amid the response's headers")))
       }
       return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE)))
     }
     // libcurl's error for a status or header line that exceeds its buffer.
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
-        TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))
+        TransportFailure(.tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows")))
     }
     // libcurl was about to repeat it: the reused connection was closed without any data, or the server refused the
     // stream.
@@ -184,7 +184,7 @@ import SystemCalls
         TransportFailure(
           .unprocessed,
           FailureTable.message(
-            endpoint, "the server refused the request or closed the reused connection without an answer")))
+            endpoint, "the server refused the request or closed the reused connection without a response")))
     }
     let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.

@@ -78,11 +78,11 @@ import Timekeeping
   ///
   /// - Parameters:
   ///   - timeLimit: the timeout for the reply, after which there is an error.
-  ///   - answer: called once with the reply or the error.
+  ///   - completion: called once with the reply or the error.
   func send(
-    _ request: borrowing BusMessage, timeLimit: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+    _ request: borrowing BusMessage, timeLimit: Duration, _ completion: @escaping (borrowing BusMessage) -> Void
   ) throws(MessageBusError) {
-    let slot = BusSlot(answer)
+    let slot = BusSlot(completion)
     let key = ObjectIdentifier(slot)
     slot.onEnd = { [weak self] in self?.slots[key] = nil }
     let result = unsafe request.withPointer { message in

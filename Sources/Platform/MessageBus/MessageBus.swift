@@ -140,10 +140,10 @@ import Timekeeping
     var reply: OpaquePointer?
     let result = unsafe sd_bus_get_property(
       bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error, &reply, "a(ss)")
-    let answer = unsafe BusMessage(owning: reply)
+    let message = unsafe BusMessage(owning: reply)
     try MessageBus.check(result, unsafe MessageBus.message(of: error))
     var pairs: [(String, String)] = []
-    try answer?.eachPair { pairs.append(($0, $1)) }
+    try message?.eachPair { pairs.append(($0, $1)) }
     return pairs
   }
 
@@ -177,10 +177,10 @@ import Timekeeping
     defer { unsafe sd_bus_error_free(&error) }
     var reply: OpaquePointer?
     let result = unsafe request.withPointer { unsafe sd_bus_call(bus, $0, 0, &error, &reply) }
-    let answer = unsafe BusMessage(owning: reply)
+    let message = unsafe BusMessage(owning: reply)
     try MessageBus.check(result, unsafe MessageBus.message(of: error))
-    guard let answer else { throw MessageBusError(.failed, "systemd cannot be asked: no answer") }
-    return answer
+    guard let message else { throw MessageBusError(.failed, "systemd cannot be asked: no response") }
+    return message
   }
 
   /// - Parameter value: a value of the type's size.

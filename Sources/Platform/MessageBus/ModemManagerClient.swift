@@ -10,7 +10,7 @@ import Timekeeping
   private static let name = "org.freedesktop.ModemManager1"
   private static let root = "/org/freedesktop/ModemManager1"
   /// The timeout for replies from memory.
-  private static let answerLimit = Duration.seconds(10)
+  private static let replyTimeout = Duration.seconds(10)
   /// The timeout for enabling a modem's receiver.
   private static let enableLimit = Duration.seconds(60)
   /// Maximum size of the sentences in a reply. A receiver with everything enabled has three thousand.
@@ -55,7 +55,7 @@ import Timekeeping
   /// Lists all modems.
   package func list() {
     ask("GetManagedObjects", of: "org.freedesktop.DBus.ObjectManager", at: ModemManagerClient.root) {
-      answer throws(MessageBusError) in .modems(try Modem.all(in: answer))
+      reply throws(MessageBusError) in .modems(try Modem.all(in: reply))
     }
   }
 
@@ -66,7 +66,7 @@ import Timekeeping
       { message throws(MessageBusError) in
         try message.append(u: sources.rawValue)
         try message.append(b: false)
-      }, answer: { _ in .enabled })
+      }, reply: { _ in .enabled })
   }
 
   /// The same, synchronously, at the end of a program: ModemManager authorizes the caller by polkit, who must exist until
@@ -83,26 +83,26 @@ import Timekeeping
   /// Gets the position of a modem.
   package func locate(_ path: String) {
     ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
-      answer throws(MessageBusError) in .position(try ModemPosition(answer, most: ModemManagerClient.mostBytes))
+      reply throws(MessageBusError) in .position(try ModemPosition(reply, most: ModemManagerClient.mostBytes))
     }
   }
 
   private func ask(
-    _ method: String, of interface: String, at path: String, timeLimit: Duration = answerLimit,
+    _ method: String, of interface: String, at path: String, timeLimit: Duration = replyTimeout,
     _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void = { _ throws(MessageBusError) in },
-    answer read: @escaping (borrowing BusMessage) throws(MessageBusError) -> ModemSession.Input
+    reply read: @escaping (borrowing BusMessage) throws(MessageBusError) -> ModemSession.Input
   ) {
     do throws(MessageBusError) {
       let request = try bus.call(method, of: interface, at: path, to: ModemManagerClient.name)
       try fill(request)
-      try bus.send(request, timeLimit: timeLimit) { [weak self] answer in
+      try bus.send(request, timeLimit: timeLimit) { [weak self] reply in
         guard let self else { return }
-        if let refusal = answer.refusal {
+        if let refusal = reply.refusal {
           errorMessage = refusal.message
           return handler(.refused(ModemSession.Refusal(name: refusal.name)))
         }
         do throws(MessageBusError) {
-          handler(try read(answer))
+          handler(try read(reply))
         } catch {
           handler(.refused(.other))
         }
@@ -133,18 +133,18 @@ extension ModemSession.Refusal {
 
 extension Modem {
   /// The modems in a reply of type `a{oa{sa{sv}}}`. Other objects are ignored.
-  static func all(in answer: borrowing BusMessage) throws(MessageBusError) -> [Modem] {
+  static func all(in reply: borrowing BusMessage) throws(MessageBusError) -> [Modem] {
     var modems: [Modem] = []
-    try answer.eachEntry("oa{sa{sv}}") { answer throws(MessageBusError) in
-      var modem = Modem(path: try answer.text("o"))
+    try reply.eachEntry("oa{sa{sv}}") { reply throws(MessageBusError) in
+      var modem = Modem(path: try reply.text("o"))
       var isModem = false
-      try answer.eachEntry("sa{sv}") { answer throws(MessageBusError) in
-        switch try answer.text() {
+      try reply.eachEntry("sa{sv}") { reply throws(MessageBusError) in
+        switch try reply.text() {
         case "org.freedesktop.ModemManager1.Modem":
           isModem = true
-          try modem.read(answer)
-        case "org.freedesktop.ModemManager1.Modem.Location": try modem.readLocation(answer)
-        default: try answer.skip("a{sv}")
+          try modem.read(reply)
+        case "org.freedesktop.ModemManager1.Modem.Location": try modem.readLocation(reply)
+        default: try reply.skip("a{sv}")
         }
       }
       if isModem { modems.append(modem) }
@@ -189,16 +189,16 @@ extension ModemPosition {
   /// A reply of type `a{uv}`.
   ///
   /// - Parameter most: maximum size of the sentences.
-  init(_ answer: borrowing BusMessage, most: Int) throws(MessageBusError) {
+  init(_ reply: borrowing BusMessage, most: Int) throws(MessageBusError) {
     var position = ModemPosition()
-    try answer.eachEntry("uv") { answer throws(MessageBusError) in
-      switch Modem.LocationSources(rawValue: try answer.number("u", 0 as UInt32)) {
+    try reply.eachEntry("uv") { reply throws(MessageBusError) in
+      switch Modem.LocationSources(rawValue: try reply.number("u", 0 as UInt32)) {
       case .nmea:
-        let text = try answer.variant("s") { value throws(MessageBusError) in try value.text() }
+        let text = try reply.variant("s") { value throws(MessageBusError) in try value.text() }
         position.sentences = Array(text.utf8.prefix(most))
       case .raw:
-        position.raw = try answer.variant("a{sv}") { value throws(MessageBusError) in try Raw(value) }
-      default: try answer.skip("v")
+        position.raw = try reply.variant("a{sv}") { value throws(MessageBusError) in try Raw(value) }
+      default: try reply.skip("v")
       }
     }
     self = position

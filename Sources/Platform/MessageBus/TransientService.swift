@@ -22,7 +22,7 @@ package struct TransientService: Sendable {
   /// Added to the original's environment, as in `NAME=value`.
   package var environment: [String]
   /// Exit statuses that are results; with any other the unit counts as failed.
-  package var answers: [Int32]
+  package var successExitStatuses: [Int32]
   /// Its standard input; nil for /dev/null.
   package var input: Int32?
   /// The timeout after which systemd stops it.
@@ -30,7 +30,7 @@ package struct TransientService: Sendable {
 
   package init(
     unit: String, description: String, original: String, program: String, arguments: [String], environment: [String],
-    answers: [Int32], input: Int32? = nil, timeLimit: Duration
+    successExitStatuses: [Int32], input: Int32? = nil, timeLimit: Duration
   ) {
     self.unit = unit
     self.description = description
@@ -39,7 +39,7 @@ package struct TransientService: Sendable {
     self.program = program
     self.arguments = arguments
     self.environment = environment
-    self.answers = answers
+    self.successExitStatuses = successExitStatuses
     self.timeLimit = timeLimit
   }
 
@@ -178,7 +178,7 @@ extension TransientService {
     try request.property("SuccessExitStatus", "(aiai)") { value throws(MessageBusError) in
       try value.container("r", "aiai") { value throws(MessageBusError) in
         try value.container("a", "i") { value throws(MessageBusError) in
-          for status in service.answers { try value.append(i: status) }
+          for status in service.successExitStatuses { try value.append(i: status) }
         }
         // The signal of `stop`.
         try value.container("a", "i") { value throws(MessageBusError) in try value.append(i: SIGTERM) }

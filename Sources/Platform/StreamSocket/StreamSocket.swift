@@ -171,7 +171,7 @@ package final class StreamSocket {
   }
 
   private func giveUp(after deadline: Duration) {
-    end(StreamSocketError(.timeout, "\(name): no answer for \(deadline.wholeSeconds) s"))
+    end(StreamSocketError(.timeout, "\(name): no response for \(deadline.wholeSeconds) s"))
   }
 
   // MARK: - Bytes

@@ -469,7 +469,7 @@ def rehearse(rig):
     month = float(re.search(r"^\| mobile data of a month.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
     # The same month: 22 days of 10 hours, a push every four minutes, and a connection at first and anew every two hours.
     days, hours = 22, 10
-    # A question and its answer, of the name as it is, in UDP and IP: box-haproxy.cfg asks every five minutes.
+    # A question and its response, of the name as it is, in UDP and IP: box-haproxy.cfg asks every five minutes.
     look_up = 2 * (28 + 12 + len(CENTRAL) + 6) + 16
     day = hours * (15 * each + 12 * look_up) + (1 + hours / 2) * handshake
     share = day * days / 1e6 / month

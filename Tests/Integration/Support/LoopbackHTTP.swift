@@ -56,7 +56,7 @@ enum Loopback {
     return descriptor
   }
 
-  /// One request, and the body of its answer.
+  /// One request, and the body of its response.
   static func request(_ method: String, _ path: String, port: UInt16, body: String = "") throws -> String {
     let descriptor = try connect(to: port)
     defer { close(descriptor) }
@@ -71,13 +71,13 @@ enum Loopback {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while case let count = read(descriptor, &buffer, buffer.count), count > 0 { answer += buffer.prefix(count) }
     let text = String(decoding: answer, as: UTF8.self)
-    guard let end = text.range(of: "\r\n\r\n") else { throw TestFailure("no answer to \(method) \(path)") }
+    guard let end = text.range(of: "\r\n\r\n") else { throw TestFailure("no response to \(method) \(path)") }
     guard text.hasPrefix("HTTP/1.1 2") else { throw TestFailure("\(method) \(path): \(text)") }
     return String(text[end.upperBound...])
   }
 }
 
-/// A server that gives every request the same answer, and remembers what it was asked.
+/// A server that gives every request the same response, and remembers what it was asked.
 final class CannedServer: Readable {
   let port: UInt16
   var answer: String

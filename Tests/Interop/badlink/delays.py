@@ -16,7 +16,7 @@ import time
 from badlink import Bench
 from trial import Failure, Record, epoch_seconds, positions, work_directory
 
-# The default. At 5 s Fleet Engine's own limit, which counts from each answer, would have positions wait as well.
+# The default. At 5 s Fleet Engine's own limit, which counts from each response, would have positions wait as well.
 INTERVAL = 10
 GOOD = "set delay=60 jitter=15 loss=0 rate=0"
 

@@ -87,7 +87,7 @@ class Chromium:
         while True:
             answer = self._next(end - time.monotonic())
             if answer is None:
-                raise BrowserError(f"no answer to {method} within {timeout} s")
+                raise BrowserError(f"no response to {method} within {timeout} s")
             if answer.get("id") != number:
                 continue
             if "error" in answer:

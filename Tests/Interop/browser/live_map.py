@@ -307,7 +307,7 @@ def test(browser, town, folder):
 
     press(browser, "slow", "taxi-4")
     browser.until("/s left/.test(seen.tile('slow'))", "slow counts down", 5)
-    browser.until(story("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late answer is shown", 10)
+    browser.until(story("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late response is shown", 10)
     done("slow answers for taxi-4")
 
     # What needs no waiting, while the tunnel lasts.

@@ -14,7 +14,7 @@ of them in no order. CONTROL is a FIFO that it makes, with a line for each thing
   calls                          it prints how often it has been asked for modems and positions
   quit                           ModemManager ends
 
-Each call of Setup, and the answer to it, is printed on a line.
+Each call of Setup, and the response to it, is printed on a line.
 """
 import os
 import sys

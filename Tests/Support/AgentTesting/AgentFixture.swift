@@ -13,7 +13,7 @@ package struct AgentFixture {
   package static let start = Timestamp(seconds: 1_796_083_200)
   /// The only source.
   package static let source = SourceSelector.ConfiguredSource(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
-  /// Fleet Engine's answer to an update that it takes.
+  /// Fleet Engine's response to an update that it takes.
   package static let accepted = HTTPOutcome.response(HTTPResponse(status: 200, body: [UInt8](#"{"name":"v"}"#.utf8)))
   /// What comes of a request without a route.
   package static let unreachable = HTTPOutcome.failure(TransportFailure(.unreachable, "no route to host"))

@@ -5,7 +5,7 @@ import Timekeeping
 struct FleetConditions: Sendable {
   let scenario: FleetScenario
   let second: Int
-  /// The header of all answers of this second.
+  /// The header of all responses of this second.
   let date: String
   /// Seconds until a cell has carried what it was given before.
   let cellDelays: [Double]

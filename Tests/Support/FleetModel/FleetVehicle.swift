@@ -256,7 +256,7 @@ struct FleetVehicle {
     _ tally: inout FleetTally
   ) {
     guard !isCut(conditions) else {
-      let failure = TransportFailure(.timedOut, "no answer")
+      let failure = TransportFailure(.timedOut, "no response")
       update = Exchange(id: id, at: now + request.deadline, stage: .ends(.failure(failure)))
       return
     }
@@ -269,7 +269,7 @@ struct FleetVehicle {
     _ tally: inout FleetTally
   ) {
     guard !isCut(conditions) else {
-      let failure = TransportFailure(.timedOut, "no answer")
+      let failure = TransportFailure(.timedOut, "no response")
       fetch = Exchange(id: id, at: now + request.deadline, stage: .ends(.failure(failure)))
       return
     }

@@ -61,12 +61,12 @@ package struct ModemSession: Sendable {
     /// Not connected; the next attempt is when the gate allows.
     case closed
     case connecting
-    case asking(Question)
+    case asking(Request)
     /// The next request is due then; nil: only a change can cause one.
     case waiting(until: BootInstant?)
   }
 
-  private enum Question: Equatable, Sendable {
+  private enum Request: Equatable, Sendable {
     case list
     case enable(Modem, Modem.LocationSources)
     case locate
@@ -161,14 +161,14 @@ package struct ModemSession: Sendable {
     case (.modems(let modems), .asking(.list)): return choose(among: modems, at: now)
     case (.enabled, .asking(.enable(let modem, _))): return read(modem, at: now)
     case (.position(let position), .asking(.locate)): return handlePosition(position, at: now)
-    case (.refused(let refusal), .asking(let question)): return refused(refusal, question, at: now)
+    case (.refused(let refusal), .asking(let request)): return refused(refusal, request, at: now)
     default: return []
     }
   }
 
-  private mutating func ask(_ question: Question, at now: BootInstant) -> [Effect] {
-    state = .asking(question)
-    switch question {
+  private mutating func ask(_ request: Request, at now: BootInstant) -> [Effect] {
+    state = .asking(request)
+    switch request {
     case .list:
       hasNews = false
       return [.list]
@@ -286,8 +286,8 @@ package struct ModemSession: Sendable {
     return lastRawTime == raw.time ? .repeated : .raw(fix)
   }
 
-  private mutating func refused(_ refusal: Refusal, _ question: Question, at now: BootInstant) -> [Effect] {
-    switch (refusal, question) {
+  private mutating func refused(_ refusal: Refusal, _ request: Request, at now: BootInstant) -> [Effect] {
+    switch (refusal, request) {
     case (.absent, _):
       switchedOn = nil
       return lose(ModemTrouble.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
@@ -303,8 +303,8 @@ package struct ModemSession: Sendable {
       return lose(ModemTrouble.mayNotRead.withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.rightsPeriod, at: now)
     case (.wrongState, _):
-      if case .enable = question { switchedOn = nil }
-      let modem = if case .enable(let modem, _) = question { Optional(modem) } else { self.modem }
+      if case .enable = request { switchedOn = nil }
+      let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
       let text = modem.map { ModemTrouble.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
       return lose(text, forget: true, at: now) + wait(until: now + ModemSession.rightsPeriod, at: now)
     case (.silent, _):
