@@ -11,7 +11,7 @@ package enum DeviceFindings {
   private static let otherClasses: Set<String> = ["mem", "misc", "input", "alsa", "fb", "drm", "vcs"]
 
   /// Whether a device may be a receiver, by its class; /dev/null may not.
-  package static func mayBeReceiver(_ status: DeviceStatus) -> Bool { otherClasses.isDisjoint(with: status.classes) }
+  static func mayBeReceiver(_ status: DeviceStatus) -> Bool { otherClasses.isDisjoint(with: status.classes) }
 
   /// The name of the process, which the kernel cuts to 15 bytes.
   package static let serviceProgram = "fleet-locationd"

@@ -29,7 +29,7 @@ struct ModemManagerCheck: Check {
       return report(.fail("the D-Bus system bus is not available", "apt install dbus; systemctl status dbus"))
     }
     defer { client.close() }
-    /// Makes one request, and waits for its response.
+    /// Makes one request, and waits for its reply.
     func ask(_ request: () -> Void) -> ModemSession.Input? {
       reply = nil
       request()

@@ -70,7 +70,7 @@ import Timekeeping
       fixture.agent.timeEstimator.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
   }
 
-  @Test("the time that a response confirms is stored with that answer: there may be no other before the end of the run")
+  @Test("the time that a response confirms is stored with it: there may be no other before the end of the run")
   func timeOfFirstAnswer() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)

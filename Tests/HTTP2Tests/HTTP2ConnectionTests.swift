@@ -189,7 +189,7 @@ import Timekeeping
 
   // MARK: - The server's turns
 
-  @Test("interim answers are passed over, trailers end a response, padding is taken away")
+  @Test("interim responses are passed over, trailers end a response, padding is taken away")
   func shapes() {
     let transcript = Transcript()
     var server = ScriptedServer()

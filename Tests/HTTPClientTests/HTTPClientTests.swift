@@ -168,7 +168,7 @@ import Timekeeping
     #expect(server.accepted == 1)
   }
 
-  @Test("An interim answer is not taken for the response")
+  @Test("An interim response is not taken for the final one")
   func interim() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in

@@ -249,7 +249,7 @@ level = "{level}"
                 self.ask_for(**update, reset=True)
             case "no response":
                 self.ask_for(target="update", times=1, drop=True)
-            case "answer lost":
+            case "response lost":
                 self.ask_for(target="update", times=2, reset=True, apply=True)
             case "portal":
                 self.ask_for(**update, body="html")
@@ -316,7 +316,7 @@ level = "{level}"
         self.run(seconds)
 
     TROUBLES = [
-        "503", "500 and late", "429", "reset", "no response", "answer lost", "portal", "cut off", "slow", "no token",
+        "503", "500 and late", "429", "reset", "no response", "response lost", "portal", "cut off", "slow", "no token",
         "token portal", "stopped", "restarted", "goaway", "unplugged", "noise", "reload", "bad reload",
     ]
 

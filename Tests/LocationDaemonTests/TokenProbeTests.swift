@@ -21,7 +21,7 @@ import Timekeeping
   }
 
   private final class Slot {
-    var answer: TokenProbe.Response?
+    var response: TokenProbe.Response?
   }
 
   private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenProbe.Response {
@@ -38,9 +38,9 @@ import Timekeeping
     let probe = try TokenProbe(file.settings, loop: loop)
     let slot = Slot()
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
-    try probe.ask(for: context) { slot.answer = $0 }
-    #expect(try loop.runs { slot.answer != nil })
-    return try #require(slot.answer)
+    try probe.ask(for: context) { slot.response = $0 }
+    #expect(try loop.runs { slot.response != nil })
+    return try #require(slot.response)
   }
 
   /// {"alg":"none"} and {"authorization":{"tripid":"trip-9"},"iat":…,"exp":…}.
@@ -55,9 +55,9 @@ import Timekeeping
 
   @Test("a program is asked for a trip's token, and the result and all problems are reported")
   func command() throws {
-    let answer = try directory.write(#"{"token":"\#(token(at: now))"}"#, to: "answer")
+    let response = try directory.write(#"{"token":"\#(token(at: now))"}"#, to: "response")
     let result = try ask(
-      "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(answer)\"]", for: .trip("trip-9"))
+      "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(response)\"]", for: .trip("trip-9"))
     let token = try result.token.get()
     #expect(token.context.scope == .trip("trip-9"))
     #expect(
