@@ -258,7 +258,8 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
       ], path: "Tests/Support/FleetModel", swiftSettings: strict + [.unsafeFlags(["-O"])]),
-    // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of seconds.
+    // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of
+    // seconds.
     tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator", "FileTesting"]),
     // On the executables, so that they are built.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every `package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose
-parameters are properties with comments of their own, and what implements a requirement of a protocol that is documented
-where it is declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
+"""Checks the comments of the Swift sources: none is wider than 120 columns, which swift-format does not check, and every
+`package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose parameters are
+properties with comments of their own, and what implements a requirement of a protocol that is documented where it is
+declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
 """
 import pathlib
 import re
@@ -48,4 +49,15 @@ for path, lines in files.items():
             continue
         print(f"{path.relative_to(root)}:{number + 1}: no doc comment: {line.strip()}", file=sys.stderr)
         missing += 1
-sys.exit(missing > 0)
+
+WIDTH = 120
+wide = 0
+for directory in ("Sources", "Tests", "Benchmarks", "Fuzz", "Package.swift"):
+    for path in [root / directory, *sorted((root / directory).rglob("*.swift"))]:
+        if not path.is_file():
+            continue
+        for number, line in enumerate(path.read_text().split("\n")):
+            if len(line) > WIDTH and line.lstrip().startswith("//"):
+                print(f"{path.relative_to(root)}:{number + 1}: a comment of {len(line)} columns: wrap it at {WIDTH}", file=sys.stderr)
+                wide += 1
+sys.exit(missing + wide > 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sentences per CPU-second of the NMEA decoder. With a file: that file, again and again. Without: the stream of a receiver
-// with four constellations at 1 Hz.
+// Sentences per CPU-second of the NMEA decoder. With a file: that file, again and again. Without: the stream of a
+// receiver with four constellations at 1 Hz.
 //   BENCH=1 swift run -c release DecoderBenchmark [FILE [SECONDS]]
 //   BENCH=1 swift run -c release DecoderBenchmark --print     # that stream, for another program
 import Glibc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers a modem's session with what libFuzzer makes up: answers are divided by bytes of 0xFF, and the first byte of each says
-// what else happens before it.
+// Answers a modem's session with what libFuzzer makes up: answers are divided by bytes of 0xFF, and the first byte of
+// each says what else happens before it.
 //
 //   scripts/fuzz.sh 60 FuzzModem
 import Positioning

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the NMEA decoder with what libFuzzer makes up. The input's lines become sentences with the right checksum, so that
-// the fuzzer need not find checksums; then the input goes through as it is, whole and in two portions, which must agree.
+// Feeds the NMEA decoder with what libFuzzer makes up. The input's lines become sentences with the right checksum, so
+// that the fuzzer need not find checksums; then the input goes through as it is, whole and in two portions, which must
+// agree.
 //
 //   FUZZ=1 swift build --sanitize=fuzzer --scratch-path .build-fuzz --product FuzzNMEA
 //   mkdir -p .build-fuzz/nmea

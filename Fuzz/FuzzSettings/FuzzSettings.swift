@@ -26,8 +26,8 @@ private let kept = KeptSettings(
     url = "https://t.example.com/{vehicle_id}"
     """.utf8))
 
-/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap. Settings
-/// say the same when they are kept and read again, and what stands in for a mistake is what was kept.
+/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
+/// Settings say the same when they are kept and read again, and what stands in for a mistake is what was kept.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))

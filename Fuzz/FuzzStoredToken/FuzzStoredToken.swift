@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading of what an earlier run has kept with what libFuzzer makes up: a token with its times, whose boot and subject
-// are put in front of most inputs, for hardly any would have them; and the note of a pause. A token that is used must have a
-// life that is not over, and what is read is written again as the same.
+// Feeds the reading of what an earlier run has kept with what libFuzzer makes up: a token with its times, whose boot
+// and subject are put in front of most inputs, for hardly any would have them; and the note of a pause. A token that is
+// used must have a life that is not over, and what is read is written again as the same.
 //
 //   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading of a token provider's response with what libFuzzer makes up: as each provider's, in each form of the
-// expiration. The first byte chooses; the rest is the response. A token that is taken must have a life within its claims.
+// Feeds the reading of a token provider's response with what libFuzzer makes up: as each provider's, in each form of
+// the expiration. The first byte chooses; the rest is the response. A token that is taken must have a life within its
+// claims.
 //
 //   scripts/fuzz.sh 60 FuzzTokenResponse
 import Authorization

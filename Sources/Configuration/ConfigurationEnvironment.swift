@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Access to the machine that the settings may refer to: files, environment variables and the host name. Tests pass their own.
+/// Access to the machine that the settings may refer to: files, environment variables and the host name. Tests pass
+/// their own.
 package struct ConfigurationEnvironment {
   /// Why a file cannot be read.
   package enum FileProblem: Error, Equatable, Sendable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 
-/// The last settings that worked (with which Fleet Engine accepted an update), as a TOML text that an earlier run has stored.
-/// They are used if the settings files have mistakes.
+/// The last settings that worked (with which Fleet Engine accepted an update), as a TOML text that an earlier run has
+/// stored. They are used if the settings files have mistakes.
 ///
-/// The text has no comments and no secrets. References to the host name, a file or a credential are not resolved, so that a
-/// disk that is cloned for another vehicle does not report the first vehicle's ID.
+/// The text has no comments and no secrets. References to the host name, a file or a credential are not resolved, so
+/// that a disk that is cloned for another vehicle does not report the first vehicle's ID.
 package struct KeptSettings: Sendable {
   /// Why they are not used.
   package struct Refusal: Error, Equatable, Sendable {
@@ -34,8 +34,8 @@ package struct KeptSettings: Sendable {
 
   /// Parses them, for use instead of the settings files, which have mistakes.
   ///
-  /// They are used only if the files, as far as they can be read, name the same vehicle, token provider and Fleet Engine with
-  /// the same connection settings, so that no position or credential is sent to another destination.
+  /// They are used only if the files, as far as they can be read, name the same vehicle, token provider and Fleet
+  /// Engine with the same connection settings, so that no position or credential is sent to another destination.
   ///
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.

@@ -2,8 +2,8 @@
 
 /// Suggests a name for a misspelled one.
 enum NearestName {
-  /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters or one name is
-  /// a prefix of the other. If several candidates have the smallest distance, the first one.
+  /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters or one
+  /// name is a prefix of the other. If several candidates have the smallest distance, the first one.
   static func find(_ name: String, among candidates: [String]) -> String? {
     let written = Array(name.lowercased().unicodeScalars.prefix(64))
     var best: (name: String, edits: Int)?

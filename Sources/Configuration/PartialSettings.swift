@@ -47,8 +47,8 @@ enum PartialSettings {
     throw .unreadable(firstMistake.map { "\($0)" } ?? file)
   }
 
-  /// The lines to leave out for an error in this one; nil if they may decide where positions and credentials are sent. After
-  /// an invalid heading these are all up to the next heading, because their section is unknown.
+  /// The lines to leave out for an error in this one; nil if they may decide where positions and credentials are sent.
+  /// After an invalid heading these are all up to the next heading, because their section is unknown.
   private static func leftOut(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
     let line = text(lines[index])
     guard !line.isEmpty else { return nil }

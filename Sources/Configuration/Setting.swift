@@ -2,8 +2,8 @@
 
 /// The declaration of a setting: its key, the property that it sets, its allowed values, and its description.
 ///
-/// The default is the property's value in a new `Root`. Parsing, the hints in error messages, `docs/settings.md` and the manual
-/// page use these declarations.
+/// The default is the property's value in a new `Root`. Parsing, the hints in error messages, `docs/settings.md` and
+/// the manual page use these declarations.
 struct Setting<Root>: Sendable {
   let name: String
   /// Returns the property. A key path is created at its first use, which costs more than all else that reads a setting.
@@ -11,8 +11,8 @@ struct Setting<Root>: Sendable {
   let summary: String
   /// Whether the settings must contain it.
   let isRequired: Bool
-  /// The only value of the section's selector (`type`, `provider` or `service`) with which the key is allowed, as in `serial`;
-  /// nil if it is always allowed.
+  /// The only value of the section's selector (`type`, `provider` or `service`) with which the key is allowed, as in
+  /// `serial`; nil if it is always allowed.
   let selectorValue: String?
   let typeName: String
   let allowed: String

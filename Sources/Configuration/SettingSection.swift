@@ -59,8 +59,8 @@ package enum SettingSection: String, CaseIterable, Sendable {
   /// Its settings, in the order of the reference.
   package var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
 
-  /// Whether the section has this key when its selector has the value `choice` (nil: any value). It is called at each start for
-  /// each key of the files, so it does not use `settings`, whose descriptions are slow to make.
+  /// Whether the section has this key when its selector has the value `choice` (nil: any value). It is called at each
+  /// start for each key of the files, so it does not use `settings`, whose descriptions are slow to make.
   func has(_ name: String, with choice: String?) -> Bool {
     switch self {
     case .source:

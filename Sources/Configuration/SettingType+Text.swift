@@ -13,8 +13,8 @@ extension SettingType where Value == String {
     try value.line(expected: "a path in quotes").relativePath(in: context.directory)
   }
 
-  /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the first
-  /// request.
+  /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the
+  /// first request.
   static let pemFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let path = try path.read(value, context)
     let bytes: [UInt8]
@@ -34,8 +34,8 @@ extension SettingType where Value == String {
     return path
   }
 
-  /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's runtime
-  /// directory: the daemon may write there, and each of several daemons on a box has its own.
+  /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's
+  /// runtime directory: the daemon may write there, and each of several daemons on a box has its own.
   static let metricsFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)

@@ -8,8 +8,8 @@ package import Timekeeping
 
 /// The values of all settings, with defaults applied.
 ///
-/// Types of the core are used directly, and their defaults are the defaults of the settings. `docs/settings.md` is made from
-/// the declarations in `Sections` and `Sources`.
+/// Types of the core are used directly, and their defaults are the defaults of the settings. `docs/settings.md` is made
+/// from the declarations in `Sections` and `Sources`.
 package struct Settings: Equatable, Sendable {
   /// The vehicle, and the service of Fleet Engine.
   package var vehicle = FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "")
@@ -19,8 +19,8 @@ package struct Settings: Equatable, Sendable {
   package var token = Token()
   /// The server that receives positions.
   package var fleetEngine = FleetEngine()
-  /// The agent's configuration, without the values that only a running daemon has: the secrets in the headers of the token
-  /// provider, and the key under which a token is cached.
+  /// The agent's configuration, without the values that only a running daemon has: the secrets in the headers of the
+  /// token provider, and the key under which a token is cached.
   package var agent: VehicleAgent.Configuration
   /// The file of the backlog.
   package var store = StoreAgent.Configuration()

@@ -24,8 +24,8 @@ enum SettingsDestination {
 
   /// Compares the written values, not what they refer to (files, credentials, host name).
   ///
-  /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to them, or
-  ///   contains a name that may be a misspelling of one of these.
+  /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to them,
+  ///   or contains a name that may be a misspelling of one of these.
   static func requireSame(of new: TOMLValue, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     for (section, unrelatedKeys) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
@@ -57,8 +57,9 @@ enum SettingsDestination {
     root.members[section.rawValue]?.value.members ?? [:]
   }
 
-  /// Rejects an unknown section or key that may be a misspelling of one that decides the destination. An unknown section is
-  /// harmless only if its name is close to that of another section, and none of its keys is close to one that decides.
+  /// Rejects an unknown section or key that may be a misspelling of one that decides the destination. An unknown
+  /// section is harmless only if its name is close to that of another section, and none of its keys is close to one
+  /// that decides.
   private static func refuseMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
     let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.keys.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {

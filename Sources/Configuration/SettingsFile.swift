@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// The settings of one daemon: the main file `NAME.toml`, with the files of the directory `conf.d` beside it merged into it, and
-/// then those of the directory `NAME.toml.d`.
+/// The settings of one daemon: the main file `NAME.toml`, with the files of the directory `conf.d` beside it merged
+/// into it, and then those of the directory `NAME.toml.d`.
 package struct SettingsFile: Equatable, Sendable {
   /// The merged settings.
   package internal(set) var settings: Settings
@@ -16,9 +16,10 @@ package struct SettingsFile: Equatable, Sendable {
   /// Maximum size of a file in bytes.
   static let maxFileSize = 1_000_000
 
-  /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d` at the end:
-  /// settings that all daemons of a box share, then those of this one. In each directory the order is that of the names (as bytes;
-  /// names with a leading dot are left out). A key of a later file replaces the same key of an earlier one; sections and headers are merged.
+  /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d`
+  /// at the end: settings that all daemons of a box share, then those of this one. In each directory the order is that
+  /// of the names (as bytes; names with a leading dot are left out). A key of a later file replaces the same key of an
+  /// earlier one; sections and headers are merged.
   ///
   /// - Parameters:
   ///   - path: the main file. Relative paths in any of the files are relative to its directory.

@@ -39,8 +39,8 @@ struct SettingsReader {
     let members: [String: TOMLValue.Member]
   }
 
-  /// Reads keys, and sets their properties. The property of a key that is not written or has a mistake is not changed; a mistake,
-  /// and a missing required key, are added to `problems`.
+  /// Reads keys, and sets their properties. The property of a key that is not written or has a mistake is not changed;
+  /// a mistake, and a missing required key, are added to `problems`.
   mutating func read<Root>(_ keys: [Setting<Root>], of section: SettingSection, into root: inout Root) {
     for key in keys {
       let name = KeyName(section: section, name: key.name)
@@ -193,7 +193,8 @@ struct SettingsReader {
 
   // MARK: - Names
 
-  /// Reports every key of the section, or of the current source, that is allowed only with another value of the selector.
+  /// Reports every key of the section, or of the current source, that is allowed only with another value of the
+  /// selector.
   ///
   /// - Parameter choice: the value of the selector, as in `serial`.
   mutating func reportKeysOfOtherChoices(in section: SettingSection, of choice: String) {
@@ -206,7 +207,8 @@ struct SettingsReader {
       let words = values.compactMap { $0.map { "\"\($0)\"" } }.joined(separator: " or ")
       let message = "belongs to \(selector) = \(words); the \(selector) is \"\(choice)\""
       let (position, path) = (member.keyPosition, "\(self.name(of: section)).\(name)")
-      // A later file that changes the selector cannot remove the keys of an earlier file, so they are only warned about.
+      // A later file that changes the selector cannot remove the keys of an earlier file, so they are only warned
+      // about.
       if let selectorFile, isOverridden(position.file, by: selectorFile, in: section) {
         warnings.append(
           Diagnostic(position: position, key: path, message: "is ignored: it \(message), set in \(selectorFile)"))

@@ -41,8 +41,8 @@ struct TOMLValue: Equatable, Sendable {
     }
   }
 
-  /// Merges a later file into this one: a key of the later file replaces the same key of this one; two tables that `merges`
-  /// names are merged key by key.
+  /// Merges a later file into this one: a key of the later file replaces the same key of this one; two tables that
+  /// `merges` names are merged key by key.
   ///
   /// - Parameter merges: whether the table of this path (`[]` is the root) is merged rather than replaced.
   func merged(with later: TOMLValue, path: [String] = [], merges: ([String]) -> Bool) -> TOMLValue {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks texts with placeholders. `{scope}` and `{id}` name what a token is for: the vehicle, or also a trip or task with
-/// `fleet-locationctl token`.
+/// Checks texts with placeholders. `{scope}` and `{id}` name what a token is for: the vehicle, or also a trip or task
+/// with `fleet-locationctl token`.
 enum Template {
   static let placeholders = ["provider_id", "vehicle_id", "scope", "id"]
 
-  /// - Parameter bracesAreLiteral: true for a text that may contain other braces, such as a JSON body: only `{name}` is a placeholder.
-  ///   Otherwise every brace must belong to a placeholder.
+  /// - Parameter bracesAreLiteral: true for a text that may contain other braces, such as a JSON body: only `{name}` is
+  ///   a placeholder. Otherwise every brace must belong to a placeholder.
   static func check(_ text: String, bracesAreLiteral: Bool) throws(ValueProblem) {
     var rest = Substring(text)
     while let open = rest.firstIndex(where: { $0 == "{" || (!bracesAreLiteral && $0 == "}") }) {

@@ -10,8 +10,8 @@ import SystemCalls
 enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// The path of the control socket: `--socket`, or the socket of `--instance`. By default the one in RUNTIME_DIRECTORY, which
-  /// systemd sets for a process of the daemon's unit, or else in /run/fleet-locationd.
+  /// The path of the control socket: `--socket`, or the socket of `--instance`. By default the one in
+  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or else in /run/fleet-locationd.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }

@@ -9,7 +9,8 @@ import Release
 import SystemCalls
 import Timekeeping
 
-/// `fleet-locationctl fixes FILE`: prints the fixes of a recording; with `--verdict` also which of them the filter accepts.
+/// `fleet-locationctl fixes FILE`: prints the fixes of a recording; with `--verdict` also which of them the filter
+/// accepts.
 enum FixesCommand: Command {
   static let name = "fixes"
   static let summary = "print the fixes of a recording as JSON Lines; --verdict: which of them the filter accepts"

@@ -5,8 +5,8 @@ import Timekeeping
 
 /// Decodes a recording: NMEA 0183, gpsd's JSON or GPX, recognized by its beginning.
 struct Recording {
-  /// A GPX file is recognized by its first character (`<`) or its name. Input that contains a JSON object is decoded both as
-  /// NMEA and as gpsd's JSON until one of them has a fix, because gpsd writes JSON before NMEA sentences, too.
+  /// A GPX file is recognized by its first character (`<`) or its name. Input that contains a JSON object is decoded
+  /// both as NMEA and as gpsd's JSON until one of them has a fix, because gpsd writes JSON before NMEA sentences, too.
   private enum Kind {
     case unread
     case gpx(GPXParser)

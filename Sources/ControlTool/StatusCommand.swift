@@ -100,8 +100,8 @@ enum StatusCommand: Command {
     return .milliseconds(Int64(seconds * 1000))
   }
 
-  /// For pipes and files: a block for each response, with the time and an empty line, or a line of JSON. Ends when the reader
-  /// closes the pipe.
+  /// For pipes and files: a block for each response, with the time and an empty line, or a line of JSON. Ends when the
+  /// reader closes the pipe.
   private static func stream(_ options: CommandLineOptions, every interval: Duration) throws(CommandError) -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     var failure: CommandError?
@@ -137,7 +137,8 @@ enum StatusCommand: Command {
       return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
-      // The error goes to standard output, as the responses do, so that a log shows since when the daemon has not answered.
+      // The error goes to standard output, as the responses do, so that a log shows since when the daemon has not
+      // answered.
       let message = StyledText.sanitized(error.message)
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))

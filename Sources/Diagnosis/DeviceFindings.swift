@@ -39,7 +39,8 @@ package enum DeviceFindings {
   ///
   /// - Parameters:
   ///   - isService: whether the user is the service's; otherwise it is the user who runs this.
-  ///   - isAccessible: the result of access(2), if this process runs as the user; nil to determine it from owner, group and mode.
+  ///   - isAccessible: the result of access(2), if this process runs as the user; nil to determine it from owner, group
+  ///     and mode.
   ///   - groupName: gives the name of a group.
   package static func findings(
     _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, isAccessible: Bool? = nil,

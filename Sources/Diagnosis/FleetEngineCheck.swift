@@ -10,8 +10,8 @@ import StreamSocket
 import Timekeeping
 import SystemCalls
 
-/// The connection to Fleet Engine, step by step: name resolution, TCP, TLS, which server answers, its clock, and whether it
-/// accepts the token.
+/// The connection to Fleet Engine, step by step: name resolution, TCP, TLS, which server answers, its clock, and
+/// whether it accepts the token.
 struct FleetEngineCheck: Check {
   private static let connectTimeout = Duration.seconds(10)
 
@@ -49,8 +49,8 @@ struct FleetEngineCheck: Check {
     }
   }
 
-  /// Name resolution and TCP connection to the endpoint or its proxy, as separate findings, which the HTTP client's errors
-  /// would not distinguish.
+  /// Name resolution and TCP connection to the endpoint or its proxy, as separate findings, which the HTTP client's
+  /// errors would not distinguish.
   private func isReached(_ report: (Finding) -> Void) throws -> Bool {
     guard let hop = settings.fleetEngine.firstHop else { return true }
     let what = settings.fleetEngine.client.proxy == nil ? "" : "the proxy "

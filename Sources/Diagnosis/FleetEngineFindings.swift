@@ -6,7 +6,8 @@ package import HTTPMessages
 import JSON
 package import Timekeeping
 
-/// Findings about Fleet Engine's responses: whether the server is Fleet Engine, its clock, and whether it accepts the token.
+/// Findings about Fleet Engine's responses: whether the server is Fleet Engine, its clock, and whether it accepts the
+/// token.
 package enum FleetEngineFindings {
   /// `Date` has whole seconds, and a response takes time.
   private static let tolerance = Duration.seconds(5)
@@ -32,7 +33,8 @@ package enum FleetEngineFindings {
     }
   }
 
-  /// The finding about an update with an empty mask and a token: Fleet Engine rejects it because of the mask, or the token.
+  /// The finding about an update with an empty mask and a token: Fleet Engine rejects it because of the mask, or the
+  /// token.
   package static func finding(_ outcome: UpdateOutcome) -> Finding {
     guard case .failed(let failure) = outcome,
       failure.status != "INVALID_ARGUMENT" || !failure.message.lowercased().contains(text: "mask")

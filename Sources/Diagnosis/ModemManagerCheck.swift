@@ -43,7 +43,8 @@ struct ModemManagerCheck: Check {
     switch settings.selection.step(among: modems) {
     case .wait(let trouble): return report(.fail(trouble))
     case .enable(let found, _):
-      // A running daemon has tried and failed. Without one it is unknown whether it may, and this check changes nothing.
+      // A running daemon has tried and failed. Without one it is unknown whether it may, and this check changes
+      // nothing.
       return report(
         environment.isDaemonRunning
           ? .fail(ModemTrouble.mayNotEnable(found))

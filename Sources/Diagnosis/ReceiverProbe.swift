@@ -2,8 +2,8 @@
 package import Positioning
 package import Timekeeping
 
-/// Reads a receiver for some seconds, as the service would: at the configured speed, or at each of the usual speeds until
-/// sentences have correct checksums. It collects what the findings need.
+/// Reads a receiver for some seconds, as the service would: at the configured speed, or at each of the usual speeds
+/// until sentences have correct checksums. It collects what the findings need.
 package struct ReceiverProbe: Sendable {
   /// A fix, and when it was received.
   package struct Received: Equatable, Sendable {

@@ -5,8 +5,8 @@ package import MessageBus
 package import SerialPort
 import SystemCalls
 
-/// What only root can see, for the part of `doctor` that runs as the service. It is passed on standard input, because every
-/// user could read the environment (`systemctl show`).
+/// What only root can see, for the part of `doctor` that runs as the service. It is passed on standard input, because
+/// every user could read the environment (`systemctl show`).
 package struct RootView: Codable, Equatable, Sendable {
   /// Maximum size in bytes; a pipe can hold this much before it is read.
   private static let maxSize = 1 << 20

@@ -10,8 +10,8 @@ package import SystemCalls
 package enum ServiceCredentials {
   private static let variable = "CREDENTIALS_DIRECTORY"
 
-  /// Sets the credentials directory of the running service for this process and its children, unless it has one. It is not
-  /// checked whether this user may read them.
+  /// Sets the credentials directory of the running service for this process and its children, unless it has one. It is
+  /// not checked whether this user may read them.
   ///
   /// - Parameter settings: path of the main file; its name determines the unit.
   package static func adopt(for settings: String) {
@@ -20,14 +20,14 @@ package enum ServiceCredentials {
     Environment.set(variable, to: directory)
   }
 
-  /// The credentials whose files have changed since the service was started; it still has the values of its start. Only root
-  /// can compare them.
+  /// The credentials whose files have changed since the service was started; it still has the values of its start. Only
+  /// root can compare them.
   ///
   /// - Returns: their names; empty if they cannot be compared.
   static func outdated(_ status: ServiceStatus) -> [String] {
     guard ["active", "reloading"].contains(status.active), status.mainProcess > 0 else { return [] }
-    // They are read through the root directory of the unit's main process, because systemd 252 hides them from every other
-    // process of the unit, even from ExecReload=+.
+    // They are read through the root directory of the unit's main process, because systemd 252 hides them from every
+    // other process of the unit, even from ExecReload=+.
     let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
     return status.credentialFiles.filter { name, file in
       guard file.hasPrefix("/"), let current = try? Credentials.bytes("\(directory)/\(name)"),
@@ -56,7 +56,8 @@ package enum ServiceCredentials {
       + "; the settings were not reloaded, because a restart is needed: systemctl restart \(service.unit)"
   }
 
-  /// Why the running service does not use the current unit files or credentials yet, one reason on each line; empty if it does.
+  /// Why the running service does not use the current unit files or credentials yet, one reason on each line; empty if
+  /// it does.
   package static func remark(for settings: String) -> String {
     guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import MessageBus
 
-/// Explains how the last run of the service ended: exit statuses of the daemon, and those of systemd.exec(5) for a service
-/// that systemd could not start.
+/// Explains how the last run of the service ended: exit statuses of the daemon, and those of systemd.exec(5) for a
+/// service that systemd could not start.
 struct ServiceEnd: Equatable {
   /// As in `exit status 78 (the settings, or a file that they name, are at fault)`.
   let cause: String

@@ -9,8 +9,8 @@ import Timekeeping
 
 /// Findings about the running service: the state of its unit, and the status that the daemon reports.
 ///
-/// If none of them is a failure, an update has been accepted within the last two heartbeats, or the vehicle is paused by
-/// command.
+/// If none of them is a failure, an update has been accepted within the last two heartbeats, or the vehicle is paused
+/// by command.
 package enum ServiceFindings {
   /// What the daemon answered.
   package enum Daemon: Equatable, Sendable {
@@ -47,8 +47,8 @@ package enum ServiceFindings {
 
   /// Whether updates are accepted, from the daemon's response alone, for `status --healthy`.
   ///
-  /// - Returns: whether an update has been accepted within the last two heartbeats or the vehicle is paused by command, and
-  ///   the reason as one sentence without its full stop.
+  /// - Returns: whether an update has been accepted within the last two heartbeats or the vehicle is paused by command,
+  ///   and the reason as one sentence without its full stop.
   package static func health(_ report: StatusReport) -> (isHealthy: Bool, sentence: String) {
     let findings = delivery(report, ReportingPolicy.Configuration().heartbeat)
     return (

@@ -7,8 +7,8 @@ import MessageBus
 import SystemCalls
 import Timekeeping
 
-/// Runs this program again in a transient unit with the installed service's user, sandbox, environment and credentials, so
-/// that its checks of files, credentials, programs and servers see what the service sees.
+/// Runs this program again in a transient unit with the installed service's user, sandbox, environment and credentials,
+/// so that its checks of files, credentials, programs and servers see what the service sees.
 package enum ServiceImpersonation {
   /// The result.
   package enum Outcome: Equatable {
@@ -16,11 +16,11 @@ package enum ServiceImpersonation {
     case ended(Int32)
     /// systemd could not start the unit, for a reason that also applies to the service. The value says which.
     case notStarted(Finding)
-    /// The result is not known: the unit did not finish, systemd does not report how it ended, or no unit could be started and
-    /// this process must not run the checks as root instead.
+    /// The result is not known: the unit did not finish, systemd does not report how it ended, or no unit could be
+    /// started and this process must not run the checks as root instead.
     case unknown(Finding)
-    /// This process must run the checks itself. The value is the reason, with its line end; it is empty if this process already
-    /// runs as the service.
+    /// This process must run the checks itself. The value is the reason, with its line end; it is empty if this process
+    /// already runs as the service.
     case inPlace(String)
   }
 
@@ -33,7 +33,8 @@ package enum ServiceImpersonation {
   /// Longer than the sum of the checks' own time limits: baud detection, a token and an update.
   private static let timeLimit = Duration.seconds(300)
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-  /// The exit statuses (sysexits.h) of this program. For other statuses, systemd has ended the unit or could not start it.
+  /// The exit statuses (sysexits.h) of this program. For other statuses, systemd has ended the unit or could not start
+  /// it.
   private static let ownExitStatuses: [Int32] = [1, 64, 65, 66, 69, 71, 74, 75, 77, 78]
 
   /// Whether this process runs as the service.
@@ -41,8 +42,8 @@ package enum ServiceImpersonation {
 
   /// - Parameters:
   ///   - settings: path of the main settings file.
-  ///   - asksForToken: whether the checks request a token. If they would run the program of `token.command`, root does not run
-  ///     them outside the unit.
+  ///   - asksForToken: whether the checks request a token. If they would run the program of `token.command`, root does
+  ///     not run them outside the unit.
   ///   - withRootView: whether to pass what only root can see (`RootView`).
   package static func run(settings: String, asksForToken: Bool, withRootView: Bool = false) -> Outcome {
     if isActive { return .inPlace("") }

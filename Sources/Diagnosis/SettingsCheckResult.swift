@@ -2,8 +2,8 @@
 import LocationDaemon
 import SystemCalls
 
-/// The result of `fleet-locationd --check` and `fleet-locationctl check`: checked as the service, if this process may, and
-/// otherwise as its user.
+/// The result of `fleet-locationd --check` and `fleet-locationctl check`: checked as the service, if this process may,
+/// and otherwise as its user.
 @MainActor package struct SettingsCheckResult {
   /// 0, or one of `ExitCode`, or 77 if this user may not read a file that is needed.
   package let exitCode: Int32

@@ -7,8 +7,8 @@ import JSON
 package import LocationDaemon
 import Timekeeping
 
-/// The output of `fleet-locationctl token`: header, claims, lifetime, and every problem. The signature and the token itself
-/// are secrets, and shown only on request.
+/// The output of `fleet-locationctl token`: header, claims, lifetime, and every problem. The signature and the token
+/// itself are secrets, and shown only on request.
 package struct TokenDescription {
   private let response: TokenProbe.Response
   private let reveals: Bool

@@ -4,8 +4,8 @@
 enum BrowserGuard {
   /// Accepts requests of the emulator's own page and of programs.
   ///
-  /// - Throws: `APIError`, PERMISSION_DENIED, if the `Host` is not a loopback name (DNS rebinding), or the `Origin` is not that
-  ///   of the page.
+  /// - Throws: `APIError`, PERMISSION_DENIED, if the `Host` is not a loopback name (DNS rebinding), or the `Origin` is
+  ///   not that of the page.
   static func check(_ request: Request) throws(APIError) {
     let host = request.header("host")
     if let host, !isLoopback(host) {

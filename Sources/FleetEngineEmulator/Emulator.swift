@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that one port of the emulator serves: Fleet Engine, tokens, the debug interface of tests, and the live map.
+/// Everything that one port of the emulator serves: Fleet Engine, tokens, the debug interface of tests, and the live
+/// map.
 package final class Emulator {
   /// The state of the emulated Fleet Engine and token provider, with its counters.
   package let service: FleetService
@@ -21,7 +22,8 @@ package final class Emulator {
 
   /// Answers a request.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
-    // Fleet Engine and the token provider may be requested under any host name; the map and the debug interface may not.
+    // Fleet Engine and the token provider may be requested under any host name; the map and the debug interface may
+    // not.
     let isForBrowsers = LiveMap.serves(request) || request.path.hasPrefix("/debug/")
     do throws(APIError) {
       if isForBrowsers { try BrowserGuard.check(request) }

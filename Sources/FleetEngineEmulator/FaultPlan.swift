@@ -10,8 +10,8 @@ package struct FaultPlan: Sendable {
   /// Steady milliseconds when one of them ends by time.
   var nextEnd: Int64? { faults.compactMap(\.end).min() }
 
-  /// Adds a fault. One of a map's command comes first, and replaces an earlier one of the same command and vehicle; other faults
-  /// come last.
+  /// Adds a fault. One of a map's command comes first, and replaces an earlier one of the same command and vehicle;
+  /// other faults come last.
   package mutating func add(_ fault: Fault) {
     lastID += 1
     var fault = fault

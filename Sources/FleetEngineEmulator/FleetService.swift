@@ -12,8 +12,8 @@ package final class FleetService {
     package var tokenAuthorization: String?
     /// Whether a vehicle's first update creates it, as if a backend had done so.
     package var createsVehicles = true
-    /// Minimum milliseconds between two updates of a vehicle; a shorter interval causes a warning. 0 for a simulated drive that
-    /// is faster than real time.
+    /// Minimum milliseconds between two updates of a vehicle; a shorter interval causes a warning. 0 for a simulated
+    /// drive that is faster than real time.
     package var minimumInterval = VehicleStatistics.minimumInterval
 
     package init() {}

@@ -12,7 +12,8 @@ import Glibc
   private static let (maximumDescriptors, otherDescriptors): (rlim_t, rlim_t) = (65_536, 64)
   /// Maximum number of event streams; more are answered with 503.
   private static let maximumStreams = 32
-  /// Interval of keep-alive comments in milliseconds: proxies and browsers close a connection that is silent for a minute.
+  /// Interval of keep-alive comments in milliseconds: proxies and browsers close a connection that is silent for a
+  /// minute.
   private static let streamBeat: Int64 = 15_000
 
   /// The result of the owner's work between requests.
@@ -44,8 +45,8 @@ import Glibc
   ///   - port: 0 selects a free port.
   ///   - isPublic: whether other machines may be able to reach the address.
   ///   - clock: the clock for delays.
-  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes, with whether there is
-  ///     an event stream.
+  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes, with whether
+  ///     there is an event stream.
   ///   - answer: is called in `run`'s thread, once a request.
   /// - Throws: `EmulatorError` if the address or the port is not available.
   package init(

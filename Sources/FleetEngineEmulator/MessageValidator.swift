@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks a JSON body against a message: it rejects unknown fields, wrong types, values out of range, and fields that only the
-/// server may set.
+/// Checks a JSON body against a message: it rejects unknown fields, wrong types, values out of range, and fields that
+/// only the server may set.
 ///
-/// To reveal mistakes, it is stricter than Google in three points: only lowerCamelCase names, no number in a string, no `NaN`.
+/// To reveal mistakes, it is stricter than Google in three points: only lowerCamelCase names, no number in a string, no
+/// `NaN`.
 enum MessageValidator {
   /// - Returns: the message without nulls, and with enums as names.
   /// - Throws: `APIError`, INVALID_ARGUMENT, with the field.

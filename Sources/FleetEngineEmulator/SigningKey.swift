@@ -32,8 +32,8 @@ import COpenSSL
     else {
       throw EmulatorError(.key, "no PKCS#8 key in PEM: expected -----BEGIN PRIVATE KEY-----")
     }
-    // OpenSSL reads from this memory until the BIO is freed, so it must not move until then. The callback returns no passphrase;
-    // without it OpenSSL would prompt on the terminal.
+    // OpenSSL reads from this memory until the BIO is freed, so it must not move until then. The callback returns no
+    // passphrase; without it OpenSSL would prompt on the terminal.
     let read = unsafe bytes.withUnsafeBytes { buffer -> OpaquePointer? in
       let memory = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count))
       defer { unsafe BIO_free(memory) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Issues tokens that Google's Fleet Engine accepts, signed with the key of a real service account, to any client: for tests
-/// before there is a backend.
+/// Issues tokens that Google's Fleet Engine accepts, signed with the key of a real service account, to any client: for
+/// tests before there is a backend.
 package final class TokenServer {
   /// The options of the command line.
   package struct Options: Sendable {
@@ -13,8 +13,8 @@ package final class TokenServer {
     package var lifetime: Int64 = 3600
     /// Whether it issues tokens that can read the whole fleet.
     package var servesReaders = false
-    /// Whether other machines may send requests, under any host name. Otherwise the host name must be one of the loopback
-    /// interface, so that a page of another site, open in a browser of this machine, gets no token.
+    /// Whether other machines may send requests, under any host name. Otherwise the host name must be one of the
+    /// loopback interface, so that a page of another site, open in a browser of this machine, gets no token.
     package var isPublic = false
 
     package init() {}

@@ -15,8 +15,8 @@ package struct TokenVerifier {
 
   /// The accepted keys, each with the e-mail address of its service account.
   private let signers: [(key: SigningKey, account: String)]
-  /// Revocations by vehicle ID, with an empty ID for all: the last revoked serial number, and, for tokens without one, the second
-  /// since 1970 before which they are revoked.
+  /// Revocations by vehicle ID, with an empty ID for all: the last revoked serial number, and, for tokens without one,
+  /// the second since 1970 before which they are revoked.
   private var revocations: [String: (reason: RevocationReason, serial: Int, second: Int64)] = [:]
 
   /// - Parameters:
@@ -29,8 +29,8 @@ package struct TokenVerifier {
   /// Rejects from now on the tokens that were issued until now.
   ///
   /// - Parameters:
-  ///   - serial: the serial number of the last of the emulator's own tokens that is rejected. Tokens of the service account
-  ///     have none: they are rejected if they were issued in an earlier second than `now`.
+  ///   - serial: the serial number of the last of the emulator's own tokens that is rejected. Tokens of the service
+  ///     account have none: they are rejected if they were issued in an earlier second than `now`.
   ///   - vehicle: nil means every vehicle.
   package mutating func revoke(_ reason: RevocationReason, until serial: Int, vehicle: String?, at now: ServerTime) {
     if vehicle == nil { revocations = [:] }

@@ -5,8 +5,8 @@ package struct UpdateMask: Equatable, Sendable {
   /// At least one; each one names a field of the vehicle.
   package let paths: [String]
 
-  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field or that only the server sets, or snake_case,
-  ///   which the canonical JSON of a mask does not allow.
+  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field or that only the server sets, or
+  ///   snake_case, which the canonical JSON of a mask does not allow.
   init(_ text: String, of schema: MessageSchema) throws(APIError) {
     guard !text.isEmpty else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The counters of one vehicle, and its violations of rules that the real Fleet Engine does not answer with an error, such as
-/// updates that are too frequent or a position older than the previous one.
+/// The counters of one vehicle, and its violations of rules that the real Fleet Engine does not answer with an error,
+/// such as updates that are too frequent or a position older than the previous one.
 package struct VehicleStatistics: Sendable {
   /// A violation of a rule that is not answered with an error.
   package enum Warning: String, Sendable, CaseIterable {
@@ -96,7 +96,8 @@ package struct VehicleStatistics: Sendable {
     let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
-      // The interval limits positions; a change of state may be sent at any time, and a vehicle off duty need not report.
+      // The interval limits positions; a change of state may be sent at any time, and a vehicle off duty need not
+      // report.
       if newState == state, named.contains("lastLocation") {
         if gap < minimumInterval - Self.tolerance { found.append(.tooSoon) }
         minimumGap = min(minimumGap ?? gap, gap)
@@ -149,7 +150,8 @@ package struct VehicleStatistics: Sendable {
   }
 }
 
-/// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that say where and when, whichever of its fields the sender chose.
+/// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that say where and when, whichever of its fields the
+/// sender chose.
 struct ReportedLocation {
   /// As it was written.
   let coordinate: (latitude: Double, longitude: Double)?

@@ -2,8 +2,8 @@
 package import StreamSocket
 import SystemCalls
 
-/// What to do if a source's connection cannot be opened. Like all advice, it has no capital letter at the beginning and no
-/// full stop.
+/// What to do if a source's connection cannot be opened. Like all advice, it has no capital letter at the beginning and
+/// no full stop.
 package nonisolated enum ConnectionAdvice {
   /// If gpsd cannot be reached.
   package static func gpsd(_ error: StreamSocketError) -> String {

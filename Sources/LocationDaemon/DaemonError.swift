@@ -22,8 +22,8 @@ package nonisolated struct DaemonError: Error, Sendable {
     self.cause = cause
   }
 
-  /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or not
-  /// readable for this user.
+  /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or
+  /// not readable for this user.
   package var mayAppearLater: Bool {
     switch cause {
     case let error as ConfigurationError: error.mayAppearLater

@@ -2,8 +2,8 @@
 import Glibc
 import SystemCalls
 
-/// Locks the service's directories, so that only one daemon uses their control socket, token and backlog. Tools and `--check`
-/// do not lock them.
+/// Locks the service's directories, so that only one daemon uses their control socket, token and backlog. Tools and
+/// `--check` do not lock them.
 package nonisolated struct DirectoryLocks {
   private static let name = "daemon.lock"
 

@@ -11,8 +11,8 @@ import Timekeeping
 import TokenStore
 import SystemCalls
 
-/// Performs the effects of `VehicleAgent`, and passes their results back to it: requests, tokens, the backlog's file, the pause
-/// and the journal.
+/// Performs the effects of `VehicleAgent`, and passes their results back to it: requests, tokens, the backlog's file,
+/// the pause and the journal.
 final class EffectPerformer {
   /// Callbacks to the daemon. They must be set before the first effect is performed.
   struct Handlers {
@@ -120,7 +120,8 @@ final class EffectPerformer {
 
   // MARK: - State of an earlier run
 
-  /// Restores the run state of a previous run in this boot: the limits for requests, the time, and what was delivered. To be called before the first request.
+  /// Restores the run state of a previous run in this boot: the limits for requests, the time, and what was delivered.
+  /// To be called before the first request.
   func restoreRunState() {
     do {
       if let text = try limits?.read() { feed(.runStateFound(text)) }

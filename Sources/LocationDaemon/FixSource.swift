@@ -10,8 +10,8 @@ package protocol FixSource: AnyObject {
   func start()
   /// Closes everything; no report follows.
   func stop()
-  /// Whether the source reports each fix after the first only when `readyForNextFix` is called; false for sources that run in
-  /// real time.
+  /// Whether the source reports each fix after the first only when `readyForNextFix` is called; false for sources that
+  /// run in real time.
   var waits: Bool { get }
   /// The daemon has processed the last fix; a source that waits for this reports the next one.
   func readyForNextFix()

@@ -7,8 +7,8 @@ package import HTTPMessages
 import Release
 import Timekeeping
 
-/// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which server
-/// answers, and an update that changes nothing with a token, to see whether the token is accepted.
+/// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which
+/// server answers, and an update that changes nothing with a token, to see whether the token is accepted.
 package final class FleetEngineProbe {
   private let loop: EventLoop
   private let exchanges: ExchangeTable

@@ -6,7 +6,8 @@ import StreamSocket
 package import Timekeeping
 import SystemCalls
 
-/// Reads fixes from a gpsd, on this machine or another: connects as the session decides, and passes it the received bytes.
+/// Reads fixes from a gpsd, on this machine or another: connects as the session decides, and passes it the received
+/// bytes.
 package final class GPSDSource: FixSource {
   /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)

@@ -80,7 +80,8 @@ final class ExchangeTable {
     client.dropConnections()
   }
 
-  /// Uses the other table's client for later requests, unless its configuration is the same: then the connection is reused.
+  /// Uses the other table's client for later requests, unless its configuration is the same: then the connection is
+  /// reused.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }
     earlierTraffic = traffic

@@ -39,8 +39,8 @@ package final class LocationDaemon {
   /// - Parameters:
   ///   - loader: reads the settings at each reload.
   ///   - activeSettings: the settings of the start.
-  /// - Throws: `DaemonError` with the exit code, if a credential or certificate file cannot be used, or the system denied
-  ///   a timer.
+  /// - Throws: `DaemonError` with the exit code, if a credential or certificate file cannot be used, or the system
+  ///   denied a timer.
   package init(
     loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, activeSettings: ActiveSettings
   ) throws(DaemonError) {
@@ -99,8 +99,8 @@ package final class LocationDaemon {
       let trouble = monitor.watch(
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
-      // The state of the previous run is restored before the first fix. The token comes before the pause, because a paused
-      // vehicle may have to send OFFLINE.
+      // The state of the previous run is restored before the first fix. The token comes before the pause, because a
+      // paused vehicle may have to send OFFLINE.
       performer.restoreRunState()
       performer.restoreToken(settings.token)
       performer.restorePause()

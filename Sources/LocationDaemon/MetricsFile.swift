@@ -3,8 +3,8 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Writes the file of `metrics.textfile`: once a minute, and when the vehicle goes online or offline. It never wakes the
-/// machine.
+/// Writes the file of `metrics.textfile`: once a minute, and when the vehicle goes online or offline. It never wakes
+/// the machine.
 struct MetricsFile {
   private static let interval = Duration.seconds(60)
   /// Minimum interval between two writes.

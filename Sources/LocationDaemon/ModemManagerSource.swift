@@ -8,8 +8,8 @@ package import Timekeeping
 
 /// Reads fixes from the receiver of a modem: makes the session's requests to ModemManager, and passes it the responses.
 package final class ModemManagerSource: FixSource {
-  /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until then.
-  /// The modem then completes it alone.
+  /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until
+  /// then. The modem then completes it alone.
   private static let releaseLimit = Duration.seconds(1)
 
   private let loop: EventLoop

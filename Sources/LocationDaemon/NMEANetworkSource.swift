@@ -7,7 +7,8 @@ package import StreamSocket
 import SystemCalls
 package import Timekeeping
 
-/// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and passes it the received bytes.
+/// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and passes it the received
+/// bytes.
 package final class NMEANetworkSource: FixSource {
   /// Where sentences come from.
   package enum Endpoint {

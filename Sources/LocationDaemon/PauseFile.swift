@@ -3,7 +3,8 @@ import Glibc
 import Delivery
 import SystemCalls
 
-/// The pause on disk: a small file in the state directory. If the file exists, the vehicle is paused; its text says since when.
+/// The pause on disk: a small file in the state directory. If the file exists, the vehicle is paused; its text says
+/// since when.
 nonisolated struct PauseFile {
   private static let name = "paused"
   private static let maxTextSize = 4096

@@ -6,7 +6,8 @@ import SerialPort
 import SystemCalls
 package import Timekeeping
 
-/// Reads a receiver on a serial port: opens and configures the port as the session decides, and passes it the received bytes.
+/// Reads a receiver on a serial port: opens and configures the port as the session decides, and passes it the received
+/// bytes.
 package final class SerialSource: FixSource {
   private let loop: EventLoop
   private let device: String

@@ -46,7 +46,8 @@ package struct SettingsLoader {
     do {
       return ActiveSettings(file: try load())
     } catch {
-      // If only a file or credential is missing, the kept settings are no help, because they name the same one; the daemon waits.
+      // If only a file or credential is missing, the kept settings are no help, because they name the same one; the
+      // daemon waits.
       guard error.code == ExitCode.configuration, !error.mayAppearLater, let kept else { throw error }
       let file: SettingsFile
       do throws(KeptSettings.Refusal) {
@@ -72,8 +73,8 @@ package struct SettingsLoader {
     return KeptSettings(path: keptPath, bytes: bytes)
   }
 
-  /// Stores the settings as the last that worked, for a start at which the files have mistakes. Equal settings are not written
-  /// again.
+  /// Stores the settings as the last that worked, for a start at which the files have mistakes. Equal settings are not
+  /// written again.
   ///
   /// - Returns: why they could not be stored; nil on success.
   func store(_ file: SettingsFile) -> String? {

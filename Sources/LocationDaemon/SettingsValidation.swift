@@ -17,8 +17,8 @@ package struct SettingsValidation: Sendable {
 
   /// Reads the settings, and the credentials and routes that they name.
   ///
-  /// - Parameter isService: whether this process runs as the service. Otherwise credentials are not checked, and a file that
-  ///   this user may not read is not a mistake of the settings (exit code `denied`).
+  /// - Parameter isService: whether this process runs as the service. Otherwise credentials are not checked, and a file
+  ///   that this user may not read is not a mistake of the settings (exit code `denied`).
   package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
     do throws(DaemonError) {
       let file = try SettingsLoader(path: path, environment: environment).load()

@@ -5,8 +5,8 @@ import Glibc
 package import ServiceManager
 import Timekeeping
 
-/// Waits for a missing file or credential of the settings: a disk that is mounted late, or a credential that systemd provides
-/// with the next start.
+/// Waits for a missing file or credential of the settings: a disk that is mounted late, or a credential that systemd
+/// provides with the next start.
 ///
 /// To be used on the loop's thread only.
 package final class SettingsWait {

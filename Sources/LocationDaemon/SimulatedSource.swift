@@ -55,8 +55,8 @@ package final class SimulatedSource: FixSource {
 }
 
 extension SimulatedSource {
-  /// - Throws: exit code `configuration` if the route cannot be read, or a place of the settings is not on it; `unavailable`
-  ///   if it does not exist.
+  /// - Throws: exit code `configuration` if the route cannot be read, or a place of the settings is not on it;
+  ///   `unavailable` if it does not exist.
   convenience init(_ settings: SimulatedSettings, _ context: FixSources.Context) throws(DaemonError) {
     self.init(
       loop: context.loop, name: settings.route, simulator: try SimulatedSource.simulator(settings, key: context.key),

@@ -36,8 +36,8 @@ final class SourceSet {
 
   /// The members for new settings: existing ones with unchanged settings, and new ones, which are made but not started.
   ///
-  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver is
-  ///   not opened yet.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver
+  ///   is not opened yet.
   func prepare(_ settings: [Settings.Source]) throws(DaemonError) -> [Member] {
     var known = members
     var list: [Member] = []
@@ -91,8 +91,8 @@ final class SourceSet {
     }
   }
 
-  /// Lets the source with this ID report its next fix, in a later iteration of the loop, so that a recording whose fixes
-  /// are all rejected does not cause deep recursion.
+  /// Lets the source with this ID report its next fix, in a later iteration of the loop, so that a recording whose
+  /// fixes are all rejected does not cause deep recursion.
   func readyForNextFix(_ id: Int) {
     loop.defer { [weak self] in self?.members.first { $0.id == id }?.source?.readyForNextFix() }
   }

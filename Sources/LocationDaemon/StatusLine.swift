@@ -16,8 +16,8 @@ nonisolated struct StatusLine {
     self.notifier = notifier
   }
 
-  /// Whether the line must be sent: at once for events of priority notice and above, at most once a second for results of
-  /// updates, and every ten seconds for anything else.
+  /// Whether the line must be sent: at once for events of priority notice and above, at most once a second for results
+  /// of updates, and every ten seconds for anything else.
   func isDue(after effects: [VehicleAgent.Effect], at now: BootInstant) -> Bool {
     guard let shownAt, now - shownAt < StatusLine.maxAge else { return true }
     var hasOutcome = false

@@ -22,8 +22,8 @@ final class StorePerformer {
   private var reports: [VehicleAgent.Input] = []
   private var isDelivering = false
 
-  /// - Parameter report: receives the inputs for `VehicleAgent`. It is never called while `handle` runs. It may itself call
-  ///   `handle`.
+  /// - Parameter report: receives the inputs for `VehicleAgent`. It is never called while `handle` runs. It may itself
+  ///   call `handle`.
   /// - Throws: the system denied a timer.
   init(
     _ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle, loop: EventLoop,
@@ -48,8 +48,8 @@ final class StorePerformer {
     deliver()
   }
 
-  /// Performs a decision of `VehicleAgent`. Resulting reports are delivered in a later iteration of the loop, because the
-  /// agent is the caller.
+  /// Performs a decision of `VehicleAgent`. Resulting reports are delivered in a later iteration of the loop, because
+  /// the agent is the caller.
   func handle(_ input: StoreAgent.Input) {
     perform(input)
     guard !isDelivering, !reports.isEmpty else { return }
@@ -164,7 +164,8 @@ final class StorePerformer {
 }
 
 extension StoreAgent {
-  /// Handles an input, and returns the effects and the next deadline: in one method, for the reason given at `VehicleAgent.step`.
+  /// Handles an input, and returns the effects and the next deadline: in one method, for the reason given at
+  /// `VehicleAgent.step`.
   fileprivate mutating func step(_ input: Input, at now: BootInstant) -> (effects: [Effect], deadline: BootInstant?) {
     let effects = handle(input, at: now)
     return (effects, nextDeadline)

@@ -37,8 +37,8 @@ final class SystemMonitor {
   /// The last reported state; nil if the network is not monitored.
   var networkState: NetworkState? { network?.state }
 
-  /// Changes of the clocks since the last call. It must be called before each other input is handled, so that the agent first
-  /// learns of a suspend or a clock step.
+  /// Changes of the clocks since the last call. It must be called before each other input is handled, so that the agent
+  /// first learns of a suspend or a clock step.
   func changes(at now: Moment) -> [VehicleAgent.Input] {
     clocks.read(now, awake: loop.awake).map { change in
       switch change {

@@ -46,8 +46,8 @@ extension StoredToken.Key {
     self.init(subject: digest, boot: boot)
   }
 
-  /// The kernel's boot ID, as 32 hexadecimal digits. The unit hides the kernel's file from the service (ProcSubset=pid), and
-  /// passes the ID in the environment instead.
+  /// The kernel's boot ID, as 32 hexadecimal digits. The unit hides the kernel's file from the service
+  /// (ProcSubset=pid), and passes the ID in the environment instead.
   static var currentBoot: String? {
     let passed = Environment.value(of: "FLEET_BOOT_ID")
     return (identifier(in: firstBytes(of: "/proc/sys/kernel/random/boot_id")) ?? passed.flatMap { identifier(in: $0) })

@@ -57,8 +57,8 @@ final class TokenFetcher {
     for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
   }
 
-  /// The request with the current secrets of the files, because secrets are rotated. A secret that cannot be read is not
-  /// changed.
+  /// The request with the current secrets of the files, because secrets are rotated. A secret that cannot be read is
+  /// not changed.
   private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
     // A request from before a reload may go to another provider.
     guard TokenFetcher.origin(of: request.url) == secretOrigin else { return request }

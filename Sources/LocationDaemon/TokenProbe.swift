@@ -89,7 +89,8 @@ package final class TokenProbe {
   /// Makes the request.
   ///
   /// - Parameter completion: called once, in a later iteration of the loop; never when this throws.
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a context.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a
+  ///   context.
   package func ask(
     for context: AuthorizationContext, completion: @escaping (Response) -> Void
   ) throws(TokenFailure) {

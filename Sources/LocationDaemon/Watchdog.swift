@@ -4,8 +4,8 @@ import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// Notifies systemd's watchdog twice in its interval, but only if no deadline of the agent or of a source has been missed: they
-/// may hang although the event loop runs.
+/// Notifies systemd's watchdog twice in its interval, but only if no deadline of the agent or of a source has been
+/// missed: they may hang although the event loop runs.
 final class Watchdog {
   private let loop: EventLoop
   private let notifier: ServiceNotifier

@@ -4,7 +4,8 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-/// What the agent makes of providers that repeat themselves, of files that change, and of how long things have gone wrong.
+/// What the agent makes of providers that repeat themselves, of files that change, and of how long things have gone
+/// wrong.
 @Suite struct TokenAgentProviderTests {
   private static let format = TokenResponseFormat(
     tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds)

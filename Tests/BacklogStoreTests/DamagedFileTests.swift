@@ -256,8 +256,8 @@ import Timekeeping
         whole += 1
       } else {
         smaller += 1
-        // Of a log, what comes after a damaged page was never committed, as far as can be known. A file without a first page
-        // is a new one.
+        // Of a log, what comes after a damaged page was never committed, as far as can be known. A file without a first
+        // page is a new one.
         #expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
       // And it continues.

@@ -9,8 +9,8 @@ import Timekeeping
 @testable import BacklogStore
 import FleetEngine
 
-/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` shows it with both programs; here the other
-/// side is a file that 0.1.0 has written, and the statements that it runs.
+/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` shows it with both programs; here
+/// the other side is a file that 0.1.0 has written, and the statements that it runs.
 @Suite struct PreviousReleaseTests {
   /// Ten positions of `truck-17`, stored by 0.1.0 while Fleet Engine failed.
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Connectivity
 
-/// What a Linux kernel (6.18) said in a network namespace of two veth pairs; `Recordings` holds the datagrams as they came.
+/// What a Linux kernel (6.18) said in a network namespace of two veth pairs; `Recordings` holds the datagrams as they
+/// came.
 enum NetlinkRecording: String {
   case links, addresses, routes, multipath
   case routesWithoutAddress = "routes-without-address"

@@ -17,8 +17,8 @@ import Timekeeping
     var bad: Set<Int> = []
     /// By how many seconds the clock of each source is ahead.
     var clocks = [0, 0, 0]
-    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected, `~`
-    /// when it is held.
+    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected,
+    /// `~` when it is held.
     var transcript = ""
     /// Times of all accepted positions.
     var positions: [Timestamp] = []
@@ -136,8 +136,8 @@ import Timekeeping
     bench.good = [1]
     #expect(try bench.play(12) == "---------bbb")
     bench.good = [0, 1]
-    // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single fix
-    // after a gap.
+    // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single
+    // fix after a gap.
     #expect(try bench.play(23) == repeated("b", 21) + "aa")
     #expect(bench.selector.overview.reason == .failback(after: .seconds(20)))
   }

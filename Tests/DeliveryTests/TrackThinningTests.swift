@@ -72,8 +72,8 @@ import Timekeeping
         + (end.coordinate.latitude - start.coordinate.latitude) * fraction, longitude: longitude)
   }
 
-  /// The largest distance between a position of `all` and what a reader of `kept` takes for it; nil when there is one that
-  /// the reader knows nothing of.
+  /// The largest distance between a position of `all` and what a reader of `kept` takes for it; nil when there is one
+  /// that the reader knows nothing of.
   static func worst(of all: [VehicleLocation], to kept: [VehicleLocation]) -> Double? {
     var worst = 0.0
     for location in all {

@@ -6,10 +6,11 @@ import Positioning
 import Testing
 
 @Suite struct FilterScoreTests {
-  /// What every drive has to hold: shares of bad fixes passed and of good ones refused, and seconds of good ones refused in
-  /// a row.
+  /// What every drive has to hold: shares of bad fixes passed and of good ones refused, and seconds of good ones
+  /// refused in a row.
   private struct Bound {
-    /// Nil where the filter has no answer to the trouble, and nothing can be asked of it; `docs/filter.md` says how much passes.
+    /// Nil where the filter has no answer to the trouble, and nothing can be asked of it; `docs/filter.md` says how
+    /// much passes.
     var passed: Double? = 0
     var refused = 0.0
     var silence = 0

@@ -2,13 +2,13 @@
 import Positioning
 import Timekeeping
 
-/// The filter's results for a recorded drive on a real road. Without ground truth, neighbours and reported speeds are the
-/// reference.
+/// The filter's results for a recorded drive on a real road. Without ground truth, neighbours and reported speeds are
+/// the reference.
 struct RoadScore: Equatable {
   var fixes = 0
   var rejected = 0
-  /// Rejected, though computed from satellites and within 15 m of the line between the accepted fixes around it, which are at
-  /// most 10 s before and 15 s after it.
+  /// Rejected, though computed from satellites and within 15 m of the line between the accepted fixes around it, which
+  /// are at most 10 s before and 15 s after it.
   var wrong = 0
   /// Seconds for which such fixes were rejected in a row, at most, while the vehicle moved.
   var longest = 0
@@ -20,7 +20,8 @@ struct RoadScore: Equatable {
   var frozenStopped = 0
   /// Accepted, though computed without satellites, or the same place as the accepted ones before for 3 s at 3 m/s.
   var bad = 0
-  /// Accepted ones more than 50 m further from the accepted one before, at most 5 s ago, than the reported speeds allow.
+  /// Accepted ones more than 50 m further from the accepted one before, at most 5 s ago, than the reported speeds
+  /// allow.
   var jumps = 0
   /// Metres by which accepted fixes were off, where the truth is known: half of them less than this, and the largest.
   var median = 0.0

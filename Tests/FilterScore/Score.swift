@@ -6,8 +6,8 @@ import Timekeeping
 
 /// How the filter did on drives with one trouble.
 ///
-/// A fix is bad when it is further from the truth than 50 m and than three times what it claims, or when its time is wrong
-/// and stays so. Every other is good.
+/// A fix is bad when it is further from the truth than 50 m and than three times what it claims, or when its time is
+/// wrong and stays so. Every other is good.
 struct Score: Equatable {
   private(set) var good = 0
   private(set) var bad = 0

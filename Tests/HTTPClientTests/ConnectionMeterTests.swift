@@ -11,8 +11,8 @@ import Timekeeping
 /// What the kernel has counted on this end of real connections, against what the other end has counted.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
-  /// The server answers the farewell of a connection that is closed already: a TLS record of 24 bytes. The kernel counts the
-  /// end of a stream that it receives as a byte.
+  /// The server answers the farewell of a connection that is closed already: a TLS record of 24 bytes. The kernel
+  /// counts the end of a stream that it receives as a byte.
   ///
   /// - Parameter late: bytes that the server may have sent to each connection that was closed already.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {

@@ -239,8 +239,8 @@ import Testing
     #expect(try ask(bench, "status").exitCode == 1)
   }
 
-  /// A program that holds connections to the control socket open, says so, and says after its first argument's seconds how
-  /// many of them the daemon has ended.
+  /// A program that holds connections to the control socket open, says so, and says after its first argument's seconds
+  /// how many of them the daemon has ended.
   private static let holder = """
     import resource, select, socket, sys, time
     resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

@@ -2,8 +2,8 @@
 import Foundation
 import Testing
 
-/// What stands between a vehicle and Fleet Engine on a ferry, in a hotel's car park, behind a broken name server: journal
-/// and STATUS name it.
+/// What stands between a vehicle and Fleet Engine on a ferry, in a hotel's car park, behind a broken name server:
+/// journal and STATUS name it.
 @Suite struct PortalTests {
   /// A portal that answers every host in plain HTTP, or with TLS in front of it and a certificate of its own.
   private static func portal(_ answer: String, status: String = "200 OK", certificate: TLSFront.Certificate?) throws

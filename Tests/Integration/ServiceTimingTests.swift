@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the daemon does within so much wall time. `make test` runs the suites that are named `…TimingTests` alone, one test
-/// after the other: beside others they would measure the machine's load.
+/// What the daemon does within so much wall time. `make test` runs the suites that are named `…TimingTests` alone, one
+/// test after the other: beside others they would measure the machine's load.
 @Suite(.serialized) struct ServiceTimingTests {
   @Test("the watchdog is notified twice in its interval, also while the source is silent")
   func watchdog() throws {

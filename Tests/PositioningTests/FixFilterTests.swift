@@ -189,8 +189,8 @@ import Timekeeping
     #expect(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
   }
 
-  /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in seconds:
-  /// the error of each accepted time in seconds, nil for a rejected fix.
+  /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in
+  /// seconds: the error of each accepted time in seconds, nil for a rejected fix.
   private func errors(_ filter: inout FixFilter, _ seconds: Range<Int64>, clockError: Int64) throws -> [Int64?] {
     try seconds.map { second in
       let truth = FixFilterTests.start + .seconds(second)

@@ -7,7 +7,8 @@ import Timekeeping
 @Suite struct NMEAOrderTests {
   private static let position = "5230.000,N,01324.000,E"
 
-  /// A sentence of the epoch at this second. GSA's HDOP is the second's last two digits, and VTG's knots are the second.
+  /// A sentence of the epoch at this second. GSA's HDOP is the second's last two digits, and VTG's knots are the
+  /// second.
   private static func sentence(_ kind: String, _ second: Int) -> String {
     let time = "0830\(second < 10 ? "0" : "")\(second).000"
     switch kind {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sentences that were corrupted on the line and have the right checksum: with two or more changed bytes, one case in 255 leaves
-/// the exclusive or unchanged. No reader can detect that. So the simulation finds them with its own parser, and a wrong fix of such
-/// a sentence counts as one that the receiver reported wrongly; a wrong fix without one is a bug of the decoder.
+/// Sentences that were corrupted on the line and have the right checksum: with two or more changed bytes, one case in
+/// 255 leaves the exclusive or unchanged. No reader can detect that. So the simulation finds them with its own parser,
+/// and a wrong fix of such a sentence counts as one that the receiver reported wrongly; a wrong fix without one is a
+/// bug of the decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
   /// The second of the last one.

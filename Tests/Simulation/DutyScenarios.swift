@@ -3,8 +3,9 @@ import Delivery
 import Testing
 import Timekeeping
 
-/// The state of a vehicle of on-demand trips follows its driver's duty. That no position leaves during a pause, that nothing but
-/// OFFLINE is sent then, never on duty and not once more than it takes, is watched by the world in every scenario.
+/// The state of a vehicle of on-demand trips follows its driver's duty. That no position leaves during a pause, that
+/// nothing but OFFLINE is sent then, never on duty and not once more than it takes, is watched by the world in every
+/// scenario.
 @Suite struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
@@ -89,8 +90,8 @@ import Timekeeping
     "resumed while OFFLINE is in flight, and cancelled for another network or not: ONLINE is the final state",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
-    // OFFLINE takes 7 s to 14 s to arrive, and what is sent after it no time. The vehicle parks, so that no later update makes good
-    // for a wrong last word.
+    // OFFLINE takes 7 s to 14 s to arrive, and what is sent after it no time. The vehicle parks, so that no later
+    // update makes good for a wrong last word.
     let world = try World.drive(
       Scenario(
         seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],

@@ -2,8 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// What a receiver writes on its line: NMEA 0183 by the standard's text. The daemon's own writer is one dialect among them,
-/// so that writer and decoder cannot agree on a mistake.
+/// What a receiver writes on its line: NMEA 0183 by the standard's text. The daemon's own writer is one dialect among
+/// them, so that writer and decoder cannot agree on a mistake.
 enum NMEADialect: CaseIterable, Sendable {
   /// RMC, GGA.
   case brief

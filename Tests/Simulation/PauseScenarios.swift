@@ -5,8 +5,8 @@ import Observability
 import Testing
 import Timekeeping
 
-/// That nothing leaves, is recorded or fetched during a pause, and that no position of it leaves later, is watched by the
-/// world in every scenario.
+/// That nothing leaves, is recorded or fetched during a pause, and that no position of it leaves later, is watched by
+/// the world in every scenario.
 @Suite struct PauseScenarios {
   @Test("a pause on a good network: nothing is sent, and the first update after it follows within two seconds")
   func plain() throws {

@@ -4,7 +4,8 @@ import Testing
 import Timekeeping
 
 @Suite struct PerformanceTests {
-  /// Aim of a release build: 50 ms. The bound here is for a debug build on a busy machine, and for a loop that has gone mad.
+  /// Aim of a release build: 50 ms. The bound here is for a debug build on a busy machine, and for a loop that has gone
+  /// mad.
   @Test("an hour at one fix a second is simulated so quickly that thousands of runs are cheap")
   func hour() throws {
     var best = Duration.seconds(3600)

@@ -2,8 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// A serial port with the line to its receiver: what is written at one end is read at the other in portions, unless something
-/// is wrong. What the port does is decided by `SerialSession`.
+/// A serial port with the line to its receiver: what is written at one end is read at the other in portions, unless
+/// something is wrong. What the port does is decided by `SerialSession`.
 final class Port {
   struct Read {
     var at: BootInstant

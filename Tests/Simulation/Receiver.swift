@@ -12,7 +12,8 @@ struct Receiver {
     /// Its time or place is wrong.
     var isFaulty: Bool
 
-    /// Whether a decoded fix is this one: to the last digit that is written, half of 2 cm and of a thousandth of a knot.
+    /// Whether a decoded fix is this one: to the last digit that is written, half of 2 cm and of a thousandth of a
+    /// knot.
     ///
     /// - Parameter isWhole: whether no sentence of its epoch was lost; else the speed may be another epoch's.
     func matches(_ fix: Fix, isWhole: Bool) -> Bool {
@@ -73,8 +74,8 @@ struct Receiver {
     }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
-  /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at another
-  /// time. The daemon learns the other error only after five fixes.
+  /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at
+  /// another time. The daemon learns the other error only after five fixes.
   private func corrected(at stamp: Timestamp) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
@@ -105,8 +106,8 @@ struct Receiver {
   /// Which second's position this is, as it came out of the decoder; nil when it was never reported.
   ///
   /// - Parameters:
-  ///   - isWhole: whether no sentence of its epoch was lost. One that was may have held the date: then it is another, and the
-  ///     position faulty.
+  ///   - isWhole: whether no sentence of its epoch was lost. One that was may have held the date: then it is another,
+  ///     and the position faulty.
   ///   - time: the true one.
   ///   - wallError: seconds by which the machine's clock is wrong, which may give the fix a date.
   mutating func second(of fix: Fix, isWhole: Bool, at time: Timestamp, wallError: Int64) -> Int? {

@@ -117,9 +117,9 @@ struct Scenario {
     return nil
   }
 
-  /// The first second since boot at which the references that are wrong about the time can outvote the others; infinity:
-  /// never. Those are a server and a receiver, or Fleet Engine alone if another reference is missing: a program that has
-  /// been restarted does not know the provider's time, and a receiver that lags does not support it.
+  /// The first second since boot at which the references that are wrong about the time can outvote the others;
+  /// infinity: never. Those are a server and a receiver, or Fleet Engine alone if another reference is missing: a
+  /// program that has been restarted does not know the provider's time, and a receiver that lags does not support it.
   var secondClockErrorAt: Double {
     var (server, receiver) = (Double.infinity, Double.infinity)
     let isOneMissing =

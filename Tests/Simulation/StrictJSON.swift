@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON reader that shares nothing with the program's own: it refuses duplicate keys, and numbers that JSON does not know.
+/// A JSON reader that shares nothing with the program's own: it refuses duplicate keys, and numbers that JSON does not
+/// know.
 indirect enum StrictJSON: Equatable {
   case null
   case bool(Bool)

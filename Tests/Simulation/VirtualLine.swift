@@ -4,8 +4,8 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server's end that reads its frames and writes
-/// others, in pieces. What the server gets and what the program gets has been through both.
+/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server's end that reads its frames and
+/// writes others, in pieces. What the server gets and what the program gets has been through both.
 struct VirtualLine: ~Copyable {
   private var random: SplitMix64
   private var client = HTTP2Connection(userAgent: "simulation", idleTimeout: .seconds(100))

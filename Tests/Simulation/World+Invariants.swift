@@ -58,14 +58,14 @@ extension World {
     }
   }
 
-  /// Every position is one that the receiver reported, and the live one never goes back in time, but for a stamp that was
-  /// wrong and has been overruled.
+  /// Every position is one that the receiver reported, and the live one never goes back in time, but for a stamp that
+  /// was wrong and has been overruled.
   private func checkStamps() {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where it was
-        // seen last, when the receiver or another one jumps.
+        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where
+        // it was seen last, when the receiver or another one jumps.
         let isReported = reported(at: position.time).contains { reported in
           let places =
             [reported.coordinate]
@@ -109,8 +109,8 @@ extension World {
     }
   }
 
-  /// Whether it was sent with a cached token, before the first response of Fleet Engine in this boot: only the receiver and the
-  /// machine's clock had given a time.
+  /// Whether it was sent with a cached token, before the first response of Fleet Engine in this boot: only the receiver
+  /// and the machine's clock had given a time.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber]
     else {
@@ -120,8 +120,8 @@ extension World {
       && !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
   }
 
-  /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest that the
-  /// program knows.
+  /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest
+  /// that the program knows.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
@@ -266,9 +266,9 @@ extension World {
     }
   }
 
-  /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only lags. A
-  /// wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts. While the vehicle
-  /// stands, its own place of that second is as near, but for noise.
+  /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only
+  /// lags. A wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts. While
+  /// the vehicle stands, its own place of that second is as near, but for noise.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
     func distance(_ reported: Receiver.ReportedFix) -> Double {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
@@ -308,7 +308,8 @@ extension World {
     fetches.last { World.seconds($0) < second }.map(World.seconds)
   }
 
-  /// What a slow network may add to the time between two arrivals: the round trip of a token request, and the update's transit.
+  /// What a slow network may add to the time between two arrivals: the round trip of a token request, and the update's
+  /// transit.
   private var transit: Double {
     scenario.faults.reduce(0) { most, fault in
       if case .latency(let milliseconds) = fault.kind { max(most, Double(milliseconds) * 6 / 1000) } else { most }

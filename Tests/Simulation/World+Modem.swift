@@ -3,7 +3,8 @@ import Delivery
 import Positioning
 import Timekeeping
 
-/// ModemManager with the modem whose receiver speaks: it keeps the last sentence of each kind, and answers with all of them.
+/// ModemManager with the modem whose receiver speaks: it keeps the last sentence of each kind, and answers with all of
+/// them.
 struct SimulatedModem {
   var session: ModemSession
   /// Of the modem's object: another each time that it is plugged in.

@@ -48,8 +48,8 @@ extension World {
     }
   }
 
-  /// The state that was requested last is the last to arrive: no OFFLINE arrives after the ONLINE of a later request, except
-  /// after a reboot, which the daemon does not detect.
+  /// The state that was requested last is the last to arrive: no OFFLINE arrives after the ONLINE of a later request,
+  /// except after a reboot, which the daemon does not detect.
   func checkStateOrder() {
     var online: [String: UInt64] = [:]
     for change in server.states {

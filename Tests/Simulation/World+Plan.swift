@@ -31,7 +31,8 @@ extension World {
     if !step.isDone(by: effects) { violate("\(step) was planned, and what happens is \(effects.map(World.brief))") }
   }
 
-  /// Before an input is handed over: what was planned is still the plan. At its end it is the step returned, to be done.
+  /// Before an input is handed over: what was planned is still the plan. At its end it is the step returned, to be
+  /// done.
   func checkPlan() -> Plan.Step? {
     guard let lastPlan, finishedAt == nil else { return nil }
     if let until = lastPlan.until, bootNow >= until {

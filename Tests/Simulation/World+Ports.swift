@@ -133,7 +133,8 @@ extension World {
     }
     let since = ports[index].fineSince ?? second
     ports[index].fineSince = since
-    // The waits between tries grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be noticed first.
+    // The waits between tries grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be noticed
+    // first.
     if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
       violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
     }
@@ -238,7 +239,8 @@ extension World {
     ports[index].deadline = ports[index].session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 
-  /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right checksum.
+  /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right
+  /// checksum.
   func evaluate(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
     // A modem's sentences are up to a second old.

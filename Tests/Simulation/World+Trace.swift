@@ -6,8 +6,8 @@ extension World {
   /// One JSON object. All times are seconds since boot.
   ///
   /// `faults` say who failed, and from when to when; `fixes` are the times of the positions that the receiver reported;
-  /// `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are the updates that the server took,
-  /// with the times of their positions; `backlog` is how many positions waited at each second.
+  /// `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are the updates that the
+  /// server took, with the times of their positions; `backlog` is how many positions waited at each second.
   var trace: String {
     let fixes = receivers[0].reported.keys.sorted().map { World.text(Double($0 - Scenario.boot.milliseconds) / 1000) }
     let requests = attempts.map { attempt in

@@ -194,7 +194,8 @@ final class World {
   }
 
   static let silenceTimeout = Duration.seconds(10)
-  /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a few.
+  /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a
+  /// few.
   static let electionTime = 25
 
   static func configuredSources(_ scenario: Scenario) -> [SourceSelector.ConfiguredSource] {
@@ -616,7 +617,8 @@ final class World {
       let at = received[token]
     else { return violate("a token that was never issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
-    // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are old.
+    // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are
+    // old.
     let hasClockError =
       issued.lifetime <= 0 && scenario.faults.contains { if case .providerClock = $0.kind { true } else { false } }
     if now >= at + .seconds(issued.lifetime), !hasClockError { violate("a token used past its end") }

@@ -40,8 +40,8 @@ extension Settings.FleetEngine {
     package var port: Int
   }
 
-  /// Where the daemon connects to: the proxy if there is one, otherwise the endpoint. Nil if its address is not valid, which a
-  /// settings file with a valid address cannot cause.
+  /// Where the daemon connects to: the proxy if there is one, otherwise the endpoint. Nil if its address is not valid,
+  /// which a settings file with a valid address cannot cause.
   package var firstHop: Hop? {
     guard let proxy = client.proxy else {
       return (try? WebAddress.parse(endpoint, schemes: ["https", "http"])).map {

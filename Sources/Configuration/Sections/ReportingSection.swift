@@ -32,7 +32,8 @@ extension Settings {
     let (intervalKey, heartbeatKey) = (\Settings.agent.reporting.interval, \Settings.agent.reporting.heartbeat)
     guard reader.isValid(intervalKey), reader.isValid(heartbeatKey) else { return }
     let (interval, heartbeat) = (agent.reporting.interval, agent.reporting.heartbeat)
-    // If the endpoint has a mistake, it is not known whether it is a loopback address, so short intervals are not reported.
+    // If the endpoint has a mistake, it is not known whether it is a loopback address, so short intervals are not
+    // reported.
     let isLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.isLoopback
     if interval < .seconds(5), !isLoopback {
       reader.problem(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Terminal
 
-/// Encodes frames for a terminal: only the lines that differ from the previous frame, to avoid flicker and traffic on slow
-/// connections.
+/// Encodes frames for a terminal: only the lines that differ from the previous frame, to avoid flicker and traffic on
+/// slow connections.
 struct ScreenPainter {
   private let capabilities: TerminalCapabilities
   private var shown: [String] = []

@@ -142,7 +142,8 @@ enum StatusScreen {
     /// Lightest first.
     var weights: [Int] { Set(groups.joined().map(\.weight)).sorted() }
 
-    /// Shortens by one step: long sentences are cut, gaps between groups removed, and rows of the lowest weight removed.
+    /// Shortens by one step: long sentences are cut, gaps between groups removed, and rows of the lowest weight
+    /// removed.
     ///
     /// - Returns: false if nothing is left to remove.
     mutating func shrink() -> Bool {

@@ -51,8 +51,8 @@ enum TextStyle: Equatable, Sendable {
 
 /// A text in pieces of one style each.
 ///
-/// It cannot contain control sequences: every character that is not printable, and every direction mark, is replaced by a
-/// replacement character when it is added.
+/// It cannot contain control sequences: every character that is not printable, and every direction mark, is replaced by
+/// a replacement character when it is added.
 struct StyledText: Equatable, Sendable {
   struct Piece: Equatable, Sendable {
     var text: String

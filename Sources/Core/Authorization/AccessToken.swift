@@ -44,8 +44,8 @@ package struct AccessToken: Equatable, Sendable {
   /// Whether it may still be sent.
   package func isValid(at now: BootInstant) -> Bool { now < deadline }
 
-  /// The window in which to request the next token: from 20 % to 10 % of the lifetime before expiry, at most ten and five
-  /// minutes.
+  /// The window in which to request the next token: from 20 % to 10 % of the lifetime before expiry, at most ten and
+  /// five minutes.
   package var prefetch: (first: BootInstant, last: BootInstant) {
     let margin = min((deadline - receivedAt) / 5, .seconds(600))
     return (deadline - margin, deadline - margin / 2)

@@ -26,8 +26,8 @@ package struct AuthorizationContext: Hashable, Sendable {
     self.scope = scope
   }
 
-  /// The placeholders for a provider's URL, body, arguments and environment: the project, the ID under its own name, the
-  /// name of the scope, and the ID as `id`.
+  /// The placeholders for a provider's URL, body, arguments and environment: the project, the ID under its own name,
+  /// the name of the scope, and the ID as `id`.
   package var variables: [(name: String, value: String)] {
     [("provider_id", providerID), (scope.placeholder, scope.id), ("scope", scope.name), ("id", scope.id)]
   }

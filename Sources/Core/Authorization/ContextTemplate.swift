@@ -6,8 +6,8 @@ enum ContextTemplate {
   /// All placeholders of all contexts.
   private static let names = ["provider_id", "vehicle_id", "trip_id", "task_id", "tracking_id", "scope", "id"]
 
-  /// Expands the placeholders in one pass from left to right, so that an ID that looks like a placeholder is not expanded
-  /// again. Other braces are left unchanged.
+  /// Expands the placeholders in one pass from left to right, so that an ID that looks like a placeholder is not
+  /// expanded again. Other braces are left unchanged.
   ///
   /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the context has no value for a placeholder.
   static func fill(

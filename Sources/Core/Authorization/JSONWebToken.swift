@@ -15,7 +15,8 @@ struct JSONWebToken {
   /// The maximum length of a token, in bytes. Google's have about 900.
   static let maximumSize = 16_384
 
-  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON object.
+  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON
+  ///   object.
   init(_ token: Secret) throws(TokenFailure) {
     let text = token.reveal()
     guard text.utf8.count <= JSONWebToken.maximumSize else {
@@ -56,8 +57,8 @@ struct JSONWebToken {
     return value
   }
 
-  /// Base64url (RFC 4648 section 5) with or without padding; nil for any other text. Unused bits of the last character are
-  /// ignored.
+  /// Base64url (RFC 4648 section 5) with or without padding; nil for any other text. Unused bits of the last character
+  /// are ignored.
   static func base64URL(_ text: Substring) -> [UInt8]? {
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
     let padding = text.utf8.count - digits.count

@@ -4,7 +4,8 @@ package import Timekeeping
 
 /// A token as it is stored for the next run of the program: its format, and whether that run may use it.
 ///
-/// Its times are of the elapsed clock, which restarts at boot: they are only valid in the boot that is stored with them.
+/// Its times are of the elapsed clock, which restarts at boot: they are only valid in the boot that is stored with
+/// them.
 package struct StoredToken: Equatable, Sendable {
   /// What a stored token is bound to.
   package struct Key: Equatable, Sendable {
@@ -114,8 +115,8 @@ package struct StoredToken: Equatable, Sendable {
 }
 
 extension StoredToken {
-  /// Everything that determines which token a provider gives, as unambiguous text to compute a digest of. It contains no
-  /// secret: of headers only the names and the public values.
+  /// Everything that determines which token a provider gives, as unambiguous text to compute a digest of. It contains
+  /// no secret: of headers only the names and the public values.
   ///
   /// - Returns: nil if there is no context, or no need to store a token: a file can be read again at no cost.
   package static func subject(of context: AuthorizationContext?, from provider: TokenProvider) -> String? {

@@ -216,8 +216,8 @@ package struct TokenAgent: Sendable {
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
-  /// Caches a token, and draws the time of its prefetch: vehicles of a fleet whose tokens expire in the same second do not
-  /// request new ones in the same second.
+  /// Caches a token, and draws the time of its prefetch: vehicles of a fleet whose tokens expire in the same second do
+  /// not request new ones in the same second.
   private mutating func use(_ token: AccessToken) {
     cached = token
     let (first, last) = token.prefetch

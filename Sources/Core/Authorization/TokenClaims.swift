@@ -16,7 +16,8 @@ package struct TokenClaims: Equatable, Sendable {
 
   /// Reads the claims of a JWT in its compact form.
   ///
-  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON object.
+  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON
+  ///   object.
   package init(of token: Secret) throws(TokenFailure) {
     self.init(try JSONWebToken(token).claims)
   }

@@ -57,8 +57,8 @@ extension TokenResponseFormat {
     }
   }
 
-  /// For a token that was stored in a file: by its age or by the clock, whichever is longer. Either is wrong after a step
-  /// of the clock; using an expired token costs one request, discarding a valid one costs the position.
+  /// For a token that was stored in a file: by its age or by the clock, whichever is longer. Either is wrong after a
+  /// step of the clock; using an expired token costs one request, discarding a valid one costs the position.
   private func stored(
     _ end: End?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {

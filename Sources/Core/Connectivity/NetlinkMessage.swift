@@ -122,8 +122,8 @@ package enum NetlinkMessage: Equatable, Sendable {
       let destinationLength = reader.number(UInt8.self), destinationLength == 0, reader.skip(5),
       let type = reader.number(UInt8.self), let flags = reader.number(UInt32.self)
     else { return nil }
-    // RTN_UNICAST: an unreachable or blackhole default route is useless. RTM_F_CLONED; RTNH_F_DEAD, which a removed route
-    // may have.
+    // RTN_UNICAST: an unreachable or blackhole default route is useless. RTM_F_CLONED; RTNH_F_DEAD, which a removed
+    // route may have.
     guard type == 1, flags & 0x200 == 0, isGone || flags & 0x1 == 0 else { return nil }
     var route = NetworkTable.Route(family: family, links: [], gateway: [], priority: 0)
     reader.attributes { type, value in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the payload of a netlink message: numbers in native byte order, attributes padded to four bytes. Missing data is
-/// nil.
+/// Reads the payload of a netlink message: numbers in native byte order, attributes padded to four bytes. Missing data
+/// is nil.
 struct NetlinkReader {
   private var rest: ArraySlice<UInt8>
 

@@ -4,8 +4,9 @@ package import Timekeeping
 /// Determines the state of the network by dumping the kernel's tables: at the start, and after each relevant
 /// notification.
 ///
-/// The state always comes from one complete dump of links, addresses and routes, and is never updated from notifications:
-/// the kernel removes the routes of a link that goes down without a notification, and drops notifications under load.
+/// The state always comes from one complete dump of links, addresses and routes, and is never updated from
+/// notifications: the kernel removes the routes of a link that goes down without a notification, and drops
+/// notifications under load.
 package struct NetworkSurvey: Sendable {
   /// Events: datagrams of the kernel, or a timeout.
   package enum Input: Sendable {

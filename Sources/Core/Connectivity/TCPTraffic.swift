@@ -8,8 +8,8 @@ package struct TCPTraffic: Equatable, Sendable {
   package var received: UInt64 = 0
   /// The part of `sent` that was retransmitted.
   package var retransmitted: UInt64 = 0
-  /// IP and TCP headers of all sent segments, including acknowledgements: the kernel's number of segments times the size
-  /// of a header after the handshake.
+  /// IP and TCP headers of all sent segments, including acknowledgements: the kernel's number of segments times the
+  /// size of a header after the handshake.
   package var sentHeaders: UInt64 = 0
   /// Headers of all received segments, likewise.
   package var receivedHeaders: UInt64 = 0
@@ -58,8 +58,8 @@ package struct TCPTraffic: Equatable, Sendable {
   /// Adds, as + does.
   package static func += (left: inout TCPTraffic, right: TCPTraffic) { left = left + right }
 
-  /// The difference from an earlier reading of the same counters. If a counter is smaller now they were reset, and all of
-  /// it is new.
+  /// The difference from an earlier reading of the same counters. If a counter is smaller now they were reset, and all
+  /// of it is new.
   package func since(_ earlier: TCPTraffic) -> TCPTraffic {
     guard TCPTraffic.fields.allSatisfy({ self[keyPath: $0] >= earlier[keyPath: $0] }) else { return self }
     var difference = self

@@ -5,32 +5,35 @@ import Timekeeping
 
 /// Selects the positions of the backlog that go with a live one, and isolates those that the server rejects.
 ///
-/// A rejected request with past positions proves nothing yet: the same request without them follows at once, so the live
-/// position is not delayed further. If that is accepted, the past positions are bisected until a request with a single one
-/// is rejected; between two halves a request has only the live position. One bad position in n costs at most log2 n + 2
-/// rejections.
+/// A rejected request with past positions proves nothing yet: the same request without them follows at once, so the
+/// live position is not delayed further. If that is accepted, the past positions are bisected until a request with a
+/// single one is rejected; between two halves a request has only the live position. One bad position in n costs at most
+/// log2 n + 2 rejections.
 ///
-/// A position that was rejected as the only past one is quarantined, and the others go on without it. The rejection counts
-/// once a control position was accepted: the position delivered last, sent again as a past position. If that is rejected
-/// too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates the
-/// quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection that no
-/// past position can have caused resets the count.
+/// A position that was rejected as the only past one is quarantined, and the others go on without it. The rejection
+/// counts once a control position was accepted: the position delivered last, sent again as a past position. If that is
+/// rejected too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates
+/// the quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection
+/// that no past position can have caused resets the count.
 struct Backfill: Sendable {
-  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26 kB;
-  /// at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a handshake.
+  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26
+  /// kB; at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a
+  /// handshake.
   static let maximumPastBytes = 32_768
-  /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake costs.
+  /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
+  /// costs.
   static let smallestBatch = 8
-  /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than one
-  /// in 10,000 of the good positions that were quarantined are dropped.
+  /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than
+  /// one in 10,000 of the good positions that were quarantined are dropped.
   static let rejectionsBeforeDrop = 3
-  /// Accepted updates before a quarantined position is tried again; doubles each time, up to `maximumAcceptancesBeforeRetry`.
+  /// Accepted updates before a quarantined position is tried again; doubles each time, up to
+  /// `maximumAcceptancesBeforeRetry`.
   static let acceptancesBeforeRetry = 8
   private static let maximumAcceptancesBeforeRetry = 128
   private static let initialAcceptancesAtCeiling = 64
   private static let maximumAcceptancesAtCeiling = 1024
-  /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED; doubles
-  /// each time, up to the longest.
+  /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED;
+  /// doubles each time, up to the longest.
   static let shortestSuspension = Duration.seconds(120)
   private static let longestSuspension = Duration.seconds(1920)
 
@@ -77,14 +80,16 @@ struct Backfill: Sendable {
   private var size: Int
   /// A limit of the server that it does not document, below `limit`; nil if none was found.
   private var ceiling: Ceiling?
-  /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is found.
+  /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is
+  /// found.
   private var acceptancesAtCeiling = Backfill.initialAcceptancesAtCeiling
   private var unresolved: UnresolvedRejection?
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
   /// The largest number of suspects that was accepted together.
   private var largestPassed = 0
-  /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the server.
+  /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the
+  /// server.
   private var isBisectionCut = false
   /// How often all suspects were accepted in parts: then their number was the cause.
   private var passesInParts = 0

@@ -3,13 +3,13 @@ package import FleetEngine
 package import Timekeeping
 
 /// The queue of positions that Fleet Engine does not have yet, in the order of their timestamps, bounded in number and
-/// age. The live position of the current request is part of it until it is delivered. When the queue is full the track is
-/// thinned; only if that is not possible the oldest position is dropped.
+/// age. The live position of the current request is part of it until it is delivered. When the queue is full the track
+/// is thinned; only if that is not possible the oldest position is dropped.
 ///
 /// Every change is reported as a `Change`, so that a store can keep a persistent copy.
 package struct Backlog: Equatable, Sendable {
-  /// A position's timestamp: a vehicle is in one place at a time, so no two records have the same. It is the same before
-  /// and after a restart.
+  /// A position's timestamp: a vehicle is in one place at a time, so no two records have the same. It is the same
+  /// before and after a restart.
   package typealias ID = Timestamp
 
   /// A queued position.
@@ -47,7 +47,8 @@ package struct Backlog: Equatable, Sendable {
   package enum Removal: String, Sendable, CaseIterable {
     /// The server acknowledged the request that carried it.
     case delivered
-    /// The queue was full, and interpolation between the neighbours replaces it within ``Backlog/thinnedWithin`` metres.
+    /// The queue was full, and interpolation between the neighbours replaces it within ``Backlog/thinnedWithin``
+    /// metres.
     case thinned
     /// The queue was full, nothing could be thinned, and it was the oldest.
     case full
@@ -61,7 +62,8 @@ package struct Backlog: Equatable, Sendable {
     case damaged
   }
 
-  /// In order of time, oldest first; those before the index `head` have been removed, so that a removal at the front moves nothing.
+  /// In order of time, oldest first; those before the index `head` have been removed, so that a removal at the front
+  /// moves nothing.
   private var storage: [Record] = []
   private var head = 0
   /// The largest interpolation error of all thinning, of this run and of the restored track, in metres: the distance
@@ -232,7 +234,8 @@ package struct Backlog: Equatable, Sendable {
   /// corrected later: a new segment begins, and nothing between its first position and the last queued one is thinned.
   package mutating func breakSegment() { startsNewSegment = true }
 
-  /// Removes records; unknown IDs are ignored. Removals at either end, such as delivered positions, move no other record.
+  /// Removes records; unknown IDs are ignored. Removals at either end, such as delivered positions, move no other
+  /// record.
   package mutating func remove(_ ids: [ID], _ reason: Removal) -> [Change] {
     var slots = [Int]()
     slots.reserveCapacity(ids.count)

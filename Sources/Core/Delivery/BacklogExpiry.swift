@@ -14,8 +14,8 @@ struct BacklogExpiry: Sendable {
     steadyTime.observe(stamp, at: now)
   }
 
-  /// - Returns: the reference time for ages, and whether positions of other vehicles are due for a check as well; nil if
-  ///   no time is reliable: then nothing expires.
+  /// - Returns: the reference time for ages, and whether positions of other vehicles are due for a check as well; nil
+  ///   if no time is reliable: then nothing expires.
   mutating func check(at now: BootInstant) -> (time: Timestamp, othersAreDue: Bool)? {
     guard let time = steadyTime.time else { return nil }
     if let forgotAt, now - forgotAt < BacklogExpiry.period { return (time, false) }

@@ -65,7 +65,8 @@ extension DeliveryAgent {
     case clockJumped
     /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
     case suspected(after: Timestamp)
-    /// The current time by reliable positions: positions that are too old, and those with later timestamps, are removed.
+    /// The current time by reliable positions: positions that are too old, and those with later timestamps, are
+    /// removed.
     case time(Timestamp)
     /// Cancel the current request: connections are dead, a pause begins, or the run ends.
     case cancel

@@ -139,8 +139,8 @@ package struct DeliveryAgent: Sendable {
   /// The newest position that Fleet Engine has.
   package var delivered: VehicleLocation? { vehicle.delivered }
 
-  /// Whether a position waits to be sent as soon as possible: an attempt failed, or a position became due that could not be
-  /// sent.
+  /// Whether a position waits to be sent as soon as possible: an attempt failed, or a position became due that could
+  /// not be sent.
   package var hasOverduePosition: Bool { vehicle.hasOverduePosition }
 
   /// Whether a position can be sent as the live one: it was not rejected alone.
@@ -173,8 +173,8 @@ package struct DeliveryAgent: Sendable {
     earliestAllowed(configuration.isLimited ? gate.earliestFinalByLimit : .boot)
   }
 
-  /// The earliest time of the next attempt to set OFFLINE, and the limit that determines it; nil: the backoff. The floor
-  /// applies to positions only.
+  /// The earliest time of the next attempt to set OFFLINE, and the limit that determines it; nil: the backoff. The
+  /// floor applies to positions only.
   var earliestOffline: (at: BootInstant, by: Cause.Limit?) {
     let limit = earliestFinalOffline
     let allowed = configuration.isLimited ? gate.earliestByLimit : .boot
@@ -213,8 +213,8 @@ package struct DeliveryAgent: Sendable {
   /// delivered one if that is later. Nil if nothing is queued, or nothing can be sent.
   ///
   /// - Parameter limit: later timestamps are not sent. If all restored positions have later timestamps and Fleet Engine
-  ///   is not the reference, the time is most likely wrong: then the oldest is sent, because the response has Fleet Engine's
-  ///   time. After a response without a time, the newest is sent. Nil: the time is unknown.
+  ///   is not the reference, the time is most likely wrong: then the oldest is sent, because the response has Fleet
+  ///   Engine's time. After a response without a time, the newest is sent. Nil: the time is unknown.
   func liveWithoutFix(notAfter limit: LiveLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
@@ -320,8 +320,8 @@ package struct DeliveryAgent: Sendable {
   // MARK: - One attempt
 
   /// The position to send as `lastLocation`: the newest, or, if the server rejected that one, the newest accepted or
-  /// queued position, so that one bad position cannot block the queue. The rejected one goes as a past position with the
-  /// next fix, where `Backfill` isolates it.
+  /// queued position, so that one bad position cannot block the queue. The rejected one goes as a past position with
+  /// the next fix, where `Backfill` isolates it.
   private func live(for newest: VehicleLocation) -> VehicleLocation {
     guard !mayBeLive(newest) else { return newest }
     let waiting = backlog.sendable(before: newest.time, age: configuration.maxAge).last?.location

@@ -4,8 +4,8 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed. It
-/// has no other effect.
+/// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed.
+/// It has no other effect.
 struct EventRateLimiter: Sendable {
   /// Limits the rate of clock steps: two time daemons that disagree would flood the journal.
   static let clockStepPeriod = Duration.seconds(60)

@@ -9,8 +9,8 @@ struct FixMonitor: Equatable, Sendable {
   static let firstFixTimeout = Duration.seconds(60)
   /// Without an accepted fix for this long, the fix counts as lost.
   static let timeout = Duration.seconds(30)
-  /// How long to wait for the receiver after resume, so that the first update does not repeat the position before suspend
-  /// and delay the next one by the floor.
+  /// How long to wait for the receiver after resume, so that the first update does not repeat the position before
+  /// suspend and delay the next one by the floor.
   static let wakeGrace = Duration.milliseconds(1500)
 
   private enum State: Equatable {

@@ -6,8 +6,8 @@ import Timekeeping
 ///
 /// Parked after ten seconds below 0.7 m/s, moving again after three seconds at 1.5 m/s or more: a hysteresis that a
 /// receiver's noise does not cross. Without a reported speed, the distance covered in ten seconds counts. Whatever the
-/// speed, a vehicle that has been far from its parked position for three seconds is moving; so is one that is far away at
-/// the first fix after a gap, such as on a ferry.
+/// speed, a vehicle that has been far from its parked position for three seconds is moving; so is one that is far away
+/// at the first fix after a gap, such as on a ferry.
 package struct MotionDetector: Sendable {
   /// Whether the vehicle is moving.
   package enum State: Equatable, Sendable {

@@ -2,8 +2,8 @@
 import Connectivity
 import Timekeeping
 
-/// Suppresses attempts while no default route exists, with a probe every 3 min in case the kernel's view is incomplete (a
-/// host route, a proxy on the same link). After a successful probe nothing is suppressed until an attempt fails.
+/// Suppresses attempts while no default route exists, with a probe every 3 min in case the kernel's view is incomplete
+/// (a host route, a proxy on the same link). After a successful probe nothing is suppressed until an attempt fails.
 struct NetworkGate: Sendable {
   /// The time between two probes.
   static let probe = Duration.seconds(180)

@@ -6,8 +6,8 @@ package import Timekeeping
 
 /// What the vehicle's agent does now, or what it waits for.
 ///
-/// A pure function of the agent's state and the time. During a wait the plan stays the same unless there is an input; at
-/// the end of the wait there is a step to do.
+/// A pure function of the agent's state and the time. During a wait the plan stays the same unless there is an input;
+/// at the end of the wait there is a step to do.
 package enum Plan: Equatable, Sendable {
   case act(Step)
   /// - `until`: the end of the wait; nil: only an input can end it.

@@ -52,8 +52,8 @@ package struct RecentOutcomes: Equatable, Sendable {
     return minutes.count - 1
   }
 
-  /// Accepted and failed updates per minute, oldest first, beginning with the first minute of the last half hour that has
-  /// any. Nil if there are none.
+  /// Accepted and failed updates per minute, oldest first, beginning with the first minute of the last half hour that
+  /// has any. Nil if there are none.
   package func minutes(at now: BootInstant) -> [[Int]]? {
     let current = now.nanoseconds / 60_000_000_000
     let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.capacity) && $0.index <= current }

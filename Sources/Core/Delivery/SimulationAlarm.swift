@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
 
-/// Raises an alarm once if simulated positions are sent where dispatchers would see a vehicle that does not exist: from a
-/// simulated route, or from a receiver that is a simulator (NMEA quality 8).
+/// Raises an alarm once if simulated positions are sent where dispatchers would see a vehicle that does not exist: from
+/// a simulated route, or from a receiver that is a simulator (NMEA quality 8).
 struct SimulationAlarm {
   private let endpoint: String?
   private var isOver = false

@@ -5,15 +5,16 @@ package import Timekeeping
 /// Filters the fixes of every source, selects the source to use, and makes sure that its fixes are newer than what was
 /// reported.
 ///
-/// Each source has its own filter; a source whose fixes are all rejected counts as silent. A single source is always used. Of several, the one with the highest priority among those with accepted fixes is used: at the
-/// start each has its silence timeout to report one, unless it is lost before. The used source is replaced if it is lost,
-/// ends, or has no accepted fix for its silence timeout. A source of higher priority regains control after a hold-down,
-/// which doubles on each early failure.
+/// Each source has its own filter; a source whose fixes are all rejected counts as silent. A single source is always
+/// used. Of several, the one with the highest priority among those with accepted fixes is used: at the start each has
+/// its silence timeout to report one, unless it is lost before. The used source is replaced if it is lost, ends, or has
+/// no accepted fix for its silence timeout. A source of higher priority regains control after a hold-down, which
+/// doubles on each early failure.
 ///
-/// The clocks of two receivers may differ, and Fleet Engine must never see a vehicle go back in time. So an accepted fix
-/// is passed on if its timestamp is after the last reported position; until a source whose clock is behind has caught up,
-/// its fixes are held. A difference of more than `FixFilter.Configuration.maxAge` is not waited for: after five
-/// consecutive fixes the new clock is accepted.
+/// The clocks of two receivers may differ, and Fleet Engine must never see a vehicle go back in time. So an accepted
+/// fix is passed on if its timestamp is after the last reported position; until a source whose clock is behind has
+/// caught up, its fixes are held. A difference of more than `FixFilter.Configuration.maxAge` is not waited for: after
+/// five consecutive fixes the new clock is accepted.
 package struct SourceSelector: Sendable {
   /// A configured source.
   package struct ConfiguredSource: Equatable, Sendable {
@@ -53,8 +54,8 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - areLaterMisdated: queued timestamps after this one were wrong: the filter of this source has corrected them, or
-    ///   the clock of another source was wrong.
+    /// - areLaterMisdated: queued timestamps after this one were wrong: the filter of this source has corrected them,
+    ///   or the clock of another source was wrong.
     case accepted(FixFilter.Accepted, areLaterMisdated: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)

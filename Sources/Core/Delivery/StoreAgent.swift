@@ -2,15 +2,15 @@
 package import FleetEngine
 package import Timekeeping
 
-/// Maintains a persistent copy of the backlog: decides when to open the store, what to write and when, and how to recover
-/// from failures.
+/// Maintains a persistent copy of the backlog: decides when to open the store, what to write and when, and how to
+/// recover from failures.
 ///
 /// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory.
 /// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
 /// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
-/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between. Reports go to
-/// the vehicle's agent in order, before the next settings.
+/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between. Reports go
+/// to the vehicle's agent in order, before the next settings.
 package struct StoreAgent: Sendable {
   /// Where the file is, its maximum size and the commit interval.
   package struct Configuration: Equatable, Sendable {
@@ -29,8 +29,8 @@ package struct StoreAgent: Sendable {
 
   /// What happened: changes of the backlog, outcomes of operations, new settings.
   package enum Input: Equatable, Sendable {
-    /// The vehicle's agent is ready for `restored`: it requested `readStore`, or has the settings of `configured`. Skips
-    /// the backoff.
+    /// The vehicle's agent is ready for `restored`: it requested `readStore`, or has the settings of `configured`.
+    /// Skips the backoff.
     case start
     /// The backlog has changed: `VehicleAgent.Effect.backlog`.
     case changed(Backlog.Change)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or soon
-/// after the start if there is none.
+/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or
+/// soon after the start if there is none.
 struct StoreReading: Equatable, Sendable {
   /// How long to wait for the first request.
   static let holdOff = Duration.seconds(3)

@@ -6,9 +6,9 @@ import Timekeeping
 /// Downsamples a track with a bounded error (SQUISH-E, Muckell and others, GeoInformatica 2014).
 ///
 /// The error is the synchronised Euclidean distance: linear interpolation of latitude and longitude in time between the
-/// remaining positions is within `error` metres of each removed position at its time. The position whose removal adds the
-/// least error is removed first, and errors of earlier thinning are added to it, so the bound holds however often a track
-/// is thinned.
+/// remaining positions is within `error` metres of each removed position at its time. The position whose removal adds
+/// the least error is removed first, and errors of earlier thinning are added to it, so the bound holds however often a
+/// track is thinned.
 ///
 /// Always preserved: the ends of the track, of every stop, and of every segment that cannot be interpolated.
 struct TrackThinning {

@@ -4,8 +4,8 @@ import Timekeeping
 
 /// Since when the minimum time between accepted updates (`DeliveryAgent.Configuration.floor`) runs, for each vehicle.
 ///
-/// The last update of each vehicle is remembered for this time when the settings name another one, so that switching back
-/// does not allow an earlier update.
+/// The last update of each vehicle is remembered for this time when the settings name another one, so that switching
+/// back does not allow an earlier update.
 struct UpdateFloor: Sendable {
   /// The last update of this vehicle that was accepted, or may have been; nil if there was none.
   private(set) var start: BootInstant?

@@ -188,8 +188,8 @@ extension VehicleAgent {
     let sentAt = tokens.fetchSentAt
     var tokensByWallClock = tokens
     var changes = tokens.handle(.ended(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
-    // A token that is expired by a receiver's time alone is compared with the wall clock instead: otherwise Fleet Engine,
-    // the better reference, would never be reached.
+    // A token that is expired by a receiver's time alone is compared with the wall clock instead: otherwise Fleet
+    // Engine, the better reference, would never be reached.
     if known?.1 == .gnss, changes.contains(where: { $0.isExpired }) {
       let others = tokensByWallClock.handle(.ended(id: id, outcome), at: now)
       if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (tokensByWallClock, others) }

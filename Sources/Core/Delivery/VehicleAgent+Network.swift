@@ -16,8 +16,8 @@ extension VehicleAgent {
     }
   }
 
-  /// Open connections are most likely dead: cancels what is in flight, because responses would go to an old address, and
-  /// resets the backoffs.
+  /// Open connections are most likely dead: cancels what is in flight, because responses would go to an old address,
+  /// and resets the backoffs.
   mutating func resetConnections(at now: Moment, _ effects: inout [Effect]) {
     if !delivery.isIdle { statistics.abandoned += 1 }
     apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)

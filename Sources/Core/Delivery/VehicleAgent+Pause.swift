@@ -4,8 +4,8 @@ import FleetEngine
 import Positioning
 package import Timekeeping
 
-/// Pauses: while the driver is off duty no position is sent or stored and nothing is fetched, except to set a vehicle of
-/// on-demand trips to OFFLINE. The receiver is still read for `status`, but no fix of the pause is ever sent.
+/// Pauses: while the driver is off duty no position is sent or stored and nothing is fetched, except to set a vehicle
+/// of on-demand trips to OFFLINE. The receiver is still read for `status`, but no fix of the pause is ever sent.
 extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { pauseState.pause != nil }
@@ -40,8 +40,8 @@ extension VehicleAgent {
     guard let (ended, isTokenFileChanged) = pauseState.resume() else { return }
     let length = ended.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
-    // OFFLINE is not repeated. One in flight is not cancelled, because it might arrive after ONLINE: ONLINE waits for its
-    // outcome. Positions of the pause are dropped: the next fix is treated as the first.
+    // OFFLINE is not repeated. One in flight is not cancelled, because it might arrive after ONLINE: ONLINE waits for
+    // its outcome. Positions of the pause are dropped: the next fix is treated as the first.
     forgetPositions()
     withoutFixSince = now.boot
     apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)

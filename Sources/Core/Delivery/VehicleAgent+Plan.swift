@@ -8,8 +8,8 @@ package import Timekeeping
 extension VehicleAgent {
   /// The next step or wait. Acting, waiting and reporting all use it.
   ///
-  /// Conditions are evaluated for the time at which they matter (is there a valid token when the update is due?), so that
-  /// the plan does not change just because time passes.
+  /// Conditions are evaluated for the time at which they matter (is there a valid token when the update is due?), so
+  /// that the plan does not change just because time passes.
   package func plan(at now: BootInstant) -> Plan {
     switch decide(at: now) {
     case .act(let step): return .act(step)

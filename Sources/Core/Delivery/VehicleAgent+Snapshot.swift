@@ -18,8 +18,8 @@ extension VehicleAgent {
     package let provider: String?
     /// The vehicle's Fleet Engine service, as in `deliveries`.
     package let service: String
-    /// Whether new trips are offered to the vehicle, as far as this run or the current pause knows; nil if unknown, or if
-    /// the state does not follow the driver's duty.
+    /// Whether new trips are offered to the vehicle, as far as this run or the current pause knows; nil if unknown, or
+    /// if the state does not follow the driver's duty.
     package let vehicleState: VehicleState?
     /// What the agent waits for.
     package let cause: Cause

@@ -76,8 +76,8 @@ package struct VehicleAgent: Sendable {
     case clockStepped(Duration)
     /// New settings. If they name another vehicle, its backlog begins empty: `restored` follows.
     indirect case configure(Configuration)
-    /// The stored positions of this vehicle: once after `readStore`, after new settings with another vehicle, and when a
-    /// failed store has recovered. Positions that are queued already are ignored.
+    /// The stored positions of this vehicle: once after `readStore`, after new settings with another vehicle, and when
+    /// a failed store has recovered. Positions that are queued already are ignored.
     case restored([Backlog.Record])
     /// The store's state. `unread`: at the start, before the first fix.
     case store(BacklogStoreState)
@@ -162,8 +162,8 @@ package struct VehicleAgent: Sendable {
   var certificates = CertificateClock()
   /// The time bounds for the receivers' filters.
   var timeBounds: TimeBounds?
-  /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not cost
-  /// a position.
+  /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not
+  /// cost a position.
   var isTimeConfirmed = false
   /// The latest timestamp with which a queued position can be sent as the live one; nil: the time is unknown.
   var liveLimit: DeliveryAgent.LiveLimit?
@@ -328,7 +328,8 @@ package struct VehicleAgent: Sendable {
     removeWrongTimes(at: now, &effects)
   }
 
-  /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not sent.
+  /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not
+  /// sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
     guard let timeBounds, !configuration.filter.usesRecordedTimes else { return }
     let latest = timeBounds.latest(at: now.boot) + TimeEstimator.slack

@@ -17,8 +17,8 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     guard first == address else { return nil }
   }
 
-  /// As in `192.168.0.0/24`, `fe80::/10`, or a single address. Nil for any other text, and if the address has bits after
-  /// the prefix.
+  /// As in `192.168.0.0/24`, `fe80::/10`, or a single address. Nil for any other text, and if the address has bits
+  /// after the prefix.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress(String($0)) }), parts.count <= 2 else { return nil }

@@ -3,8 +3,8 @@
 /// Text of another party, such as a server, a helper program, gpsd or a file, made safe for the journal: one short line
 /// without control characters, and without anything that could be a secret.
 ///
-/// A party that receives a secret may quote it in an error message. External text is only added to messages as this type,
-/// and ``Sentence`` tracks where.
+/// A party that receives a secret may quote it in an error message. External text is only added to messages as this
+/// type, and ``Sentence`` tracks where.
 package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
   /// Maximum number of Unicode scalars of ``description``, without the ellipsis.
   package static let maximumLength = 200
@@ -48,8 +48,8 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
   /// Whether it is empty or blank.
   package var isBlank: Bool { description.utf8.allSatisfy { $0 == UInt8(ascii: " ") } }
 
-  /// - Returns: nil for characters without a width, such as direction marks: they are removed, so that they cannot split
-  ///   a secret.
+  /// - Returns: nil for characters without a width, such as direction marks: they are removed, so that they cannot
+  ///   split a secret.
   private static func visible(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
     if (0x20...0x7E).contains(scalar.value) { return scalar }
     switch scalar.properties.generalCategory {

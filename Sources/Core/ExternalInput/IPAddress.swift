@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address. IPv4 addresses are stored as IPv4-mapped IPv6 addresses, as a dual-stack socket reports them.
+/// An IPv4 or IPv6 address. IPv4 addresses are stored as IPv4-mapped IPv6 addresses, as a dual-stack socket reports
+/// them.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// The first eight bytes, in network order.
   package let high: UInt64

@@ -2,9 +2,9 @@
 
 /// Masks everything in a text that could be a secret: a token, a key, a password, whole or in pieces.
 ///
-/// It knows no formats. Words are sequences of letters and digits. A word is *random* if it does not look like a natural
-/// word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and hexadecimal
-/// in any case. Masked are
+/// It knows no formats. Words are sequences of letters and digits. A word is *random* if it does not look like a
+/// natural word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and
+/// hexadecimal in any case. Masked are
 ///
 /// - random words of 8 characters and more, and any word of 25 and more without a capital in it, or 16 digits and more;
 /// three or more random words, of 12 characters together, with at most one other word between two of them: a secret in

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension StringProtocol {
-  /// Whether the text occurs in this one, byte by byte. The search of the standard library would add its module of regular
-  /// expressions to the program, a tenth of it.
+  /// Whether the text occurs in this one, byte by byte. The search of the standard library would add its module of
+  /// regular expressions to the program, a tenth of it.
   ///
   /// - Parameter text: not empty.
   package func contains(text: String) -> Bool {

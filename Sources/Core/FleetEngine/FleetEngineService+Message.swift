@@ -42,8 +42,8 @@ extension FleetEngineService.Message {
 /// which has the same fields; only the fields that this program sends. Wrapper types are bare numbers; nil is omitted.
 extension JSONWriter {
   /// - Parameters:
-  ///   - field: the fields for the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18 to
-  ///     21), which Google requires of senders other than its SDK.
+  ///   - field: the fields for the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18
+  ///     to 21), which Google requires of senders other than its SDK.
   ///   - timeSinceUpdate: proto field 14: whole seconds since this position was first sent; nil the first time.
   fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
     openObject()
@@ -93,8 +93,8 @@ extension JSONWriter {
     number(value, decimals: decimals)
   }
 
-  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows to omit
-  /// them.
+  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows to
+  /// omit them.
   private mutating func place(_ name: String, _ coordinate: Coordinate) {
     key(name)
     openObject()

@@ -5,9 +5,10 @@ import HTTPMessages
 extension FleetEngineService {
   /// On-demand trips: `maps.fleetengine.v1.VehicleService`.
   ///
-  /// An update is `PUT /v1/providers/{provider}/vehicles/{vehicle}?updateMask=vehicleState,lastLocation[,pastLocations]`
-  /// (UpdateVehicle), whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state, and
-  /// OFFLINE is sent without a location.
+  /// An update is `PUT
+  /// /v1/providers/{provider}/vehicles/{vehicle}?updateMask=vehicleState,lastLocation[,pastLocations]` (UpdateVehicle),
+  /// whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state, and OFFLINE is sent
+  /// without a location.
   package static let trips = FleetEngineService(
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },

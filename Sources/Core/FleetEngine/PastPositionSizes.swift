@@ -2,8 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the longest
-/// possible numbers, because encoding a backlog only to measure it would double the work of a request.
+/// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the
+/// longest possible numbers, because encoding a backlog only to measure it would double the work of a request.
 package struct PastPositionSizes: Equatable, Sendable {
   /// An optional value of a position.
   private struct Field: Sendable {

@@ -66,8 +66,8 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
-  /// By the cause, or else by the category. An expired certificate is in the category of one that is not trusted, but may be
-  /// due to this machine's clock.
+  /// By the cause, or else by the category. An expired certificate is in the category of one that is not trusted, but
+  /// may be due to this machine's clock.
   package var advice: String? {
     if transport == .certificateExpired { return UpdateFailure.advice(for: .certificateExpired) }
     return cause?.advice(for: service) ?? category.advice(for: service)

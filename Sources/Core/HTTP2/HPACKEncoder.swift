@@ -57,8 +57,8 @@ struct HPACKEncoder: Sendable {
     for (field, isIndexed) in zip(fields, indexed) { encode(field, isIndexed: isIndexed, into: &output) }
   }
 
-  /// The fields that get an entry: if the table is too small for all, the largest that fit together, so that they do not
-  /// evict each other with each request.
+  /// The fields that get an entry: if the table is too small for all, the largest that fit together, so that they do
+  /// not evict each other with each request.
   private mutating func indexed(_ fields: [HPACKField]) -> [Bool] {
     var indexed = fields.map(\.repeats)
     if indexed.contains(true) { isTight = false }

@@ -25,8 +25,8 @@ protocol HPACKEntry: Sendable {
   mutating func wipe()
 }
 
-/// The dynamic table of one direction of a connection (RFC 7541, section 2.3.2): newest first, bounded in bytes. Evicted
-/// entries are wiped.
+/// The dynamic table of one direction of a connection (RFC 7541, section 2.3.2): newest first, bounded in bytes.
+/// Evicted entries are wiped.
 struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
   /// The overhead of an entry (RFC 7541, section 4.1).
   static var overhead: Int { 32 }

@@ -31,8 +31,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     case answered(HTTPResponse)
     /// The current request has failed.
     case failed(HTTP2Failure)
-    /// Close the connection after what was written. `isGraceful`: the server has sent GOAWAY, or no stream ID is left; a
-    /// new connection will most likely work.
+    /// Close the connection after what was written. `isGraceful`: the server has sent GOAWAY, or no stream ID is left;
+    /// a new connection will most likely work.
     case close(isGraceful: Bool)
   }
 
@@ -213,8 +213,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     effects.append(.close(isGraceful: isGraceful))
   }
 
-  /// Overwrites the token in the header table: for its owner, before it drops a connection that may not have asked to be
-  /// closed. Nothing can be sent after that.
+  /// Overwrites the token in the header table: for its owner, before it drops a connection that may not have asked to
+  /// be closed. Nothing can be sent after that.
   package mutating func wipe() {
     state = .closed
     encodedHead = nil
@@ -234,8 +234,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     openStream()
   }
 
-  /// Sends the head of the current request as soon as the server allows a stream, and as much of the body as its windows
-  /// allow.
+  /// Sends the head of the current request as soon as the server allows a stream, and as much of the body as its
+  /// windows allow.
   mutating func openStream() {
     guard let head = stream?.head, let size = stream?.unsent.count, stream?.id == 0, peer.maxConcurrentStreams > 0,
       state == .open

@@ -9,8 +9,8 @@ struct HTTP2RequestHead: Equatable {
 
   /// The fields for HTTP/2, pseudo-header fields first, without the length of the body.
   ///
-  /// - Throws: `unsendable` if a name or a value has an invalid character: a line break could inject another header if a
-  ///   proxy uses HTTP/1.1.
+  /// - Throws: `unsendable` if a name or a value has an invalid character: a line break could inject another header if
+  ///   a proxy uses HTTP/1.1.
   func fields(userAgent: String) throws(HTTP2Failure) -> [HPACKField] {
     var fields = [
       HPACKField(":method", method.rawValue), HPACKField(":scheme", address.scheme),

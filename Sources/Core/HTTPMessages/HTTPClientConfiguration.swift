@@ -29,12 +29,12 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// Idle time before TCP keep-alive probes. Mobile carriers drop idle NAT mappings after a minute or more; whole
   /// seconds, 1 or more.
   package var keepAliveIdle: Duration = .seconds(45)
-  /// Idle connections are not reused after this time: heartbeats come at least once a minute, so an older one has seen an
-  /// outage or a change. Whole seconds, 1 or more.
+  /// Idle connections are not reused after this time: heartbeats come at least once a minute, so an older one has seen
+  /// an outage or a change. Whole seconds, 1 or more.
   package var idleTimeout: Duration = .seconds(100)
   /// How long sent data may stay unacknowledged before the kernel closes the connection (TCP_USER_TIMEOUT): a carrier
-  /// that has dropped the NAT mapping drops packets silently. Shorter than a request's usual deadline, so that the retry
-  /// uses a new connection sooner; longer than the stalls of a cell handover.
+  /// that has dropped the NAT mapping drops packets silently. Shorter than a request's usual deadline, so that the
+  /// retry uses a new connection sooner; longer than the stalls of a cell handover.
   package var unacknowledgedTimeout: Duration = .seconds(10)
 
   package init(userAgent: String = "fleet-locationd", transport: HTTPTransport = .auto) {

@@ -42,7 +42,8 @@ package struct HTTPRequest: Equatable, Sendable {
   package var deadline: Duration
   /// The maximum size of the response in bytes; a larger one fails with `TransportFailure.Kind.tooLarge`.
   package var maximumResponseSize: Int
-  /// The time at which to verify the certificates of a new connection, instead of the machine's clock; nil: by the clock.
+  /// The time at which to verify the certificates of a new connection, instead of the machine's clock; nil: by the
+  /// clock.
   package var certificateTime: Timestamp?
 
   package init(

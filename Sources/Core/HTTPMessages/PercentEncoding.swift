@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-  /// Percent-encoded for one segment of a URL's path, or one value of its query: everything but the unreserved characters
-  /// of RFC 3986 (letters, digits, `-._~`) is encoded.
+  /// Percent-encoded for one segment of a URL's path, or one value of its query: everything but the unreserved
+  /// characters of RFC 3986 (letters, digits, `-._~`) is encoded.
   package var percentEncoded: String {
     let hex = Array("0123456789ABCDEF".utf8)
     var encoded = [UInt8]()

@@ -246,8 +246,8 @@ package struct JSONReader {
     return content
   }
 
-  /// Whether a text has more than ``maximumMarks`` combining marks in a row. Swift compares and hashes canonically equivalent
-  /// strings as equal, and sorts combining marks for that, in time quadratic in their number.
+  /// Whether a text has more than ``maximumMarks`` combining marks in a row. Swift compares and hashes canonically
+  /// equivalent strings as equal, and sorts combining marks for that, in time quadratic in their number.
   package static func hasManyMarks(_ text: String) -> Bool {
     // The first combining mark is U+0300: no smaller first byte begins one.
     guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For types whose JSON the compiler derives (`Codable`): keyed, unkeyed and single values, optional members and enums with
-// payloads. Superclasses are not supported: no type here has one.
+// For types whose JSON the compiler derives (`Codable`): keyed, unkeyed and single values, optional members and enums
+// with payloads. Superclasses are not supported: no type here has one.
 
 extension JSONValue {
   /// - Throws: what the type throws; `EncodingError` for a number that JSON does not have.

@@ -17,8 +17,8 @@ package enum JSONValue: Equatable, Sendable {
   /// - Parameters:
   ///   - bytes: any input; the caller limits its size.
   ///   - maximumValues: the maximum number of values, including arrays and objects.
-  /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number exceeds the range of `Double`; `tooComplex`
-  ///   if it is nested too deep, or has too many values or combining marks.
+  /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number exceeds the range of `Double`;
+  ///   `tooComplex` if it is nested too deep, or has too many values or combining marks.
   package init(parsing bytes: [UInt8], maximumValues: Int = .max) throws(JSONError) {
     var reader = JSONReader(bytes, maximumValues: maximumValues)
     let first = try reader.token()

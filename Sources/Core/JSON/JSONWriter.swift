@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Writes one JSON document without white space, value by value. It inserts commas; the caller must close each object and
-/// array, and write a key before each value in an object.
+/// Writes one JSON document without white space, value by value. It inserts commas; the caller must close each object
+/// and array, and write a key before each value in an object.
 package struct JSONWriter: Sendable {
   /// The document so far.
   package private(set) var bytes: [UInt8] = []

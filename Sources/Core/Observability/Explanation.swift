@@ -7,8 +7,9 @@ import Timekeeping
 
 /// What happened to the last fix, and why: the answer to "why was it not sent?".
 package struct Explanation: Equatable, Sendable, Codable {
-  /// One word for a script: the reason of a rejection, the category of a failure, or one of `noSource`, `noFix`, `held`,
-  /// `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `offlinePending`, `stopping`.
+  /// One word for a script: the reason of a rejection, the category of a failure, or one of `noSource`, `noFix`,
+  /// `held`, `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `offlinePending`,
+  /// `stopping`.
   package var reason: String
   /// For a person: what happened, and when the next update is due.
   package var sentence: String
@@ -23,8 +24,8 @@ package struct Explanation: Equatable, Sendable, Codable {
 }
 
 extension Explanation {
-  /// The reason is the cause that prevents updates, as in the line of `systemctl status`; when nothing prevents them, it is
-  /// what happened to the last fix.
+  /// The reason is the cause that prevents updates, as in the line of `systemctl status`; when nothing prevents them,
+  /// it is what happened to the last fix.
   package init(_ snapshot: VehicleAgent.Snapshot) {
     let row = snapshot.causeDescription
     reason = row.reason

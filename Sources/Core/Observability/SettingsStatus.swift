@@ -19,8 +19,8 @@ package struct SettingsStatus: Equatable, Sendable {
 
   /// A hash in 16 hexadecimal digits; equal for equal settings.
   package var hash: String
-  /// The mistakes of the settings files, one a line, if the last settings that worked are used instead; nil while the files
-  /// are in force.
+  /// The mistakes of the settings files, one a line, if the last settings that worked are used instead; nil while the
+  /// files are in force.
   package var mistake: String?
   /// Nil before the first.
   package var lastReload: Reload?

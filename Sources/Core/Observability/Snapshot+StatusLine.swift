@@ -7,8 +7,8 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent.Snapshot {
-  /// One line for users of the control socket: problems first, then fix, last update, token, backlog. With ages, but never
-  /// coordinates.
+  /// One line for users of the control socket: problems first, then fix, last update, token, backlog. With ages, but
+  /// never coordinates.
   package var statusLine: String { line.text }
 
   /// The same for `systemctl status`, which every local user can read: without texts of servers and helper programs.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The response to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the shape of the
-/// track of the last minutes.
+/// The response to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the
+/// shape of the track of the last minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
   /// The newest accepted fix, without coordinates.
   package struct Fix: Equatable, Sendable, Codable {
@@ -143,7 +143,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Settings: Equatable, Sendable, Codable {
     /// A hash in 16 hexadecimal digits; equal for equal settings.
     package var hash: String
-    /// Whether the settings files have a mistake, and the last settings that led to an accepted update are used instead.
+    /// Whether the settings files have a mistake, and the last settings that led to an accepted update are used
+    /// instead.
     package var isKept: Bool
     /// The mistakes of the files, one a line; nil while they are in force.
     package var mistake: String?
@@ -211,7 +212,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var summary: String
   /// The vehicle's ID.
   package var vehicle: String?
-  /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the response of an earlier release.
+  /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the response of an earlier
+  /// release.
   package var service: String?
   /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the
   /// state.

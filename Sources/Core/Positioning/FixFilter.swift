@@ -3,9 +3,9 @@ package import Timekeeping
 
 /// Decides which fixes are accepted, and determines their time.
 ///
-/// Compares a fix with the last accepted one and with elapsed time; the wall clock only provides the date for a receiver
-/// without one. A wrong reference cannot persist: `agreement` consecutive fixes that were rejected for their time or
-/// position, but are consistent with each other and with elapsed time, become the new reference.
+/// Compares a fix with the last accepted one and with elapsed time; the wall clock only provides the date for a
+/// receiver without one. A wrong reference cannot persist: `agreement` consecutive fixes that were rejected for their
+/// time or position, but are consistent with each other and with elapsed time, become the new reference.
 package struct FixFilter: Sendable {
   /// The limits for accepted fixes.
   package struct Configuration: Equatable, Sendable {
@@ -67,8 +67,8 @@ package struct FixFilter: Sendable {
   private static let tolerance = Duration.seconds(3)
 
   /// The maximum difference between the time of a fix without a date and the machine's clock before the date is taken
-  /// from that clock again. More than half a day, so that a clock that is wrong by half a day does not change the date at
-  /// every fix.
+  /// from that clock again. More than half a day, so that a clock that is wrong by half a day does not change the date
+  /// at every fix.
   private static let dateSlack = Duration.seconds(13 * 3600)
   /// The same for a repaired date. If the difference is larger, the later of the two dates is assumed to be wrong.
   private static let repairSlack = Duration.seconds(365 * 86_400)
@@ -81,8 +81,8 @@ package struct FixFilter: Sendable {
   /// The maximum time for which inconsistent fixes are rejected after a gap.
   private static let settlingTime = Duration.seconds(8)
 
-  /// How fast the accuracy widens, in metres per second, while all fixes have a poor HDOP and only continue the last good
-  /// one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
+  /// How fast the accuracy widens, in metres per second, while all fixes have a poor HDOP and only continue the last
+  /// good one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
   private static let widening = 3.0
   /// Once a receiver has reported this many satellites, a report of none is taken seriously.
   private static let minimumOfAFix = 3

@@ -12,8 +12,8 @@ package struct FixLineWriter {
   package var bytes: [UInt8] = []
   private let end: [UInt8]
 
-  /// - Parameter source: the kind of source, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Only lower-case
-  ///   ASCII letters are written.
+  /// - Parameter source: the kind of source, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Only
+  ///   lower-case ASCII letters are written.
   package init(source: String) {
     let word = source.utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     end = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)

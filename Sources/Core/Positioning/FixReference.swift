@@ -3,8 +3,8 @@ import Timekeeping
 
 /// The state of a fix that the filter compares others with.
 struct FixReference: Sendable {
-  /// Minimum allowed difference of two fixes in metres, whatever their accuracies: receivers are too optimistic in street
-  /// canyons.
+  /// Minimum allowed difference of two fixes in metres, whatever their accuracies: receivers are too optimistic in
+  /// street canyons.
   static let usualSlack = 30.0
   /// The same for the first fixes after a gap, which often report a good accuracy while they converge from far away.
   static let settlingSlack = 20.0
@@ -94,8 +94,8 @@ struct FixReference: Sendable {
     return distance - slack(to: before) <= limit * max((time - before.time).inSeconds, 0)
   }
 
-  /// Whether the reported speeds explain the movement from there to here. They are from the Doppler shift, and are right
-  /// even if the position is wrong. True if there are none.
+  /// Whether the reported speeds explain the movement from there to here. They are from the Doppler shift, and are
+  /// right even if the position is wrong. True if there are none.
   ///
   /// - Parameter leastSlack: minimum allowed difference in metres, whatever the accuracies.
   func isConsistent(with before: FixReference, leastSlack: Double = usualSlack) -> Bool {
@@ -112,8 +112,8 @@ struct FixReference: Sendable {
     return predicted.distance(to: coordinate) - slack <= FixReference.swerve * seconds * seconds / 2
   }
 
-  /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if there is
-  /// no motion, and if the same position is repeated at a speed.
+  /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if there
+  /// is no motion, and if the same position is repeated at a speed.
   ///
   /// - Parameter slack: metres.
   func continues(_ before: FixReference, within slack: Double = continuationSlack) -> Bool {
@@ -126,8 +126,8 @@ struct FixReference: Sendable {
     return deviation(from: before).map { $0 <= slack + FixReference.swerve * seconds * seconds / 2 } ?? false
   }
 
-  /// Whether this first fix after a gap is at the position predicted from the motion before and after the gap. A fix that
-  /// is still converging from far away is there only by chance.
+  /// Whether this first fix after a gap is at the position predicted from the motion before and after the gap. A fix
+  /// that is still converging from far away is there only by chance.
   func bridges(gapAfter before: FixReference) -> Bool {
     guard let expected = expected(from: before) else { return false }
     return (displacement(from: before) - expected).length <= FixReference.settlingSlack

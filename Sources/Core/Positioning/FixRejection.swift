@@ -15,8 +15,8 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   case poorHDOP = "diluted"
   /// Fewer satellites than `filter.min_satellites`.
   case fewSatellites
-  /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Accepted if the receiver reports
-  /// an accuracy.
+  /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Accepted if the receiver
+  /// reports an accuracy.
   case noSatellites
   /// Within 100 m of 0° N 0° E, which receivers without a fix report.
   case nullIsland = "zeroIsland"

@@ -7,7 +7,8 @@ import Timekeeping
 struct FreezeDetector: Sendable {
   /// Metres per second. A receiver may report less for a stationary vehicle.
   static let leastSpeed = 2.0
-  /// The distance in metres that the speed must have covered. A receiver with two decimals of a minute has steps of 18 m.
+  /// The distance in metres that the speed must have covered. A receiver with two decimals of a minute has steps of 18
+  /// m.
   private static let leastDistance = 30.0
 
   private var place: Coordinate?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Distances, headings and displacements on the WGS84 ellipsoid, computed with points in space rather than angles: there
-/// are no special cases at the antimeridian or the poles, and no loss of precision for points a millimetre apart.
+/// Distances, headings and displacements on the WGS84 ellipsoid, computed with points in space rather than angles:
+/// there are no special cases at the antimeridian or the poles, and no loss of precision for points a millimetre apart.
 extension Coordinate {
   /// Distance over ground in metres.
   ///
@@ -17,8 +17,8 @@ extension Coordinate {
     return diameter * Trigonometry.arcTangent(sine, ((1 - sine) * (1 + sine)).squareRoot())
   }
 
-  /// The initial heading toward `other` in degrees true, 0 up to but not including 360. Nil if both are the same point or
-  /// exactly antipodal.
+  /// The initial heading toward `other` in degrees true, 0 up to but not including 360. Nil if both are the same point
+  /// or exactly antipodal.
   package func heading(to other: Coordinate) -> Double? {
     let frame = LocalFrame(self)
     let step = EarthPoint(other) - frame.origin
@@ -89,8 +89,8 @@ private struct LocalFrame {
   }
 }
 
-/// A point, or a displacement between two, in metres from the centre of the Earth: `x` toward longitude 0, `z` toward the
-/// north pole.
+/// A point, or a displacement between two, in metres from the centre of the Earth: `x` toward longitude 0, `z` toward
+/// the north pole.
 private struct EarthPoint {
   /// WGS84: the semi-major axis, and values derived from it and the flattening of 1/298.257223563.
   static let equatorialRadius = 6_378_137.0

@@ -2,8 +2,8 @@
 
 /// Whether the speeds and headings that a receiver reports may contradict its positions.
 ///
-/// Some receivers always report a speed of 0, or a compass heading. Once consistent positions have refuted them, they are
-/// ignored until they have been right for a while, which doubles each time.
+/// Some receivers always report a speed of 0, or a compass heading. Once consistent positions have refuted them, they
+/// are ignored until they have been right for a while, which doubles each time.
 struct MotionTrust: Sendable {
   private static let longestProbation = 4096
 
@@ -13,7 +13,8 @@ struct MotionTrust: Sendable {
 
   var isTrusted: Bool { missing == 0 }
 
-  /// Two consecutive fixes were accepted. `isExplained`: whether the reported motion explains the movement between them.
+  /// Two consecutive fixes were accepted. `isExplained`: whether the reported motion explains the movement between
+  /// them.
   mutating func note(isExplained: Bool) {
     if isExplained {
       missing = max(missing - 1, 0)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Keeps a receiver's port open: opens it, and reopens it after it has vanished or while it is silent. A port is a serial
-/// line, or a connection to gpsd.
+/// Keeps a receiver's port open: opens it, and reopens it after it has vanished or while it is silent. A port is a
+/// serial line, or a connection to gpsd.
 ///
-/// A USB receiver may be unplugged and return under the same name, or keep its name and fall silent; both are handled by
-/// closing and reopening. gpsd does not notify its clients of a removed receiver either.
+/// A USB receiver may be unplugged and return under the same name, or keep its name and fall silent; both are handled
+/// by closing and reopening. gpsd does not notify its clients of a removed receiver either.
 package struct PortSupervisor: Sendable {
   /// Events of the port.
   package enum Input: Equatable, Sendable {

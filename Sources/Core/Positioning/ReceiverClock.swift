@@ -39,8 +39,8 @@ package struct ReceiverClock: Sendable {
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset stays unchanged.
     if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return use(offset) }
-    // A corrected timestamp that is late is a late report, or the clock's error has decreased: it is still an hour ahead,
-    // but has received the leap seconds.
+    // A corrected timestamp that is late is a late report, or the clock's error has decreased: it is still an hour
+    // ahead, but has received the leap seconds.
     return confirms(error, by: agreement, at: now) ? use(error) : isPossible ? .settled(change: .zero) : .wrong
   }
 

@@ -90,7 +90,8 @@ package struct ReplaySession {
     return advance(at: now.boot)
   }
 
-  /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in between.
+  /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in
+  /// between.
   private mutating func advance(at now: BootInstant) -> [Effect] {
     if next == nil {
       guard let fix = nextDecoded() else {

@@ -4,9 +4,10 @@ package import Timekeeping
 /// Reads a receiver on a serial port: `PortSupervisor` decides when to open it, `BaudProbe` at which rate if none is
 /// configured, and the data is decoded.
 ///
-/// A UART delivers 16 bytes at a time, and a receiver sends a thousand per second. To limit wake-ups, the first bytes of
-/// a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read ends
-/// with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched again.
+/// A UART delivers 16 bytes at a time, and a receiver sends a thousand per second. To limit wake-ups, the first bytes
+/// of a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read
+/// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
+/// again.
 package struct SerialSession {
   /// Events of the port.
   package enum Input: Equatable, Sendable {

@@ -2,8 +2,8 @@
 package import Timekeeping
 
 extension Timestamp {
-  /// Repairs a GPS week rollover: a counter of ten bits restarts every 1024 weeks, and a receiver that ignores it reports
-  /// an earlier date. A date before `floor` is moved forward by multiples of 1024 weeks.
+  /// Repairs a GPS week rollover: a counter of ten bits restarts every 1024 weeks, and a receiver that ignores it
+  /// reports an earlier date. A date before `floor` is moved forward by multiples of 1024 weeks.
   package func afterRollover(notBefore floor: Timestamp) -> Timestamp {
     let step: Int64 = 1024 * 7 * 86_400_000
     guard milliseconds < floor.milliseconds else { return self }

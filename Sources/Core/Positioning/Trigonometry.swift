@@ -2,8 +2,8 @@
 
 /// Sine, cosine and arc tangent: the core does not link a C library.
 ///
-/// Polynomials on a small interval, after range reduction. The error is below 1e-15 of the unit circle for angles up to a
-/// million radians or a billion degrees.
+/// Polynomials on a small interval, after range reduction. The error is below 1e-15 of the unit circle for angles up to
+/// a million radians or a billion degrees.
 package enum Trigonometry {
   /// The sine and cosine of one angle.
   package struct Rotation: Equatable, Sendable {
@@ -79,7 +79,8 @@ package enum Trigonometry {
 
   /// - Parameter ratio: 0 to 1.
   private static func arcTangent(unit ratio: Double) -> Double {
-    // The nearest of five angles whose tangents are multiples of a quarter is subtracted; the rest is at most an eighth.
+    // The nearest of five angles whose tangents are multiples of a quarter is subtracted; the rest is at most an
+    // eighth.
     let quarters = (ratio * 4).rounded()
     let base = quarters / 4
     let rest = (ratio - base) / (1 + ratio * base)

@@ -71,8 +71,8 @@ extension Duration {
 
   /// Attoseconds divided by a power of ten, rounded toward zero, limited to the range of Int64.
   ///
-  /// An update needs eighty of these, and a division of 128 bits is a call. 10^n is 2^n times 5^n: after the shift by n nearly
-  /// every duration fits into 64 bits, and a division by a constant is a multiplication.
+  /// An update needs eighty of these, and a division of 128 bits is a call. 10^n is 2^n times 5^n: after the shift by n
+  /// nearly every duration fits into 64 bits, and a division by a constant is a multiplication.
   ///
   /// - Parameters:
   ///   - power: n.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-  /// For display, in the largest sensible unit, rounded down: `7 s`, `4 min`, `3 h`, `2 days`. Negative durations are `0
-  /// s`.
+  /// For display, in the largest sensible unit, rounded down: `7 s`, `4 min`, `3 h`, `2 days`. Negative durations are
+  /// `0 s`.
   package var humanReadable: String {
     let seconds = max(wholeSeconds, 0)
     return switch seconds {

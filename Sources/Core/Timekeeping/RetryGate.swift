@@ -8,8 +8,8 @@ package struct RetryGate: Sendable {
   /// The minimum time between two resets by ``resetUnlessRecent(at:)``.
   package static let minimumResetSpacing = Duration.seconds(30)
 
-  /// An existential on purpose: the compiler passes a struct that contains one by reference, but copies any other struct
-  /// of several kilobytes, such as the agents that hold a gate, even for calls that only read it.
+  /// An existential on purpose: the compiler passes a struct that contains one by reference, but copies any other
+  /// struct of several kilobytes, such as the agents that hold a gate, even for calls that only read it.
   private var random: any RandomNumberGenerator & Sendable
   private var backoff = Backoff()
   /// Limits of all attempts, and of those that may have reached the server; `arrivalsBefore` is the latter without the

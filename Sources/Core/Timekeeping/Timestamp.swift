@@ -59,8 +59,8 @@ extension Duration {
 }
 
 extension Timestamp {
-  /// GPS week numbers of ten bits roll over after this. Only one candidate of a date is within this time after the build
-  /// date.
+  /// GPS week numbers of ten bits roll over after this. Only one candidate of a date is within this time after the
+  /// build date.
   package static let longestPlausible = Duration.seconds(1024 * 7 * 86_400)
 
   /// Whether it is a plausible current time: after the build date, within one GPS rollover.

@@ -5,8 +5,8 @@ import SystemCalls
 /// The tables, and the migration of older files.
 ///
 /// 0.1.0 reads files of version 2, inserts rows by the number of columns, and sets all other files aside. So that a
-/// downgrade loses nothing, the version stays 2 and its tables unchanged; later releases only add other rows, which 0.1.0
-/// considers those of another vehicle, or other tables (`PreviousReleaseTests`).
+/// downgrade loses nothing, the version stays 2 and its tables unchanged; later releases only add other rows, which
+/// 0.1.0 considers those of another vehicle, or other tables (`PreviousReleaseTests`).
 struct BacklogSchema {
   /// The application ID in the file's header: ASCII `FLoc`. A file with another ID belongs to another program.
   static let applicationID: Int64 = 0x464C_6F63

@@ -37,8 +37,8 @@ package final class BacklogStore {
 
   /// Small pages, because a commit writes whole pages and usually changes one: two thirds of the writes of 4 kB pages.
   static let pageSize: Int64 = 1024
-  /// Pages of the log before a checkpoint. The log is then overwritten, not recreated, so that it keeps its blocks; and a
-  /// page that has changed a dozen times is checkpointed once.
+  /// Pages of the log before a checkpoint. The log is then overwritten, not recreated, so that it keeps its blocks; and
+  /// a page that has changed a dozen times is checkpointed once.
   private static let logPages: Int64 = 1024
   /// Additional positions to delete when making room, so that it is rarely necessary.
   private static let leastRoom = 500

@@ -8,8 +8,9 @@ import Timekeeping
 /// Serves requests on a Unix socket: one line in, one line out, then the connection is closed.
 ///
 /// The socket file is for its owner and group (0660); the peer credentials are checked as well, in case its mode is too
-/// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in use,
-/// the oldest one without a request is closed for the next one: idle connections block neither other users nor their own.
+/// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in
+/// use, the oldest one without a request is closed for the next one: idle connections block neither other users nor
+/// their own.
 package final class ControlServer {
   private static let longestRequest = 4096
   private static let maximumClients = 16
@@ -18,7 +19,8 @@ package final class ControlServer {
   private static let requestTimeout = Duration.seconds(2)
   /// The timeout for request and response.
   private static let timeout = Duration.seconds(5)
-  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would spin.
+  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
+  /// spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop

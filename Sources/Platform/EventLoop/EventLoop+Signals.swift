@@ -6,9 +6,9 @@ import SystemCalls
 extension EventLoop {
   /// Blocks the signals of the loop (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.
   ///
-  /// Must be the first call in a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal before
-  /// the loop watches for it stays pending instead of terminating the process. Child processes inherit the mask as well,
-  /// so it must be cleared when spawning (POSIX_SPAWN_SETSIGMASK).
+  /// Must be the first call in a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal
+  /// before the loop watches for it stays pending instead of terminating the process. Child processes inherit the mask
+  /// as well, so it must be cleared when spawning (POSIX_SPAWN_SETSIGMASK).
   package static func blockSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -66,8 +66,8 @@ import SystemCalls
     try runOnce(microseconds: UInt64(max(timeout.nanoseconds / 1000, 0)))
   }
 
-  /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a system
-  /// call each time. Work deferred by deferred work waits for one iteration, if there are events.
+  /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a
+  /// system call each time. Work deferred by deferred work waits for one iteration, if there are events.
   private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
     if isWorkNext, doWork() { return true }
     let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)

@@ -21,8 +21,8 @@ import CSystemd
     unsafe sd_event_source_disable_unref(source)
   }
 
-  /// Passes the slot and the context to an `sd_event_add_…` function. The context is this object, unretained: the source
-  /// never outlives it.
+  /// Passes the slot and the context to an `sd_event_add_…` function. The context is this object, unretained: the
+  /// source never outlives it.
   func register(_ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32) -> Int32 {
     unsafe add(&source, Unmanaged.passUnretained(self).toOpaque())
   }

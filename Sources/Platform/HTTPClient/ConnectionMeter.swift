@@ -14,8 +14,8 @@ import SystemCalls
 
   package init() {}
 
-  /// The traffic until now. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted if
-  /// the kernel does not have these counters (before 4.19).
+  /// The traffic until now. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted
+  /// if the kernel does not have these counters (before 4.19).
   package var traffic: TCPTraffic {
     for descriptor in meter.open { if let counted = counters(of: descriptor) { meter.read(descriptor, counted) } }
     return meter.total

@@ -13,7 +13,8 @@ nonisolated enum FailureTable {
   /// | COULDNT_CONNECT | refused where the system says ECONNREFUSED, else unreachable |
   /// | PROXY, INTERFACE_FAILED | unreachable |
   /// | OPERATION_TIMEDOUT | timedOut |
-  /// | GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED | broken |
+  /// | GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, SEND_FAIL_REWIND | broken |
+  /// | HTTP2, HTTP2_STREAM, SSL_SHUTDOWN_FAILED | broken |
   /// | PEER_FAILED_VERIFICATION | by the verify result, see `certificateKind` |
   /// | SSL_ISSUER_ERROR, SSL_INVALIDCERTSTATUS, SSL_PINNEDPUBKEYNOTMATCH | certificateUntrusted |
   /// | SSL_CONNECT_ERROR, SSL_CLIENTCERT, USE_SSL_FAILED | handshakeFailed |

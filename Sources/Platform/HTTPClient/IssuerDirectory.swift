@@ -4,9 +4,9 @@ import Glibc
 
 /// The directory with one file per trusted CA.
 ///
-/// libcurl uses the system's CA bundle and directory, and parses the whole bundle of 140 CAs for every new connection. In
-/// a directory with hash links (openssl-rehash(1)), as Debian's update-ca-certificates creates, OpenSSL finds the CA that
-/// it needs.
+/// libcurl uses the system's CA bundle and directory, and parses the whole bundle of 140 CAs for every new connection.
+/// In a directory with hash links (openssl-rehash(1)), as Debian's update-ca-certificates creates, OpenSSL finds the CA
+/// that it needs.
 nonisolated enum IssuerDirectory {
   /// Whether libcurl's default directory has hash links, so that the bundle is not needed. Checked once per process.
   static let isComplete: Bool = {

@@ -5,8 +5,8 @@ import HTTPMessages
 import SystemCalls
 import Timekeeping
 
-/// A TLS connection that libcurl opens, for a protocol of this program. libcurl handles name resolution, Happy Eyeballs,
-/// the proxy and certificate verification as for its own requests (`EasyHandle.setConnection`).
+/// A TLS connection that libcurl opens, for a protocol of this program. libcurl handles name resolution, Happy
+/// Eyeballs, the proxy and certificate verification as for its own requests (`EasyHandle.setConnection`).
 ///
 /// Releasing it closes the connection.
 @safe final class TLSConnection {

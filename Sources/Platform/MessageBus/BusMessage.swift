@@ -103,8 +103,8 @@ import SystemCalls
 
   /// Reads a dictionary of the type `a{sv}`.
   ///
-  /// - Parameter body: called with the key, the signature of the value, and this message, whose next value is that value.
-  ///   What it does not read is skipped.
+  /// - Parameter body: called with the key, the signature of the value, and this message, whose next value is that
+  ///   value. What it does not read is skipped.
   func each(
     _ body: (_ key: String, _ type: String, _ value: borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {

@@ -69,8 +69,8 @@ import Timekeeping
       }, reply: { _ in .enabled })
   }
 
-  /// The same, synchronously, at the end of a program: ModemManager authorizes the caller by polkit, who must exist until
-  /// then.
+  /// The same, synchronously, at the end of a program: ModemManager authorizes the caller by polkit, who must exist
+  /// until then.
   package func enableAndWait(_ sources: Modem.LocationSources, of path: String, timeLimit: Duration) {
     guard
       let request = try? bus.call(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The properties of a service that determine its permissions and its view of the system, by org.freedesktop.systemd1(5).
-/// A unit with copies of them sees files, devices, names and servers as the service does.
+/// The properties of a service that determine its permissions and its view of the system, by
+/// org.freedesktop.systemd1(5). A unit with copies of them sees files, devices, names and servers as the service does.
 package enum ServiceProperties {
   /// Copied unchanged: user, environment, credentials, file system, devices, network, system calls, limits.
   package static let copied: Set<String> = [

@@ -2,8 +2,8 @@
 import JSON
 package import Positioning
 
-/// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are driven
-/// consecutively; points with a name or a dwell are waypoints.
+/// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are
+/// driven consecutively; points with a name or a dwell are waypoints.
 package enum GeoJSONParser {
   /// - Parameter file: the name for error messages.
   package static func parse(_ bytes: [UInt8], file: String) throws(RouteFileError) -> Route {

@@ -73,7 +73,8 @@ package final class RecordingInput {
     }
   }
 
-  /// Calls the handler once, in a later iteration of the loop, when `read` has a result. A second call replaces the first.
+  /// Calls the handler once, in a later iteration of the loop, when `read` has a result. A second call replaces the
+  /// first.
   package func whenReadable(_ handler: @escaping () -> Void) {
     self.handler = handler
     if let source {

@@ -201,8 +201,8 @@ package final class SerialPort {
       }
       guard isatty(rawValue) == 1 else { return }
       try setLine(rawValue, path, baud: baud)
-      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and the exclusive mode with it, even if
-      // this process is killed. Then it could never be opened again.
+      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and the exclusive mode with it, even
+      // if this process is killed. Then it could never be opened again.
       if !pseudoTerminals.contains(status.deviceMajor) { _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) } }
     } catch let error as SerialPortError {
       throw error

@@ -55,8 +55,8 @@ package struct Credentials: Sendable {
     return try Credentials.read(path, isPrivate: true, advice: "write the secret into it, with mode 0600")
   }
 
-  /// A token file of another program, and its modification time by the wall clock. Its group may read it, because another
-  /// user's program shares it like that.
+  /// A token file of another program, and its modification time by the wall clock. Its group may read it, because
+  /// another user's program shares it like that.
   ///
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {

@@ -23,8 +23,8 @@ package struct Journal: Sendable {
     self.init(level: level, descriptor: STDERR_FILENO, journalStream: Environment.value(of: "JOURNAL_STREAM"))
   }
 
-  /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which may be
-  ///   redirected (systemd.exec(5)).
+  /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which may
+  ///   be redirected (systemd.exec(5)).
   init(level: Priority, descriptor: Int32, journalStream: String?) {
     self.level = level
     if let journalStream, let status = try? Descriptor.status(of: descriptor),

@@ -44,8 +44,8 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func watchdog() -> Bool { notify(["WATCHDOG=1"]) }
 
-  /// The watchdog timeout (WatchdogSec=), within which `watchdog` must be called; half of it is recommended. Nil if it is
-  /// disabled.
+  /// The watchdog timeout (WatchdogSec=), within which `watchdog` must be called; half of it is recommended. Nil if it
+  /// is disabled.
   package var watchdogInterval: Duration? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }

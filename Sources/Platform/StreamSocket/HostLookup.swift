@@ -7,10 +7,10 @@ import SystemCalls
 
 /// Resolves host names without blocking the event loop.
 ///
-/// Numeric addresses and `localhost` need no look-up. A name is resolved by glibc's getaddrinfo_a(3), which queries name
-/// servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself would need its whole HTTP client,
-/// and a callback of getaddrinfo_a would come as a signal or on another thread. A look-up that outlives its caller is
-/// reused by the next one, so that dead name servers do not accumulate threads.
+/// Numeric addresses and `localhost` need no look-up. A name is resolved by glibc's getaddrinfo_a(3), which queries
+/// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself would need its whole HTTP
+/// client, and a callback of getaddrinfo_a would come as a signal or on another thread. A look-up that outlives its
+/// caller is reused by the next one, so that dead name servers do not accumulate threads.
 @safe package final class HostLookup {
   private static let glance = Duration.milliseconds(50)
 
@@ -45,7 +45,8 @@ import SystemCalls
     }
   }
 
-  /// Resolves the addresses; the completion handler is called in a later iteration of the loop, and never after `cancel`.
+  /// Resolves the addresses; the completion handler is called in a later iteration of the loop, and never after
+  /// `cancel`.
   func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
     self.completion = completion
     if let addresses = SocketAddress.withoutLookup(host: host, port: port) {

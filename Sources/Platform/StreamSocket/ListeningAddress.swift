@@ -12,8 +12,8 @@ nonisolated enum ListeningAddress {
 
   /// A nonblocking, close-on-exec socket bound to a numeric address. `::` also accepts IPv4.
   ///
-  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a restart,
-  ///   and programs share the datagrams of a group; but of unicast datagrams the latest program would get all.
+  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a
+  ///   restart, and programs share the datagrams of a group; but of unicast datagrams the latest program would get all.
   static func bind(host: String, port: Int, type: Int32, isReused: Bool) throws(Errno) -> Descriptor {
     guard let address = SocketAddress.withoutLookup(host: host, port: String(port))?.first else { throw Errno(EINVAL) }
     let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -17,9 +17,11 @@ package final class StreamListener {
 
   /// The listen backlog of the kernel.
   private static let backlog: Int32 = 16
-  /// Maximum number of accepted connections per iteration of the loop, so that a thousand at once do not block other events.
+  /// Maximum number of accepted connections per iteration of the loop, so that a thousand at once do not block other
+  /// events.
   private static let mostPerTurn = 16
-  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would spin.
+  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
+  /// spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop

@@ -3,8 +3,8 @@ import Glibc
 import HTTPMessages
 import SystemCalls
 
-/// A short text in a file of the runtime directory, which is in memory (tmpfs): it is written for every update, with one
-/// system call. A killed process completes its call, so the text is never truncated.
+/// A short text in a file of the runtime directory, which is in memory (tmpfs): it is written for every update, with
+/// one system call. A killed process completes its call, so the text is never truncated.
 package final class RuntimeFile {
   /// Size of the file; the text is padded with line feeds.
   private static let size = 4096

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Foundation
 
-/// A directory of one test, with a path short enough for a socket; removed with its contents when this object is released.
+/// A directory of one test, with a path short enough for a socket; removed with its contents when this object is
+/// released.
 package final class TemporaryDirectory {
   package let path: String
 

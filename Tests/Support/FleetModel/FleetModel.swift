@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// A fleet in virtual time: each vehicle is a `VehicleAgent`, and all share one model of Fleet Engine, of the token provider and
-/// of mobile cells.
+/// A fleet in virtual time: each vehicle is a `VehicleAgent`, and all share one model of Fleet Engine, of the token
+/// provider and of mobile cells.
 ///
-/// Time passes in slices of a second. Within one the vehicles are independent, so that they can be shared among threads; what
-/// they do to each other, by the load of a cell, takes effect in the next. The same seed gives the same run on any number of
-/// threads.
+/// Time passes in slices of a second. Within one the vehicles are independent, so that they can be shared among
+/// threads; what they do to each other, by the load of a cell, takes effect in the next. The same seed gives the same
+/// run on any number of threads.
 package struct FleetModel: Sendable {
   /// Mobile cells, each with an equal part of the fleet.
   package static let cells = 5

@@ -53,12 +53,12 @@ package struct FleetRun: Sendable {
   /// Updates in the busiest second.
   package var busiestSecond: Int { seconds.dropFirst(scenario.exempt).map(\.updates).max() ?? 0 }
 
-  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes after the
-  /// cause's end on.
+  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes after
+  /// the cause's end on.
   package var settledAge: Int { seconds.dropFirst(scenario.causeEnd + 120).map { $0.ages[2] }.max() ?? 0 }
 
-  /// Seconds from the cause's end until no more than one vehicle in a thousand has more than one position pending; nil: not before
-  /// the end.
+  /// Seconds from the cause's end until no more than one vehicle in a thousand has more than one position pending; nil:
+  /// not before the end.
   package var backlogSeconds: Int? {
     seconds.dropFirst(scenario.causeEnd).firstIndex { $0.behind * 1000 <= vehicles }.map { $0 - scenario.causeEnd }
   }

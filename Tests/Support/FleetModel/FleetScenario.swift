@@ -47,8 +47,8 @@ package struct FleetScenario: Sendable {
   /// No machine's clock is set.
   package var clocksAtZero = false
 
-  /// When the last cause of trouble has ended: of the fault, and of a wait that a server has asked for. Nil where nothing was the
-  /// matter: then the start is.
+  /// When the last cause of trouble has ended: of the fault, and of a wait that a server has asked for. Nil where
+  /// nothing was the matter: then the start is.
   package var causeEnd: Int {
     guard !period.isEmpty else { return startSpread }
     switch fault {

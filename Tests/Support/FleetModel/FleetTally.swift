@@ -10,7 +10,8 @@ struct FleetTally: Sendable {
   var bytes = 0
   /// Requests that reached the token provider, or its machine's closed port.
   var tokenRequests = 0
-  /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the provider on.
+  /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the
+  /// provider on.
   var hastyTokenRequests = 0
   /// Bytes that each cell was given to carry.
   var cellBytes = [Int](repeating: 0, count: FleetModel.cells)

@@ -52,7 +52,8 @@ struct FleetVehicle {
     isCellReported = number / FleetModel.cells % 2 == 0
     self.scenario = scenario
     self.fixPeriod = fixPeriod
-    // One number of the generator for each vehicle: seeds that follow each other would give shifted copies of one sequence.
+    // One number of the generator for each vehicle: seeds that follow each other would give shifted copies of one
+    // sequence.
     var seeds = SplitMix64(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
     random = SplitMix64(seed: seeds.next() ^ UInt64(number))
     drive = FleetDrive(using: &random)

@@ -6,8 +6,8 @@ package import JSON
 package struct ReferenceJSON: Decodable {
   private let value: JSONValue
 
-  /// - Returns: nil if the library rejects the document. It accepts some of what RFC 8259 does not: a comma before the end,
-  ///   unknown escapes.
+  /// - Returns: nil if the library rejects the document. It accepts some of what RFC 8259 does not: a comma before the
+  ///   end, unknown escapes.
   package init?(parsing bytes: [UInt8]) {
     guard let document = try? JSONDecoder().decode(ReferenceJSON.self, from: Data(bytes)) else { return nil }
     self = document

@@ -2,7 +2,8 @@
 import Timekeeping
 
 extension Fix {
-  /// The fix of a TPV, if it has a position and a time. gpsd also sends TPVs without a fix, and before it knows the date.
+  /// The fix of a TPV, if it has a position and a time. gpsd also sends TPVs without a fix, and before it knows the
+  /// date.
   ///
   /// - Parameter sigmas: the number of standard deviations in the report's errors.
   init?(_ report: GPSDReport, sigmas: Double) {
@@ -43,9 +44,9 @@ extension Fix {
 }
 
 extension Fix.Quality {
-  /// - Parameter status: of a TPV: 0 unknown, 1 plain, 2 differential, 3 RTK fixed, 4 RTK float, 5 dead reckoning, 6 GNSS
-  ///   with dead reckoning, 7 time only (the position was surveyed, not measured), 8 simulated, 9 P(Y) code. Absent means
-  ///   plain; old releases only report 2.
+  /// - Parameter status: of a TPV: 0 unknown, 1 plain, 2 differential, 3 RTK fixed, 4 RTK float, 5 dead reckoning, 6
+  ///   GNSS with dead reckoning, 7 time only (the position was surveyed, not measured), 8 simulated, 9 P(Y) code.
+  ///   Absent means plain; old releases only report 2.
   init(gpsdStatus status: Int?) {
     switch status {
     case 2: self = .dgnss

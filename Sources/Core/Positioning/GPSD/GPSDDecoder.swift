@@ -3,14 +3,14 @@ package import Timekeeping
 
 /// Decodes gpsd's JSON protocol from a byte stream into fixes of one receiver.
 ///
-/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a fix
-/// is used until it is silent for the silence timeout: two receivers are never mixed.
+/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a
+/// fix is used until it is silent for the silence timeout: two receivers are never mixed.
 ///
-/// **Accuracies.** gpsd's errors are converted to one standard deviation. If a receiver reports none, gpsd multiplies its
-/// dilution of precision by range errors of 95 % confidence (`gpsd_error_model` in `libgpsd_core.c`), and up to 3.19
-/// gpsd_json(5) calls all errors 95 %: they are divided by 1.96. Later manuals call the confidence unknown, because some
-/// drivers pass on the receiver's values: that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which are about one
-/// standard deviation and are used unchanged.
+/// **Accuracies.** gpsd's errors are converted to one standard deviation. If a receiver reports none, gpsd multiplies
+/// its dilution of precision by range errors of 95 % confidence (`gpsd_error_model` in `libgpsd_core.c`), and up to
+/// 3.19 gpsd_json(5) calls all errors 95 %: they are divided by 1.96. Later manuals call the confidence unknown,
+/// because some drivers pass on the receiver's values: that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which
+/// are about one standard deviation and are used unchanged.
 package struct GPSDDecoder: Sendable {
   /// The content of a line.
   package enum Event: Equatable, Sendable {

@@ -169,8 +169,8 @@ package struct GPSDSession: Sendable {
     text.unicodeScalars.count <= 96 && ExternalText(text).description == text ? separator + text : ""
   }
 
-  /// Requests reports, of one receiver if one is configured. A name that is too long for a command is omitted: reports of
-  /// others are ignored anyway.
+  /// Requests reports, of one receiver if one is configured. A name that is too long for a command is omitted: reports
+  /// of others are ignored anyway.
   package static func watchCommand(for device: String?) -> [UInt8] {
     let all = "?WATCH={\"enable\":true,\"json\":true"
     guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {

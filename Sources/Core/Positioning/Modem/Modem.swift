@@ -15,7 +15,8 @@ package struct Modem: Equatable, Sendable {
     package static let raw = LocationSources(rawValue: 1 << 1)
     /// The receiver's sentences.
     package static let nmea = LocationSources(rawValue: 1 << 2)
-    /// The receiver is on, and its sentences are available at a port of the modem, for a program other than ModemManager.
+    /// The receiver is on, and its sentences are available at a port of the modem, for a program other than
+    /// ModemManager.
     package static let unmanaged = LocationSources(rawValue: 1 << 4)
     /// The sources with positions.
     package static let positions: LocationSources = [.raw, .nmea]

@@ -3,9 +3,9 @@
 /// Extracts new epochs from ModemManager's responses.
 ///
 /// ModemManager stores the last sentence of each kind, without order and time of arrival, and returns all of them. A
-/// response may contain sentences of two epochs; sentences of a kind that the receiver no longer sends, such as `$GPRMC`
-/// after a second constellation came into view and it changed to `$GNRMC`; and it stays the same if the receiver is
-/// silent. Only the times within the sentences can be relied on.
+/// response may contain sentences of two epochs; sentences of a kind that the receiver no longer sends, such as
+/// `$GPRMC` after a second constellation came into view and it changed to `$GNRMC`; and it stays the same if the
+/// receiver is silent. Only the times within the sentences can be relied on.
 struct ModemSentences: Equatable, Sendable {
   /// The content of a response.
   enum Finding: Equatable {

@@ -4,21 +4,21 @@ import Timekeeping
 /// Assembles sentences into epochs and epochs into fixes.
 ///
 /// An epoch ends with a sentence of another time, with the last of the sentences that the receiver sends (which is
-/// learnt), with silence, with a sentence that is known to begin the next one, or with the input. One epoch never results
-/// in two fixes.
+/// learnt), with silence, with a sentence that is known to begin the next one, or with the input. One epoch never
+/// results in two fixes.
 struct NMEAAssembler {
   /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
   private static let shortestEpochTimeout = Duration.milliseconds(80)
   private static let longestEpochTimeout = Duration.milliseconds(640)
-  /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every fifth
-  /// epoch only.
+  /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
+  /// fifth epoch only.
   private static let modeLife: Int64 = 10_000
 
   /// The bit of GST among the kinds with a time; the others are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
 
-  /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step back
-  /// is the receiver's clock.
+  /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step
+  /// back is the receiver's clock.
   private static let longestOvertaking: Int64 = 2000
   private static let millisecondsPerDay: Int64 = 86_400_000
 

@@ -81,8 +81,8 @@ struct NMEAEpoch {
     (validKinds | voidKinds) & kind.rawValue != 0
   }
 
-  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another one of its kind
-  /// is valid, as when each constellation has its own GGA.
+  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another one of its
+  /// kind is valid, as when each constellation has its own GGA.
   var hasPosition: Bool {
     position != nil && voidKinds & ~validKinds == 0
   }
@@ -137,8 +137,8 @@ struct NMEAEpoch {
 }
 
 extension Fix.Quality {
-  /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for receivers
-  /// that report no accuracy. Nil if dilution of precision does not describe the error.
+  /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for
+  /// receivers that report no accuracy. Nil if dilution of precision does not describe the error.
   var rangeError: Double? {
     switch self {
     case .gnss: 5

@@ -115,8 +115,8 @@ struct NMEAFields {
     var value: Double { Double(mantissa) / Double(unit) }
   }
 
-  /// Digits with at most one point and one sign. Of more than 15 digits the decimals are skipped; an integer part of that
-  /// length is invalid.
+  /// Digits with at most one point and one sign. Of more than 15 digits the decimals are skipped; an integer part of
+  /// that length is invalid.
   private mutating func decimal(in line: Span<UInt8>) -> Decimal? {
     var mantissa: Int64 = 0
     var digits = 0

@@ -3,9 +3,9 @@
 /// Learns which sentences without a time a receiver sends before those with one, so that they begin the next epoch if
 /// there is no silence: SiRF sends GSA before RMC, and a recording has no silence.
 ///
-/// What is between two sentences of the same time is known: `GGA GSA RMC`, all of one epoch, shows that GSA comes before
-/// RMC; in `RMC GSA RMC`, with two times, GSA then belongs to the second. A kind that comes both before and after another
-/// is ambiguous.
+/// What is between two sentences of the same time is known: `GGA GSA RMC`, all of one epoch, shows that GSA comes
+/// before RMC; in `RMC GSA RMC`, with two times, GSA then belongs to the second. A kind that comes both before and
+/// after another is ambiguous.
 struct NMEAOrder {
   /// The kinds without a time.
   enum Untimed: Int {

@@ -51,8 +51,8 @@ extension NMEASentence {
   private static let vendorGarmin = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "G"))
   private static let vendorUBX = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "U"))
 
-  /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Garmin does not document the confidence. Nil if
-  /// there is none.
+  /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Garmin does not document the confidence. Nil
+  /// if there is none.
   private static func pgrme(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     report.horizontal = fields.number(in: line).flatMap(deviation)
@@ -61,8 +61,8 @@ extension NMEASentence {
     return report.horizontal == nil && report.altitude == nil ? nil : report
   }
 
-  /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil without
-  /// a fix, when the accuracy is meaningless.
+  /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil
+  /// without a fix, when the accuracy is meaningless.
   private static func pubx(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     report.time = fields.timeOfDay(in: line)
@@ -88,7 +88,8 @@ extension NMEASentence {
     first.value << 16 | second.value << 8 | third.value
   }
 
-  /// Time, status, latitude, N/S, longitude, E/W, knots, course, date, variation, E/W, mode (2.3), navigational status (4.1).
+  /// Time, status, latitude, N/S, longitude, E/W, knots, course, date, variation, E/W, mode (2.3), navigational status
+  /// (4.1).
   private static func rmc(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
     var report = PositionReport(kind: .rmc)
     report.time = fields.timeOfDay(in: line)
@@ -121,7 +122,8 @@ extension NMEASentence {
     return report
   }
 
-  /// Time, latitude, N/S, longitude, E/W, a mode for each constellation, satellites, HDOP, altitude, geoid separation, …
+  /// Time, latitude, N/S, longitude, E/W, a mode for each constellation, satellites, HDOP, altitude, geoid separation,
+  /// …
   private static func gns(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
     var report = PositionReport(kind: .gns)
     report.time = fields.timeOfDay(in: line)

@@ -5,8 +5,8 @@ package import Timekeeping
 /// Reads NMEA 0183 from the network: over an outgoing connection, from senders that connect, or from datagrams.
 ///
 /// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
-/// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout; then
-/// the next one with a fix. `PortSupervisor` decides when to connect, listen and join.
+/// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
+/// then the next one with a fix. `PortSupervisor` decides when to connect, listen and join.
 package struct NMEANetworkSession {
   /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {

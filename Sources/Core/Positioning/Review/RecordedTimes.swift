@@ -3,9 +3,9 @@ import Timekeeping
 
 /// The time of each fix of a recording, and its assumed arrival, derived from the recorded times alone.
 ///
-/// A time of day gets its date from the dated fixes around it, or an assumed day if the recording has no date. Fixes are
-/// assumed to have arrived at their own times; a single wrong timestamp does not affect the others: it is detected by the
-/// following ones.
+/// A time of day gets its date from the dated fixes around it, or an assumed day if the recording has no date. Fixes
+/// are assumed to have arrived at their own times; a single wrong timestamp does not affect the others: it is detected
+/// by the following ones.
 struct RecordedTimes {
   /// The assumed day of a recording without a date.
   static let assumedDay = Timestamp(seconds: 946_684_800)

@@ -27,8 +27,8 @@ package struct RecordingReview: Sendable {
 
   /// - Parameters:
   ///   - recorded: the recorded fixes in order.
-  ///   - limits: the filter's limits. Live rules apply to times, whatever `usesRecordedTimes` is; and as the recording may be
-  ///     older than this program, `buildDate` rejects none of them.
+  ///   - limits: the filter's limits. Live rules apply to times, whatever `usesRecordedTimes` is; and as the recording
+  ///     may be older than this program, `buildDate` rejects none of them.
   package init(_ recorded: [Fix], limits: FixFilter.Configuration) {
     let times = RecordedTimes(recorded)
     var limits = limits

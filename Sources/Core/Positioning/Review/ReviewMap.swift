@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Draws a filtered recording as an SVG picture: the whole track, and below it the episodes of rejected fixes in detail.
+/// Draws a filtered recording as an SVG picture: the whole track, and below it the episodes of rejected fixes in
+/// detail.
 ///
 /// North is up. There is no background map and no coordinate in it; scale bars show distances.
 package struct ReviewMap: Sendable {

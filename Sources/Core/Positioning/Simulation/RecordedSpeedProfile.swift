@@ -3,8 +3,8 @@ import Timekeeping
 
 /// The speed along a route by its recorded times.
 ///
-/// Between two points the distance is a monotone cubic (Fritsch and Carlson, 1980), so that the speed is continuous and a
-/// stop is a standstill.
+/// Between two points the distance is a monotone cubic (Fritsch and Carlson, 1980), so that the speed is continuous and
+/// a stop is a standstill.
 struct RecordedSpeedProfile: Sendable {
   /// Below this speed for at least `shortestStand`, the vehicle is assumed to have stopped. Metres per second.
   private static let standstillSpeed = 0.5

@@ -186,7 +186,8 @@ struct RoutePath: Sendable {
       guard turn.magnitude >= smallestTurn else { return .none }
       let half = Trigonometry.rotation(degrees: turn.magnitude / 2)
       let longest = min(before.length / 2, after.length / 2, longestTangent)
-      // An arc that touches both legs passes the corner at r / cos(turn / 2) - r, and begins r * tan(turn / 2) before it.
+      // An arc that touches both legs passes the corner at r / cos(turn / 2) - r, and begins r * tan(turn / 2) before
+      // it.
       let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
       guard radius >= smallestRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Simulates a receiver in a vehicle on a route: one observation per second, and at a pace above 1 one per second of the
-/// drive, so that positions, speeds and headings are consistent.
+/// Simulates a receiver in a vehicle on a route: one observation per second, and at a pace above 1 one per second of
+/// the drive, so that positions, speeds and headings are consistent.
 ///
-/// The vehicle accelerates, brakes for corners and stops; a route with times is driven at these times. A loop leads from
-/// the last point straight back to the first, without jumps. Satellites, HDOP and accuracies are made up to match the
-/// scatter of the positions: good under an open sky, bad in urban canyons and after a tunnel. The same route, settings
-/// and seed give the same drive, bit for bit.
+/// The vehicle accelerates, brakes for corners and stops; a route with times is driven at these times. A loop leads
+/// from the last point straight back to the first, without jumps. Satellites, HDOP and accuracies are made up to match
+/// the scatter of the positions: good under an open sky, bad in urban canyons and after a tunnel. The same route,
+/// settings and seed give the same drive, bit for bit.
 package struct RouteSimulator: Sendable {
   /// The receiver's output at one time.
   package enum Observation: Equatable, Sendable {
