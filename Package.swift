@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-/// Swift 6 mode with the strict flags that the language offers.
+/// Swift 6 mode with the strict flags that the language offers. Warnings are errors in every build, so that the builds of
+/// `make test`, `make check` and `swift build` share their flags and with them what they have compiled.
 let swift6: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
+  .swiftLanguageMode(.v6), .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -24,11 +25,15 @@ let strict: [SwiftSetting] =
 /// `nonisolated`: the compiler checks that (SE-0466).
 let mainThread: [SwiftSetting] = [.defaultIsolation(MainActor.self)]
 
+/// In debug builds too what the random runs execute is optimized: they take a third of the time, and building it takes no
+/// longer. Checks of overflow, bounds and preconditions stay.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 /// A part of the core: it decides, and imports no C module and no platform.
 func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   // Without Glibc's module, nothing else asks for the rounding functions that the standard library calls.
   .target(
-    name: name, dependencies: dependencies, path: "Sources/Core/\(name)", swiftSettings: strict,
+    name: name, dependencies: dependencies, path: "Sources/Core/\(name)", swiftSettings: strict + optimized,
     linkerSettings: [.linkedLibrary("m")])
 }
 
@@ -290,10 +295,6 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-// TESTS=DeliveryTests,Simulation builds and runs these test targets only: all of them take minutes on a small machine.
-if let wanted = Context.environment["TESTS"]?.split(separator: ",").map(String.init) {
-  package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
-}
 // Built when asked for: a fuzz target links only with --sanitize=fuzzer, and neither is for a plain build.
 if Context.environment["FUZZ"] != nil {
   package.targets += [
@@ -328,4 +329,19 @@ if Context.environment["BENCH"] != nil {
     .executableTarget(
       name: "FleetBenchmark", dependencies: ["FleetModel"], path: "Benchmarks/FleetBenchmark", swiftSettings: strict),
   ]
+}
+
+// TESTS=DeliveryTests,Simulation builds and runs these test targets and what they need, without programs, emulator and
+// doctor: everything takes minutes on a small machine. With TESTS=none there are no tests.
+if let wanted = Context.environment["TESTS"]?.split(separator: ",").map(String.init) {
+  var needed: Set<String> = []
+  func need(_ name: String) {
+    guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { return }
+    for case .byNameItem(let dependency, _) in target.dependencies { need(dependency) }
+  }
+  // What FUZZ and BENCH add was asked for by its name.
+  let extra = package.targets.filter { $0.path?.hasPrefix("Fuzz") == true || $0.path?.hasPrefix("Benchmarks") == true }
+  for name in wanted + extra.map(\.name) { need(name) }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products.removeAll { product in !needed.contains(product.name) }
 }

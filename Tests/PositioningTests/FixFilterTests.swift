@@ -228,7 +228,8 @@ import Timekeeping
   func datelessHalfDay() throws {
     var filter = filter()
     let rejections = try (20..<60).flatMap { second in
-      try errors(&filter, second..<(second + 1), clockError: 43_200 + (second % 3 - 1) * 60)
+      let clockError: Int64 = 43_200 + (second % 3 - 1) * 60
+      return try errors(&filter, second..<(second + 1), clockError: clockError)
     }
     #expect(Set(rejections).count == 1 && rejections[0] != nil)
   }

@@ -78,7 +78,9 @@ import Timekeeping
     let found = fixes(text).dropFirst(4)
     #expect(hdops(Array(found)) == own(4..<20))
     #expect(found.allSatisfy { $0.satellites == 8 })
-    #expect(found.map { $0.speed.map { ($0 * 1.943_844_5).rounded() } } == (4..<20).map(Double.init))
+    let knots: [Double?] = found.map { fix in fix.speed.map { ($0 * 1.943_844_5).rounded() } }
+    let expected: [Double?] = (4..<20).map { Double($0) }
+    #expect(knots == expected)
   }
 
   /// Decodes bursts with a silence between them, as they come live.

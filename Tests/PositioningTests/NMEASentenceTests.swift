@@ -3,13 +3,16 @@ import Positioning
 import Testing
 import Timekeeping
 
+/// In metres per second.
+private let tenKnots: Double = 10 * 1852 / 3600
+
 @Suite struct NMEASentenceTests {
   @Test("RMC alone gives position, time with date, speed and heading, in two dimensions")
   func rmc() throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,A")).first)
     #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
     #expect(fix.timestamp?.rfc3339 == "2026-11-21T08:30:00.250Z")
-    #expect(fix.speed == 10.0 * 1852 / 3600)
+    #expect(fix.speed == tenKnots)
     #expect(fix.heading == 45.5)
     #expect(fix.mode == .twoD)
     #expect(fix.quality == .gnss)
@@ -77,7 +80,7 @@ import Timekeeping
   func vtg() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     let knots = try #require(fixes(recording(gga, "GPVTG,360.0,T,,M,10.0,N,18.52,K,A")).first)
-    #expect(knots.speed == 10.0 * 1852 / 3600)
+    #expect(knots.speed == tenKnots)
     #expect(knots.heading == 0)
     #expect(fixes(recording(gga, "GPVTG,,T,,M,,N,36.0,K,A")).first?.speed == 10)
     #expect(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed == nil)

@@ -3,6 +3,9 @@ import Positioning
 import Testing
 import Timekeeping
 
+/// In metres per second.
+private let tenKnots: Double = 10 * 1852 / 3600
+
 /// Fields that were added or removed in a version of NMEA 0183: the result is the same.
 @Suite struct NMEAVersionTests {
   private static let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
@@ -14,7 +17,7 @@ import Timekeeping
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,\(end)")).first)
     #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
     #expect(fix.timestamp?.rfc3339 == "2026-11-21T08:30:00.250Z")
-    #expect(fix.speed == 10.0 * 1852 / 3600)
+    #expect(fix.speed == tenKnots)
     #expect(fix.heading == 45.5)
     #expect(fix.quality == .gnss)
   }
@@ -83,7 +86,7 @@ import Timekeeping
       "GPGLL,5230.000,N,01324.000,E,083000,A\(mode)", "GPVTG,045.5,T,021.4,M,010.0,N,018.5,K\(mode)")
     let fix = try #require(fixes(text).first)
     #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
-    #expect(fix.speed == 10.0 * 1852 / 3600)
+    #expect(fix.speed == tenKnots)
     #expect(fix.heading == 45.5)
   }
 
