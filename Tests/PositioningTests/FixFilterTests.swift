@@ -227,8 +227,8 @@ import Timekeeping
   @Test("a clock wrong by half a day does not change the date of a dateless receiver at every fix")
   func datelessHalfDay() throws {
     var filter = filter()
-    let rejections = try (20..<60).flatMap { second in
-      let clockError: Int64 = 43_200 + (second % 3 - 1) * 60
+    let rejections = try (20..<60).flatMap { (second: Int64) in
+      let clockError = 43_200 + (second % 3 - 1) * 60
       return try errors(&filter, second..<(second + 1), clockError: clockError)
     }
     #expect(Set(rejections).count == 1 && rejections[0] != nil)
