@@ -93,7 +93,8 @@ import Testing
       case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clockSkew
-      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .notFleetEngine
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:
+        .notFleetEngine
       }
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
@@ -103,7 +104,9 @@ import Testing
       switch kind {
       case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
         true
-      case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
+      case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed,
+        .answeredEarly:
+        false
       }
     #expect(failure.isUnsent == isUnsent)
     #expect(outcome == .failed(failure))

@@ -77,13 +77,25 @@ import Timekeeping
   }
 
   @Test("a head longer than the server accepts is not sent, and says so")
-  func headTooLong() {
+  func headTooLong() throws {
     let transcript = Transcript(settings: [(6, 100)])
     transcript.send()
-    guard case .unsendable(let words) = transcript.failures.first else { return #expect(Bool(false)) }
-    #expect(words.contains("100 bytes"))
-    #expect(transcript.failures.first?.kind == .local)
+    let failure = try #require(transcript.failures.first)
+    #expect(failure.message.contains("no more than 100 bytes"))
+    // Another connection may have another limit, and the server got nothing.
+    #expect(failure.kind == .unprocessed)
+    #expect(transcript.takeLines().count == 1)
     #expect(transcript.canSend())
+    // The same for a head that was sent before.
+    let later = Transcript()
+    var server = ScriptedServer()
+    for stream in [UInt32(1), 3] {
+      later.send()
+      later.receive(server.answer(stream))
+    }
+    later.receive(ScriptedServer.settings([(6, 100)]))
+    later.send()
+    #expect(later.failures == transcript.failures)
   }
 
   @Test(
@@ -270,6 +282,27 @@ import Timekeeping
     transcript.receive(ScriptedServer.reset(1, 0) + ScriptedServer.windowUpdate(1, 5))
     #expect(transcript.takeLines() == [])
     #expect(transcript.canSend())
+  }
+
+  @Test(
+    "a 2xx before the whole request is no acceptance: the server cannot have read it",
+    arguments: ["200", "202", "204", "299"])
+  func earlyAcceptance(status: String) {
+    for window in [UInt32(0), 3] {
+      let transcript = Transcript(settings: [(4, window)])
+      var server = ScriptedServer()
+      transcript.send()
+      transcript.receive(server.headers(1, [(":status", status)]) + ScriptedServer.data(1, "{}"))
+      #expect(transcript.failures == [.answeredEarly])
+      #expect(transcript.failures.first?.kind == .answeredEarly)
+      #expect(transcript.responses.isEmpty)
+      #expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
+      // The connection is as good as before.
+      transcript.receive(ScriptedServer.settings([(4, 1000)]))
+      transcript.send()
+      transcript.receive(server.answer(3))
+      #expect(transcript.responses.map(\.status) == [200])
+    }
   }
 
   // MARK: - Ends

@@ -55,6 +55,8 @@ import Timekeeping
       (.flood, S.frame(1, 4, 1, status) + (0...200).flatMap { _ in S.frame(0, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.frame(0x42, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.windowUpdate(0, 1) }),
+      // The window of the stream stays zero, so that the body waits.
+      (.flood, S.settings([(4, 0)]) + (0...200).flatMap { _ in S.windowUpdate(0, 1) }),
       (.flood, S.frame(1, 0, 1) + (0...200).flatMap { _ in S.frame(9, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.frame(1, 4, 1, [0x48, 3, 0x31, 0x30, 0x30]) }),
     ]
@@ -164,6 +166,22 @@ import Timekeeping
     }
     #expect(transcript.responses.count == 20)
     #expect(transcript.failures.isEmpty)
+  }
+
+  @Test("window updates are a flood while they free none of the body that waits, on any stream")
+  func uselessWindowUpdates() {
+    for isOfConnection in [true, false] {
+      // Only one of the two windows is exhausted.
+      let transcript = Transcript(settings: [(4, isOfConnection ? 0 : 1_000_000)])
+      transcript.send(Transcript.request(String(repeating: "x", count: 70_000)))
+      _ = transcript.takeLines()
+      let update = ScriptedServer.windowUpdate(isOfConnection ? 0 : 1, 1)
+      for _ in 0..<190 { transcript.receive(update) }
+      #expect(transcript.failures.isEmpty)
+      for _ in 0..<20 { transcript.receive(update) }
+      #expect(transcript.failures == [.violation(.flood)])
+      #expect(!transcript.lines.contains { $0.hasPrefix("DATA") })
+    }
   }
 
   // MARK: - Any bytes, cut in any way

@@ -88,6 +88,7 @@ extension TokenFailure {
       case .tooLarge:
         "the token provider's response is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
       case .malformed: "the server at the token provider's URL does not speak HTTP"
+      case .answeredEarly: "the token provider answered before it had received the request"
       case .certificateUntrusted: "the token provider's certificate is not trusted"
       case .certificateNotYetValid: "the token provider's certificate is not valid yet"
       case .certificateExpired: "the token provider's certificate has expired"

@@ -26,11 +26,16 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// connection will most likely be accepted.
   package var isUnprocessed: Bool { transport == .unprocessed }
 
+  /// Whether only the request failed, as when the server reset its stream: the connection is open.
+  package var isConnectionOpen = false
+
   /// Whether the request was never sent: there was no connection.
   package var isUnsent: Bool {
     switch transport {
     case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted: true
-    case nil, .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
+    case nil, .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed,
+      .answeredEarly:
+      false
     }
   }
 
@@ -62,6 +67,14 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
 
   /// The backoff before the next attempt.
   package var backoff: Backoff.Bounds { rejectsToken ? UpdateFailure.tokenBackoff : category.row.backoff }
+
+  /// The backoff after several failures in a row that left the connection open: one may be due to this connection, and is
+  /// retried soon on another; from the second on, the server may be shedding load.
+  ///
+  /// - Parameter count: of these failures, this one included.
+  package func backoff(afterResets count: Int) -> Backoff.Bounds {
+    count > 1 && category.row.isNetworkFailure ? Category.unavailable.row.backoff : backoff
+  }
 
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)

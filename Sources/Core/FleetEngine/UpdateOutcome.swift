@@ -33,10 +33,12 @@ package enum UpdateOutcome: Equatable, Sendable {
       case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clockSkew
-      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .notFleetEngine
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:
+        .notFleetEngine
       }
     var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
     result.transport = failure.kind
+    result.isConnectionOpen = failure.isConnectionOpen
     return result
   }
 

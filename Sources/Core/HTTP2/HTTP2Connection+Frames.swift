@@ -211,18 +211,19 @@ extension HTTP2Connection {
   private mutating func receiveWindowUpdate(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
     let increment = Int(UInt32(bytes: frame.payload) & 0x7FFF_FFFF)
-    // An update that allows more of the body is progress.
-    if stream?.unsent.isEmpty ?? true { try countFrameWithoutProgress(at: now) }
+    let unsent = stream?.unsent.count
     if frame.stream == 0 {
       guard increment > 0 else { throw .violation(.emptyWindowUpdate) }
       guard sendWindow + increment <= HTTP2Window.largest else { throw .violation(.flowControl) }
       sendWindow += increment
     } else {
-      guard try isCurrent(frame), let current = stream else { return }
+      guard try isCurrent(frame), let current = stream else { return try countFrameWithoutProgress(at: now) }
       guard increment > 0 else { return failStream(.violation(.emptyWindowUpdate)) }
       guard current.sendWindow + increment <= HTTP2Window.largest else { return failStream(.violation(.flowControl)) }
       stream?.sendWindow += increment
     }
     sendBody()
+    // An update that allows more of the body is progress; one of a window that was not exhausted is none.
+    if stream?.unsent.count == unsent { try countFrameWithoutProgress(at: now) }
   }
 }

@@ -41,8 +41,6 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Maximum size of a header block in bytes, and of the list that it decodes to, beyond which fields are discarded.
   static let maximumHeaderBlock = 65_536
   static let maximumHeaderList = 16_384
-  /// Maximum number of frames without progress since the last response; one more is allowed each second.
-  static let floodLimit = 200
 
   enum State: Equatable {
     case new
@@ -72,6 +70,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private struct EncodedHead {
     var head: HTTP2RequestHead
     var block: [UInt8]
+    /// Of the fields, as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it.
+    var size: Int
     /// `HPACKEncoder.additions` after it was encoded: the block is reused only while that is the same.
     var additions: Int
   }
@@ -102,8 +102,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   var effects: [Effect] = []
   private var settingsDeadline: BootInstant?
   private var lastUse = BootInstant.boot
-  private var floodBudget = HTTP2Connection.floodLimit
-  private var floodRefilledAt = BootInstant.boot
+  /// Frames without progress since the last response.
+  private var flood = FloodLimit()
 
   /// - Parameters:
   ///   - userAgent: of every request.
@@ -160,7 +160,6 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private mutating func connect(at now: BootInstant) {
     state = .open
     lastUse = now
-    floodRefilledAt = now
     settingsDeadline = now + HTTP2Connection.settingsTimeout
     output += Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     // No HEADER_TABLE_SIZE: Google's front end has handled the default value wrongly.
@@ -267,22 +266,24 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     var block: [UInt8] = []
     if let encodedHead, encodedHead.additions == encoder.additions, !encoder.hasPendingUpdate, encodedHead.head == head
     {
+      try checkSize(encodedHead.size)
       block = encodedHead.block
     } else {
       let fields = try head.fields(userAgent: userAgent)
       let size = fields.reduce(0) { $0 + $1.size }
-      guard size <= peer.maxHeaderList else {
-        throw .unsendable(
-          "the server accepts no more than \(peer.maxHeaderList) bytes of request headers; these are \(size)")
-      }
+      try checkSize(size)
       let additions = encoder.additions
       let isPlain = !encoder.hasPendingUpdate
       encoder.encode(fields, into: &block)
       let isRepeatable = isPlain && encoder.additions == additions
-      encodedHead = isRepeatable ? EncodedHead(head: head, block: block, additions: additions) : nil
+      encodedHead = isRepeatable ? EncodedHead(head: head, block: block, size: size, additions: additions) : nil
     }
     if let length { encoder.encode([HPACKField("content-length", "\(length)", repeats: false)], into: &block) }
     return block
+  }
+
+  private func checkSize(_ size: Int) throws(HTTP2Failure) {
+    guard size <= peer.maxHeaderList else { throw .headersTooLarge(size: size, limit: peer.maxHeaderList) }
   }
 
   /// Sends as much of the body as the windows allow.
@@ -307,8 +308,10 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     guard let answered = stream.take() else { return }
     hasServed = true
     lastUse = now
-    floodBudget = HTTP2Connection.floodLimit
-    effects.append(.answered(answered.response))
+    flood = FloodLimit()
+    // A rejection need not wait for the whole request; an acceptance that did not is none.
+    let isEarly = !answered.isSent && (200..<300).contains(answered.response.status)
+    effects.append(isEarly ? .failed(.answeredEarly) : .answered(answered.response))
     // The server did not wait for the rest of the request: the stream must be reset.
     if !answered.isSent {
       HTTP2Frame.write(.resetStream, stream: answered.id, HTTP2ErrorCode.cancel.rawValue.bytes, into: &output)
@@ -352,13 +355,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   ///
   /// - Throws: `flood` if there are too many.
   mutating func countFrameWithoutProgress(at now: BootInstant) throws(HTTP2Failure) {
-    let seconds = (now - floodRefilledAt).wholeSeconds
-    if seconds > 0 {
-      floodBudget = Int(min(Int64(floodBudget) + seconds, Int64(HTTP2Connection.floodLimit)))
-      floodRefilledAt = now
-    }
-    guard floodBudget > 0 else { throw .violation(.flood) }
-    floodBudget -= 1
+    guard flood.allows(at: now) else { throw .violation(.flood) }
   }
 
   /// The server's SETTINGS were received.

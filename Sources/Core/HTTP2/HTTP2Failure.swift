@@ -130,13 +130,17 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   /// The response's body is larger than the request allows.
   case tooLarge
   case violation(HTTP2Violation)
+  /// The server accepted the request (2xx) before it had received all of it.
+  case answeredEarly
+  /// The request's headers are larger than this connection allows (SETTINGS_MAX_HEADER_LIST_SIZE): nothing was sent.
+  case headersTooLarge(size: Int, limit: Int)
   /// The request is invalid; the text says why.
   case unsendable(String)
 
   /// The kind of transport failure.
   package var kind: TransportFailure.Kind {
     switch self {
-    case .unprocessed, .lost: .unprocessed
+    case .unprocessed, .lost, .headersTooLarge: .unprocessed
     case .reset(let code), .goAway(let code):
       switch code {
       case .enhanceYourCalm: .throttled
@@ -152,6 +156,7 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
       case .noPreface, .message: .malformed
       default: .broken
       }
+    case .answeredEarly: .answeredEarly
     case .unsendable: .local
     }
   }
@@ -166,6 +171,9 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     case .timedOut: "no response before the deadline"
     case .tooLarge: "the response is longer than the request allows"
     case .violation(let violation): "the server breaks HTTP/2: \(violation.phrase)"
+    case .answeredEarly: "the server accepted the request before it had received all of it"
+    case .headersTooLarge(let size, let limit):
+      "the server accepts no more than \(limit) bytes of request headers; these are \(size)"
     case .unsendable(let reason): reason
     }
   }

@@ -103,6 +103,8 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case tooLarge
     /// The response is not valid HTTP, or uses a feature that was not requested.
     case malformed
+    /// The server accepted the request (2xx) before it had received all of it, so it cannot have processed it.
+    case answeredEarly
     /// The request could not be attempted: an invalid URL, an unreadable CA file, no memory.
     case local
 
@@ -117,7 +119,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
       case .unreachable, .refused, .timedOut, .broken, .unprocessed:
         "check \(url), \(section).proxy and the firewall"
       case .throttled: "the server limits requests: if this persists, raise its limit"
-      case .certificateUntrusted, .handshakeFailed, .tooLarge, .malformed:
+      case .certificateUntrusted, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:
         "a captive portal or a proxy answers instead, or \(url) or \(section).ca_file is wrong"
       case .certificateNotYetValid:
         "check this machine's clock, which may be behind (timedatectl), and the server's certificate"
@@ -132,9 +134,12 @@ package struct TransportFailure: Error, Equatable, Sendable {
   package var kind: Kind
   /// One line for the journal, without secrets: the library's message, with host and port.
   package var message: String
+  /// Whether only the request failed: the connection is open, and would carry the next one.
+  package var isConnectionOpen = false
 
-  package init(_ kind: Kind, _ message: String) {
+  package init(_ kind: Kind, _ message: String, isConnectionOpen: Bool = false) {
     self.kind = kind
     self.message = message
+    self.isConnectionOpen = isConnectionOpen
   }
 }
