@@ -26,7 +26,8 @@ func json(_ run: FleetRun) -> String {
   let scenario = run.scenario
   let rows = [
     row("updates", \.updates), row("accepted", \.accepted), row("bytes", \.bytes), row("tokens", \.tokenRequests),
-    row("pending", \.pending), row("behind", \.behind), row("p50", { $0.ages[0] }), row("p95", { $0.ages[1] }),
+    row("connections", \.connections), row("pending", \.pending), row("behind", \.behind), row("p50", { $0.ages[0] }),
+    row("p95", { $0.ages[1] }),
     row("p99", { $0.ages[2] }), row("oldest", { $0.ages[3] }),
   ]
   let from = scenario.period.lowerBound
@@ -37,7 +38,9 @@ func json(_ run: FleetRun) -> String {
 }
 
 print("\(model.vehicles) vehicles, seed \(model.seed), \(model.threads) threads, a fix each \(model.fixPeriod) s")
-print("scenario     updates/s  10 s peak  /normal  1 s peak  tokens/s/1000  p99 age  oldest  backlog in  lost  seconds")
+print(
+  "scenario     updates/s  10 s peak  /normal  1 s peak  tokens/s/1000  connections/s/1000  p99 age  oldest  "
+    + "backlog in  lost  seconds")
 var normal: Double?
 var isKept = true
 var runs: [String] = []
@@ -52,6 +55,7 @@ for scenario in FleetScenario.all where wanted.isEmpty || scenario.name == "norm
   let cells = [
     (tenths(Double(total) / Double(run.seconds.count)), 9), (tenths(run.peakUpdates), 11),
     (tenths(run.peakUpdates / mean), 9), ("\(run.busiestSecond)", 10), (tenths(run.peakTokens), 15),
+    (tenths(run.peakConnections), 20),
     ("\(run.settledAge) s", 9), ("\(run.seconds.map { $0.ages[3] }.max() ?? 0) s", 8),
     (run.backlogSeconds.map { "\($0) s" } ?? "never", 12), ("\(run.lost)", 6), (tenths(seconds), 9),
   ]

@@ -153,6 +153,52 @@ import Timekeeping
     #expect(bench.handle(.ended(id: 5, .failed(failure)), at: 40.1) == ["resends network"])
   }
 
+  @Test("the first reset of a request is retried soon, as on another connection; the next ones wait as after 503")
+  func resets() throws {
+    for kind in [TransportFailure.Kind.broken, .unprocessed] {
+      var bench = try Bench()
+      var failure = UpdateFailure(.network, "reset", from: .deliveries)
+      failure.transport = kind
+      failure.isConnectionOpen = true
+      var waits: [Double] = []
+      var now = 0.0
+      for id in UInt64(1)...60 {
+        _ = try bench.send(Int(now), at: now)
+        _ = bench.handle(.ended(id: id, .failed(failure)), at: now)
+        let wait = (bench.agent.earliest.at - .boot).inSeconds - now
+        waits.append(wait)
+        now = (now + wait + 1).rounded(.up)
+      }
+      #expect(waits[0] <= 1)
+      // Evenly from none to 30 s, as after 503; after a network failure the most is 10 s.
+      let mean = waits.dropFirst(3).reduce(0, +) / Double(waits.count - 3)
+      #expect((11...19).contains(mean), "\(kind): \(mean)")
+      _ = try bench.send(Int(now), at: now)
+      _ = bench.handle(.ended(id: 61, .accepted), at: now)
+      _ = try bench.send(Int(now) + 10, at: now + 10)
+      _ = bench.handle(.ended(id: 62, .failed(failure)), at: now + 10)
+      #expect((bench.agent.earliest.at - .boot).inSeconds - now - 10 <= 1)
+    }
+  }
+
+  @Test("a failure between two resets starts their count again")
+  func resetsApart() throws {
+    var bench = try Bench()
+    var reset = UpdateFailure(.network, "reset", from: .deliveries)
+    reset.transport = .broken
+    reset.isConnectionOpen = true
+    var closed = reset
+    closed.isConnectionOpen = false
+    var now = 0.0
+    for id in UInt64(1)...40 {
+      _ = try bench.send(Int(now), at: now)
+      _ = bench.handle(.ended(id: id, .failed(id % 2 == 0 ? closed : reset)), at: now)
+      let wait = (bench.agent.earliest.at - .boot).inSeconds - now
+      #expect(wait <= 10)
+      now = (now + wait + 1).rounded(.up)
+    }
+  }
+
   @Test("what becomes due during a request is pending after it, without another fix")
   func dueMeanwhile() throws {
     var bench = try Bench()

@@ -23,11 +23,20 @@ struct HTTP2TransportTests {
       }
     }
 
-    func request(_ body: String = "{\"a\":1}", deadline: Duration = .seconds(10)) -> HTTPRequest {
-      HTTPRequest(
+    /// The names of connections in the server's lines, once there are so many.
+    func connections(_ count: Int) throws -> [String] {
+      try server.lines { $0.filter { $0.hasPrefix("connection") }.count == count }.filter { $0.hasPrefix("connection") }
+    }
+
+    func request(
+      _ body: String = "{\"a\":1}", deadline: Duration = .seconds(10), usesNewConnection: Bool = false
+    ) -> HTTPRequest {
+      var request = HTTPRequest(
         method: .patch, url: "https://localhost:\(server.port)/v1/x?m=y",
         headers: [.init("Authorization", .secret(prefix: "Bearer ", Secret("abc")))], body: Array(body.utf8),
         deadline: deadline)
+      request.usesNewConnection = usesNewConnection
+      return request
     }
   }
 
@@ -65,7 +74,8 @@ struct HTTP2TransportTests {
       ("push", .broken), ("ping-flood", .broken), ("settings-flood", .broken), ("empty-flood", .broken),
       ("reset-flood", .broken), ("continuation-flood", .broken), ("endless-head", .broken), ("no-head", .malformed),
       ("no-status", .malformed), ("bad-block", .broken), ("too-large", .tooLarge), ("goaway-calm", .throttled),
-      ("answer,close", .unprocessed),
+      ("answer,close", .unprocessed), ("tiny-headers,x", .unprocessed), ("no-window,early", .answeredEarly),
+      ("no-window,window-flood", .broken),
     ] as [(String, TransportFailure.Kind)])
   func misbehaviour(script: String, kind: TransportFailure.Kind) throws {
     let bench = try Bench(script)
@@ -75,8 +85,11 @@ struct HTTP2TransportTests {
     let failure = try bench.fixture.failure(
       bench.request(deadline: script == "silence" ? .milliseconds(300) : .seconds(10)))
     #expect(failure.kind == kind, "\(failure)")
+    // Once, and then what happened.
     #expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    #expect(failure.message.ranges(of: "localhost:").count == 1, "\(failure)")
+    let next = bench.request(usesNewConnection: failure.isConnectionOpen)
+    #expect(try bench.fixture.response(next).status == 200)
   }
 
   @Test(
@@ -127,6 +140,72 @@ struct HTTP2TransportTests {
       $0.filter { $0.hasPrefix("connection") }.count == 3
     }
     #expect(lines.filter { $0.hasPrefix("request") }.count == 3)
+  }
+
+  @Test(
+    "a request that failed alone says that its connection is open, which carries the next one unless that must not be",
+    arguments: ["refuse", "reset", "error-500", "error-502", "error-503", "no-window,early", "tiny-headers,x"])
+  func newConnection(script: String) throws {
+    let bench = try Bench("answer,\(script)")
+    for _ in 0..<script.split(separator: ",").count {
+      #expect(try bench.fixture.response(bench.request()).status == 200)
+    }
+    switch try bench.fixture.outcome(bench.request()) {
+    case .response(let response): #expect(response.status >= 500)
+    case .failure(let failure): #expect(failure.isConnectionOpen)
+    }
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
+    for _ in 0..<3 { #expect(try bench.fixture.response(bench.request()).status == 200) }
+    #expect(try bench.connections(2) == ["connection h2", "connection resumed h2"])
+    #expect(bench.fixture.client.counters.connections == 2)
+    let ends = try bench.server.lines { $0.contains { $0.hasPrefix("ended") } }
+    #expect(ends.contains("ended in order"))
+  }
+
+  @Test("a failure that closes its connection says so", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
+  func closedConnection(script: String) throws {
+    let bench = try Bench(script)
+    #expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
+    #expect(try bench.connections(2).count == 2)
+  }
+
+  @Test("a connection that has carried nothing is new enough")
+  func aheadIsNew() throws {
+    let bench = try Bench("")
+    bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
+    _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
+    #expect(bench.fixture.client.counters.connections == 1)
+  }
+
+  @Test("if no new connection can be opened, the old one stays in use, and carries the request")
+  func noNewConnection() throws {
+    let bench = try Bench("refuse;refused")
+    #expect(try bench.fixture.failure(bench.request()).isConnectionOpen)
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    let lines = try bench.server.lines { $0.contains { $0.hasPrefix("request 5") } }
+    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection h2"])
+    // The next time there is one.
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
+    #expect(try bench.connections(2).count == 2)
+  }
+
+  @Test("a request that is cancelled, or late, while its new connection opens leaves one that works")
+  func cancelledWhileOpening() throws {
+    for isCancelled in [true, false] {
+      let bench = try Bench("")
+      #expect(try bench.fixture.response(bench.request()).status == 200)
+      var outcome: HTTPOutcome?
+      let deadline = Duration.milliseconds(isCancelled ? 10_000 : 1)
+      let exchange = bench.fixture.client.send(bench.request(deadline: deadline, usesNewConnection: true)) {
+        outcome = $0
+      }
+      if isCancelled { exchange.cancel() } else { #expect(try bench.fixture.loop.runs { outcome != nil }) }
+      for _ in 0..<2 { #expect(try bench.fixture.response(bench.request()).status == 200) }
+      #expect((outcome == nil) == isCancelled)
+    }
   }
 
   @Test("after a GOAWAY on an idle connection the next request opens another")

@@ -209,4 +209,47 @@ import Timekeeping
     for _ in 0..<100 { _ = try fixture.response(request) }
     #expect(server.accepted == 1)
   }
+
+  @Test("over HTTP/1.1 a request on a new connection leaves the old one, which is closed")
+  func newConnection() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var request = HTTPRequest(method: .get, url: server.url)
+    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
+    #expect(server.accepted == 1)
+    request.usesNewConnection = true
+    #expect(try fixture.response(request).status == 200)
+    #expect(server.accepted == 2)
+    #expect(try fixture.loop.runs { server.openConnections == 1 })
+    request.usesNewConnection = false
+    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
+    #expect(server.accepted == 2)
+    #expect(fixture.client.counters.connections == 2)
+  }
+
+  @Test("over HTTP/1.1 the old connection stays in use, and carries the request, if no new one can be opened")
+  func noNewConnection() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var request = HTTPRequest(method: .post, url: server.url, body: [UInt8]("body".utf8))
+    #expect(try fixture.response(request).status == 200)
+    server.stopAccepting()
+    request.usesNewConnection = true
+    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
+    #expect(server.accepted == 1)
+    #expect(server.requests.count == 3)
+    #expect(Set(server.requests).count == 1)
+    server.dropConnections()
+    #expect(try fixture.failure(request).kind != .timedOut)
+  }
+
+  @Test("the first request of a client needs no connection besides its own")
+  func firstIsNew() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var request = HTTPRequest(method: .get, url: server.url)
+    request.usesNewConnection = true
+    #expect(try fixture.response(request).status == 200)
+    #expect(server.accepted == 1)
+  }
 }

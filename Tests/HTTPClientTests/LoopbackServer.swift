@@ -59,6 +59,16 @@ final class LoopbackServer {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
+  /// Refuses further connections; those that there are stay.
+  func stopAccepting() {
+    source?.close()
+    source = nil
+    // On Linux this also ends the listening.
+    shutdown(listener, Int32(SHUT_RDWR))
+  }
+
+  var openConnections: Int { connections.count }
+
   /// Ends all connections, as a server does that has waited long enough.
   func dropConnections() {
     for descriptor in connections.keys { drop(descriptor) }

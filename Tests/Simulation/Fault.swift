@@ -3,6 +3,11 @@ import Timekeeping
 
 /// Something that is wrong for a while, in seconds since boot.
 struct Fault: Sendable {
+  /// What becomes of each request on a bad connection; the server behind it does not see it.
+  enum BadConnection: Sendable, CaseIterable {
+    case refused, reset, answeredEarly, internalError, unavailable
+  }
+
   enum Kind: Sendable {
     // The network.
     /// The name servers do not answer: nothing has an address, and the whole deadline passes before that is known.
@@ -47,6 +52,8 @@ struct Fault: Sendable {
     case revoked
     /// The `Date` of its responses has this error in seconds.
     case serverClock(Int64)
+    /// The connection in use at the beginning is bad, and each `every`th after it; without HTTP/2 too.
+    case badConnections(every: Int, BadConnection)
 
     // The token provider.
     /// The `Date` of its responses has this error in seconds.
@@ -120,7 +127,7 @@ struct Fault: Sendable {
       .network
     case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .rejectsPositions,
       .rejectsLivePositions,
-      .revoked, .serverClock:
+      .revoked, .serverClock, .badConnections:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider
     case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver

@@ -82,6 +82,18 @@ extension Scenario {
     if seed / 3 % 3 == 1 { addDuty() }
     // In every fifth, time sources are wrong, alone or together.
     if seed % 5 == 4 { addLiars() }
+    addBadConnections()
+  }
+
+  /// A load balancer with a backend that does not work, from a seed of its own.
+  private mutating func addBadConnections() {
+    var random = SplitMix64(seed: seed ^ 0x636F_6E6E)
+    guard Int.random(in: 0..<6, using: &random) == 0 else { return }
+    let from = Int.random(in: 0..<duration, using: &random)
+    let length = Int.random(in: 1...400, using: &random)
+    let kind = Fault.BadConnection.allCases.randomElement(using: &random) ?? .refused
+    let every = [1, 2, 2, 3, 5].randomElement(using: &random) ?? 2
+    faults.append(Fault(.badConnections(every: every, kind), from..<(from + length)))
   }
 
   /// Half of these have a rest or two, some of them another owner of their state, from a seed of their own.

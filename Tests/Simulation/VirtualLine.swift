@@ -17,6 +17,8 @@ struct VirtualLine: ~Copyable {
   private var consumed = 0
   private var outcome: HTTPOutcome?
   private var wasRefused = false
+  /// The server's window for a new stream is zero.
+  private var hasNoWindow = false
   /// What the program sent that is no request.
   private(set) var offences: [String] = []
   private(set) var carried = 0
@@ -26,9 +28,21 @@ struct VirtualLine: ~Copyable {
     random = SplitMix64(seed: seed ^ 0x6832)
   }
 
+  /// Whether the next request goes on the connection that there is.
+  func isUsable(at now: BootInstant) -> Bool { isOpen && client.canSend(at: now) }
+
   /// Brings a request to the server, and returns it as that reads it.
-  mutating func send(_ request: HTTPRequest, deadline: BootInstant, at now: BootInstant) -> HTTPRequest {
-    if !isOpen || !client.canSend(at: now) { connect(at: now) }
+  ///
+  /// - Parameter isWithheld: the server's window allows no body, so it gets the head only.
+  mutating func send(
+    _ request: HTTPRequest, isWithheld: Bool = false, deadline: BootInstant, at now: BootInstant
+  ) -> HTTPRequest {
+    if !isUsable(at: now) { connect(at: now) }
+    if isWithheld != hasNoWindow {
+      hasNoWindow = isWithheld
+      let setting: [UInt8] = [0, 4] + UInt32(isWithheld ? 0 : 65_535).bytes
+      _ = read(perform(client.handle(.received(frame(4, 0, 0, setting)), at: now)), like: nil)
+    }
     if consumed > 30_000 {
       _ = read(perform(client.handle(.received(frame(8, 0, 0, UInt32(consumed).bytes)), at: now)), like: nil)
       consumed = 0
@@ -38,7 +52,17 @@ struct VirtualLine: ~Copyable {
     outcome = nil
     carried += 1
     let bytes = perform(client.handle(.send(request, to: address, deadline: deadline), at: now))
-    return read(bytes, like: request)
+    return read(bytes, like: isWithheld ? nil : request)
+  }
+
+  /// Lets a request fail on a connection that stays open: its stream is reset, or it is accepted before it was received.
+  mutating func fail(_ kind: TransportFailure.Kind, at now: BootInstant) -> HTTPOutcome {
+    let code = kind == .unprocessed ? HTTP2ErrorCode.refusedStream : .internalError
+    let bytes =
+      kind == .answeredEarly
+      ? frame(1, 4, stream, [0x88]) + frame(0, 1, stream, Array("{}".utf8)) : frame(3, 0, stream, code.rawValue.bytes)
+    _ = read(perform(client.handle(.received(bytes), at: now)), like: nil)
+    return outcome ?? .failure(TransportFailure(.broken, "a response without an outcome"))
   }
 
   /// Whether the server refuses the request unread, which it does not twice in a row.
@@ -107,6 +131,7 @@ struct VirtualLine: ~Copyable {
     encoder = HPACKEncoder()
     unread = []
     consumed = 0
+    hasNoWindow = false
     isOpen = true
     connections += 1
     var bytes = perform(client.handle(.connected, at: now))
@@ -117,12 +142,14 @@ struct VirtualLine: ~Copyable {
 
   private mutating func perform(_ effects: [HTTP2Connection.Effect]) -> [UInt8] {
     var bytes: [UInt8] = []
+    if effects.contains(where: { if case .close = $0 { true } else { false } }) { isOpen = false }
     for effect in effects {
       switch effect {
       case .write(let more): bytes += more
       case .answered(let response): end(.response(response))
-      case .failed(let failure): end(.failure(TransportFailure(failure.kind, failure.message)))
-      case .close: isOpen = false
+      case .failed(let failure):
+        end(.failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: isOpen)))
+      case .close: break
       }
     }
     return bytes

@@ -49,6 +49,37 @@ extension World {
     }
   }
 
+  /// The connection of a request: the open one, or another. What is wrong with it; nil if nothing is.
+  func connect(for request: HTTPRequest) -> Fault.BadConnection? {
+    if request.usesNewConnection { dropConnection() }
+    if !isConnected || line?.isUsable(at: now) == false { connections.append(second) }
+    isConnected = true
+    for fault in scenario.faults where fault.isActive(at: second) {
+      guard case .badConnections(let every, let kind) = fault.kind else { continue }
+      if connections.count(where: { $0 > Double(fault.from) }) % every == 0 { return kind }
+    }
+    return nil
+  }
+
+  func dropConnection() {
+    isConnected = false
+    line?.drop()
+  }
+
+  /// What comes of a request on a bad connection.
+  func answer(_ id: UInt64, _ flight: Flight, on bad: Fault.BadConnection) {
+    guard update?.id == id else { return }
+    let outcome: HTTPOutcome =
+      switch bad {
+      case .refused: .failure(TransportFailure(.unprocessed, "refused", isConnectionOpen: true))
+      case .reset: .failure(TransportFailure(.broken, "reset", isConnectionOpen: true))
+      case .answeredEarly: .failure(TransportFailure(.answeredEarly, "too early", isConnectionOpen: true))
+      case .internalError: .response(HTTPResponse(status: 500, body: [UInt8]("{}".utf8)))
+      case .unavailable: .response(HTTPResponse(status: 503, body: [UInt8]("upstream connect error".utf8)))
+      }
+    queue.schedule(.updateEnds(id: id, outcome), at: min(now + delay(), flight.endsBy))
+  }
+
   /// How long the body takes.
   func upload(_ request: HTTPRequest) -> Duration {
     for fault in scenario.faults where fault.isActive(at: second) {

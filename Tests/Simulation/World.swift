@@ -30,6 +30,8 @@ final class World {
     var vehicle: String
     /// The latest time at which it ends.
     var endsBy: BootInstant
+    /// What the connection does to it; nil if that is good.
+    var badConnection: Fault.BadConnection?
   }
 
   struct Attempt {
@@ -61,6 +63,9 @@ final class World {
   var provider = TokenProviderServer()
   /// In every third run updates go through the program's own HTTP/2.
   var line: VirtualLine?
+  /// When connections to Fleet Engine were made, and whether the last is open.
+  var connections: [Double] = []
+  var isConnected = false
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
@@ -424,7 +429,7 @@ final class World {
       case .dropConnections:
         drops.append(now)
         // One that is in use is let finish.
-        if update == nil { line?.drop() }
+        if update == nil { dropConnection() }
       case .event(let event): events.append((now, event))
       case .storePause(let note): storePause(note)
       case .readStore: performStore(.start)
@@ -497,13 +502,18 @@ final class World {
     attempts.append(Attempt(id: id, at: now, vehicle: vehicle, runNumber: runNumber, boots: boots))
     checkToken(of: request)
     let obstacle = obstacle(at: second, request)
-    var request = request
+    var (request, bad) = (request, Fault.BadConnection?.none)
     if case .nothing = obstacle {
-      if let read = line?.send(request, deadline: now + request.deadline, at: now) { request = read }
+      bad = connect(for: request)
+      let isWithheld = bad == .answeredEarly
+      if let read = line?.send(request, isWithheld: isWithheld, deadline: now + request.deadline, at: now) {
+        request = read
+      }
     } else {
-      line?.drop()
+      dropConnection()
     }
-    let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
+    let flight = Flight(
+      request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline, badConnection: bad)
     update = (id, flight)
     switch obstacle {
     case .failure(let failure, let after):
@@ -520,6 +530,7 @@ final class World {
 
   /// An outcome of the network as the program's HTTP/2 reports it.
   private func throughHTTP2(_ outcome: HTTPOutcome) -> HTTPOutcome {
+    if case .failure(let failure) = outcome, !failure.isConnectionOpen { isConnected = false }
     guard line != nil else { return outcome }
     defer { for offence in line?.offences ?? [] { violate("HTTP/2: \(offence)") } }
     switch outcome {
@@ -533,6 +544,7 @@ final class World {
         violate("HTTP/2 has lost a response")
       }
       return outcome
+    case .failure(let failure) where failure.isConnectionOpen: return line?.fail(failure.kind, at: now) ?? outcome
     case .failure(let failure) where failure.kind == .unprocessed: return line?.answer(nil, at: now) ?? outcome
     case .failure:
       line?.drop()
@@ -543,6 +555,7 @@ final class World {
   func updateArrives(_ id: UInt64) {
     let late = abandoned.removeValue(forKey: id)
     guard let flight = late ?? (update?.id == id ? update?.flight : nil) else { return }
+    if let bad = flight.badConnection { return answer(id, flight, on: bad) }
     if late == nil, line?.refuses() == true {
       let refused = TransportFailure(.unprocessed, "refused")
       return queue.schedule(.updateEnds(id: id, .failure(refused)), at: min(now + delay(), flight.endsBy))

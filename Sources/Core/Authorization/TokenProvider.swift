@@ -137,6 +137,13 @@ package enum TokenRequest: Equatable, Sendable {
     return .http(request)
   }
 
+  /// The same request on a new connection to the provider, if it makes one at all.
+  package func onNewConnection(_ isNew: Bool) -> TokenRequest {
+    guard case .http(var request) = self else { return self }
+    request.usesNewConnection = isNew
+    return .http(request)
+  }
+
   /// The timeout.
   package var deadline: Duration {
     switch self {

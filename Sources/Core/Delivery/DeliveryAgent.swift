@@ -55,6 +55,8 @@ package struct DeliveryAgent: Sendable {
     var hasOverduePosition = false
     /// The last attempt was not processed, and is repeated.
     var isResending = false
+    /// The number of attempts in a row that failed while the connection stayed open.
+    var resets = 0
     /// The newest position that was due in this run, unless its timestamp was wrong.
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
@@ -385,6 +387,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.wasLastAttemptAccepted = true
     vehicle.state = configuration.endpoint.followsPause ? .online : nil
     vehicle.isResending = false
+    vehicle.resets = 0
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil
     vehicle.failingSince = nil
@@ -433,7 +436,8 @@ package struct DeliveryAgent: Sendable {
 
   /// - Returns: false if the request is repeated at once because the server did not process it.
   private mutating func note(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
-    if failure.isUnprocessed, !vehicle.isResending {
+    vehicle.resets = failure.isConnectionOpen ? vehicle.resets + 1 : 0
+    if failure.isUnprocessed, !vehicle.isResending, vehicle.resets < 2 {
       // Only the rate limit applies.
       vehicle.isResending = true
       return false
@@ -447,7 +451,8 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func backOff(after failure: UpdateFailure, at now: BootInstant) {
-    _ = gate.failed(failure.backoff, minimum: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
+    let backoff = failure.backoff(afterResets: vehicle.resets)
+    _ = gate.failed(backoff, minimum: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
   // MARK: - OFFLINE
@@ -467,6 +472,7 @@ package struct DeliveryAgent: Sendable {
     switch outcome {
     case .accepted:
       vehicle.isResending = false
+      vehicle.resets = 0
       vehicle.failure = nil
       vehicle.failingSince = nil
       vehicle.state = .offline

@@ -99,6 +99,7 @@ extension VehicleAgent {
     guard !changes.isEmpty else { return }
     storeReading.requestEnded()
     certificates.note(outcome)
+    updateConnections.ended(outcome)
     if result.isFromFleetEngine, let time = outcome.date {
       timeEstimator.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
@@ -110,6 +111,7 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
+        request.usesNewConnection = updateConnections.usesNewConnection(at: now.boot)
         storeRunState(at: now, &effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
@@ -158,6 +160,7 @@ extension VehicleAgent {
     statistics.backfilled += past
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
     network.reached()
+    updateConnections.accepted()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
     if let since = unconfirmedSettingsSince, sentAt >= since {
       unconfirmedSettingsSince = nil
@@ -197,6 +200,7 @@ extension VehicleAgent {
     // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
     if case .http(let exchange) = outcome {
       certificates.note(exchange)
+      tokenConnections.ended(exchange)
       if let time = exchange.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
         timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
       }
@@ -210,7 +214,8 @@ extension VehicleAgent {
       case .fetch(let id, let request):
         statistics.tokenFetches += 1
         let time = certificateTime(at: now)
-        effects.append(.fetchToken(id: id, request.checkingCertificates(at: time)))
+        let isNew = tokenConnections.usesNewConnection(at: now.boot)
+        effects.append(.fetchToken(id: id, request.checkingCertificates(at: time).onNewConnection(isNew)))
         // The first update of a run needs two handshakes, which are made in parallel.
         if statistics.tokenFetches == 1, statistics.attempts == 0 {
           effects.append(.connect(to: configuration.delivery.endpoint.url, certificateTime: time))
@@ -219,6 +224,7 @@ extension VehicleAgent {
         effects.append(.cancelToken(id: id))
       case .obtained(let token, let outage):
         statistics.tokens += 1
+        tokenConnections.accepted()
         eventLimiter.tokenObtained()
         effects.append(
           .event(

@@ -160,6 +160,9 @@ package struct VehicleAgent: Sendable {
   var network = NetworkGate()
   var timeEstimator: TimeEstimator
   var certificates = CertificateClock()
+  /// Which requests to Fleet Engine and to the token provider use a new connection.
+  var updateConnections = ReconnectPolicy()
+  var tokenConnections = ReconnectPolicy()
   /// The time bounds for the receivers' filters.
   var timeBounds: TimeBounds?
   /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not

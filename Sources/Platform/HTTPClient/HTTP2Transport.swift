@@ -14,13 +14,45 @@ final class HTTP2Transport {
     let address: WebAddress
     let deadline: BootInstant
     let completion: Completion
+    /// Whether it must be sent on a connection that has carried no other; false once none could be opened.
+    var needsNewConnection: Bool
 
     init(_ request: HTTPRequest, to address: WebAddress, deadline: BootInstant, _ completion: Completion) {
       self.request = request
       self.address = address
       self.deadline = deadline
       self.completion = completion
+      needsNewConnection = request.usesNewConnection
     }
+  }
+
+  /// A connection, from the beginning of its opening.
+  private final class Channel {
+    /// Its target.
+    let address: WebAddress
+    let certificateTime: Timestamp?
+    var link: TLSConnection?
+    /// Nil until it is open.
+    var connection: HTTP2Connection?
+    /// The connection preface, sent with the first request.
+    var preface: [UInt8] = []
+    /// It has carried a request, or has received a response.
+    var hasCarried = false
+    var hasAnswered = false
+    /// A request was cancelled, and there was no response since: unsent data of it must not arrive late.
+    var hasCancelled = false
+
+    init(_ address: WebAddress, certificateTime: Timestamp?) {
+      self.address = address
+      self.certificateTime = certificateTime
+    }
+
+    isolated deinit {
+      connection?.wipe()
+      link?.close()
+    }
+
+    var isOpen: Bool { connection != nil }
   }
 
   /// The allowed delay of a timeout: the timer is rearmed with each request.
@@ -32,25 +64,17 @@ final class HTTP2Transport {
   private var timer: LoopTimer?
   /// When the timer fires; nil if disarmed.
   private var armedAt: BootInstant?
-  private var link: TLSConnection?
-  private var connection: HTTP2Connection?
-  /// The connection preface, sent with the first request.
-  private var preface: [UInt8] = []
-  /// The origin of `link`.
-  private var origin = ""
-  /// The request in flight on `connection`, then the queued ones.
+  /// The connection in use, or the one that opens.
+  private var channel: Channel?
+  /// The open connection that `channel` is to replace, while that opens.
+  private var former: Channel?
+  /// The request in flight on `channel`, then the queued ones.
   private var current: QueuedRequest?
   private var waiting: [QueuedRequest] = []
   private var session: (origin: String, TLSSession)?
-  /// The target of `link`.
-  private var last: (address: WebAddress, certificateTime: Timestamp?)?
   private var isStale = false
   /// A call of the owner is in progress.
   private var isInCall = false
-  /// `connection` has received a response.
-  private var hasAnswered = false
-  /// A request on `connection` was cancelled, and there was no response since: unsent data of it must not arrive late.
-  private var hasCancelled = false
   /// The origin of a server without HTTP/2.
   private var http1Origin: String?
   private(set) var counters = TrafficCounters()
@@ -73,11 +97,7 @@ final class HTTP2Transport {
     }
   }
 
-  isolated deinit {
-    connection?.wipe()
-    timer?.close()
-    link?.close()
-  }
+  isolated deinit { timer?.close() }
 
   /// Whether requests to this server can use HTTP/2, as far as known.
   func serves(_ address: WebAddress) -> Bool {
@@ -94,7 +114,7 @@ final class HTTP2Transport {
 
   /// Opens the connection in advance, if there is none.
   func connect(to address: WebAddress, certificateTime: Timestamp?) {
-    guard link == nil, waiting.isEmpty else { return }
+    guard channel == nil, waiting.isEmpty else { return }
     open(to: address, certificateTime: certificateTime, deadline: nil)
   }
 
@@ -105,8 +125,8 @@ final class HTTP2Transport {
     isInCall = true
     if current?.completion === completion {
       current = nil
-      hasCancelled = true
-      feed(.cancel)
+      channel?.hasCancelled = true
+      feed(.cancel, to: channel)
     }
     // A request without a stream ends without an effect, and others may have been queued behind it.
     start()
@@ -118,7 +138,7 @@ final class HTTP2Transport {
   func dropConnections() {
     http1Origin = nil
     isStale = true
-    if current == nil, waiting.isEmpty { closeLink() }
+    if current == nil, waiting.isEmpty { closeAll() }
   }
 
   // MARK: - The connection
@@ -126,12 +146,18 @@ final class HTTP2Transport {
   /// Sends the next request if none is in flight and there is a connection.
   private func start() {
     guard current == nil, let next = waiting.first else { return armTimer() }
-    if link != nil, isStale || last?.address.hasOrigin(of: next.address) != true { closeLink() }
-    if connection?.canSend(at: loop.now.boot) == false { closeLink() }
-    if connection != nil {
-      current = waiting.removeFirst()
-      feed(.send(next.request, to: next.address, deadline: next.deadline))
-    } else if link == nil {
+    if let channel, isStale || !channel.address.hasOrigin(of: next.address) { closeAll() }
+    if channel?.connection?.canSend(at: loop.now.boot) == false { closeAll() }
+    if let channel, channel.isOpen {
+      if next.needsNewConnection, channel.hasCarried {
+        former = channel
+        open(to: next.address, certificateTime: next.request.certificateTime, deadline: next.deadline)
+      } else {
+        current = waiting.removeFirst()
+        channel.hasCarried = true
+        feed(.send(next.request, to: next.address, deadline: next.deadline), to: channel)
+      }
+    } else if channel == nil {
       open(to: next.address, certificateTime: next.request.certificateTime, deadline: next.deadline)
     }
     armTimer()
@@ -139,58 +165,78 @@ final class HTTP2Transport {
 
   private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
     isStale = false
-    hasAnswered = false
-    last = (address, certificateTime)
-    origin = address.origin
+    let channel = Channel(address, certificateTime: certificateTime)
+    self.channel = channel
     let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
-      link = try TLSConnection(
+      channel.link = try TLSConnection(
         loop: loop, settings: configuration, meter: meter, to: address,
-        timeout: min(rest, configuration.connectTimeout),
-        certificateTime: certificateTime, earlier: session.flatMap { $0.origin == origin ? $0.1 : nil }
-      ) { [weak self] in self?.handle($0) }
+        timeout: min(rest, configuration.connectTimeout), certificateTime: certificateTime,
+        earlier: former?.link?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
+      ) { [weak self, weak channel] event in
+        if let channel { self?.handle(event, of: channel) }
+      }
     } catch {
-      failAll(error)
+      openingFailed(error)
     }
   }
 
-  private func handle(_ event: TLSConnection.Event) {
+  private func handle(_ event: TLSConnection.Event, of channel: Channel) {
     switch event {
     case .connected(let hasHTTP2):
       counters.connections &+= 1
+      close(former)
+      former = nil
       guard hasHTTP2 else { return fallBack() }
-      connection = HTTP2Connection(userAgent: configuration.userAgent, idleTimeout: configuration.idleTimeout)
+      channel.connection = HTTP2Connection(userAgent: configuration.userAgent, idleTimeout: configuration.idleTimeout)
       // The first request is sent together with the preface, in one TLS record.
-      for case .write(let bytes) in connection?.handle(.connected, at: loop.now.boot) ?? [] { preface += bytes }
+      for case .write(let bytes) in channel.connection?.handle(.connected, at: loop.now.boot) ?? [] {
+        channel.preface += bytes
+      }
       start()
-      if !preface.isEmpty { write([]) }
+      if !channel.preface.isEmpty { write([], to: channel) }
     case .bytes(let bytes):
       counters.bytesReceived &+= UInt64(bytes.count)
-      feed(.received(bytes))
+      feed(.received(bytes), to: channel)
     case .ended(let failure):
-      if connection == nil {
-        closeLink()
-        failAll(failure)
-      } else {
-        feed(.ended(failure.message))
-      }
+      if channel.isOpen { feed(.ended(failure.message), to: channel) } else { openingFailed(failure) }
     }
   }
 
-  private func closeLink() {
-    if let link { session = link.session.map { (origin, $0) } }
-    connection?.wipe()
-    connection = nil
-    preface = []
-    link?.close(discardingUnsent: hasCancelled)
-    hasCancelled = false
-    link = nil
+  private func openingFailed(_ failure: TransportFailure) {
+    stopOpening()
+    if channel == nil { failAll(failure) } else { start() }
+  }
+
+  /// Closes the connection that opens. One that it was to replace stays in use.
+  private func stopOpening() {
+    close(channel)
+    channel = former
+    former = nil
+    guard channel != nil else { return }
+    for order in waiting { order.needsNewConnection = false }
+  }
+
+  private func closeAll() {
+    close(former)
+    close(channel)
+    (former, channel) = (nil, nil)
+  }
+
+  private func close(_ channel: Channel?) {
+    guard let channel else { return }
+    if let link = channel.link { session = link.session.map { (channel.address.origin, $0) } }
+    channel.connection?.wipe()
+    channel.connection = nil
+    channel.preface = []
+    channel.link?.close(discardingUnsent: channel.hasCancelled)
+    channel.link = nil
   }
 
   /// The server has no HTTP/2: queued and later requests use HTTP/1.1.
   private func fallBack() {
-    http1Origin = origin
-    closeLink()
+    http1Origin = channel?.address.origin
+    closeAll()
     let orders = waiting
     waiting = []
     armTimer()
@@ -204,7 +250,13 @@ final class HTTP2Transport {
     for order in orders { finish(order, .failure(failure)) }
   }
 
+  /// - Parameter outcome: a failure's message does not name the server, which is added here.
   private func finish(_ order: QueuedRequest, _ outcome: HTTPOutcome) {
+    var outcome = outcome
+    if case .failure(var failure) = outcome {
+      failure.message = FailureTable.message(order.address, failure.message)
+      outcome = .failure(failure)
+    }
     counters.requests &+= 1
     if isInCall {
       // Not before `send` has returned.
@@ -216,51 +268,62 @@ final class HTTP2Transport {
 
   // MARK: - Inputs and effects
 
-  private func feed(_ input: HTTP2Connection.Input) {
-    perform(connection?.handle(input, at: loop.now.boot) ?? [])
+  private func feed(_ input: HTTP2Connection.Input, to channel: Channel?) {
+    guard let channel else { return }
+    perform(channel.connection?.handle(input, at: loop.now.boot) ?? [], of: channel)
   }
 
-  private func perform(_ effects: [HTTP2Connection.Effect]) {
+  private func perform(_ effects: [HTTP2Connection.Effect], of channel: Channel) {
     guard !effects.isEmpty else { return }
     // The completion handler may release the client.
     defer { withExtendedLifetime(self) {} }
-    var outcome: HTTPOutcome?
+    var answer: HTTPResponse?
+    var failure: HTTP2Failure?
     var isGracefulEnd: Bool?
-    let order = current
     for effect in effects {
       switch effect {
-      case .write(let bytes):
-        write(bytes)
-      case .answered(let response):
-        hasAnswered = true
-        hasCancelled = false
-        onAnswered?()
-        outcome = .response(redirecting(response))
-      case .failed(let failure):
-        if failure.needsHTTP1 { http1Origin = origin }
-        outcome = .failure(
-          TransportFailure(failure.kind, FailureTable.message(current?.address, failure.message)))
+      case .write(let bytes): write(bytes, to: channel)
+      case .answered(let response): answer = redirecting(response)
+      case .failed(let reason): failure = reason
       case .close(let isGraceful): isGracefulEnd = isGraceful
       }
     }
-    if outcome != nil { current = nil }
-    if let isGracefulEnd {
-      closeLink()
-      // Opens another connection before the next update is due.
-      if isGracefulEnd, hasAnswered, waiting.isEmpty, !isStale, let last, serves(last.address) {
-        open(to: last.address, certificateTime: last.certificateTime, deadline: nil)
-      }
+    var outcome: HTTPOutcome?
+    if let answer {
+      channel.hasAnswered = true
+      channel.hasCancelled = false
+      onAnswered?()
+      outcome = .response(answer)
+    } else if let failure {
+      if failure.needsHTTP1 { http1Origin = channel.address.origin }
+      outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: isGracefulEnd == nil))
     }
+    let order = outcome == nil ? nil : current
+    if outcome != nil { current = nil }
+    if let isGracefulEnd { ended(channel, isGraceful: isGracefulEnd) }
     if let order, let outcome { finish(order, outcome) }
-    if current == nil, isStale, waiting.isEmpty { closeLink() }
+    if current == nil, isStale, waiting.isEmpty { closeAll() }
     start()
   }
 
-  private func write(_ bytes: [UInt8]) {
-    let bytes = preface + bytes
-    preface = []
+  private func ended(_ channel: Channel, isGraceful: Bool) {
+    close(channel)
+    guard channel === self.channel else {
+      former = nil
+      return
+    }
+    self.channel = nil
+    // Opens another connection before the next update is due.
+    if isGraceful, channel.hasAnswered, waiting.isEmpty, !isStale, serves(channel.address) {
+      open(to: channel.address, certificateTime: channel.certificateTime, deadline: nil)
+    }
+  }
+
+  private func write(_ bytes: [UInt8], to channel: Channel) {
+    let bytes = channel.preface + bytes
+    channel.preface = []
     counters.bytesSent &+= UInt64(bytes.count)
-    link?.send(bytes)
+    channel.link?.send(bytes)
   }
 
   private func redirecting(_ response: HTTPResponse) -> HTTPResponse {
@@ -273,7 +336,8 @@ final class HTTP2Transport {
   // MARK: - Time
 
   private func armTimer() {
-    var deadline = connection?.nextDeadline
+    // An idle connection has none, and so neither has the one that is to be replaced.
+    var deadline = channel?.connection?.nextDeadline
     for order in waiting { deadline = min(deadline ?? order.deadline, order.deadline) }
     guard deadline != armedAt else { return }
     armedAt = deadline
@@ -286,13 +350,11 @@ final class HTTP2Transport {
     let late = waiting.filter { $0.deadline <= now }
     waiting.removeAll { $0.deadline <= now }
     for order in late {
-      finish(
-        order,
-        .failure(TransportFailure(.timedOut, FailureTable.message(order.address, "no response before the deadline"))))
+      finish(order, .failure(TransportFailure(.timedOut, "no response before the deadline")))
     }
     // The request timed out while connecting.
-    if !late.isEmpty, connection == nil { closeLink() }
-    feed(.deadline)
+    if !late.isEmpty, channel?.isOpen != true { stopOpening() }
+    feed(.deadline, to: channel)
     start()
   }
 }

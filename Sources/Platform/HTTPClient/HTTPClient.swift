@@ -15,6 +15,8 @@ import URLReader
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
   private var driver: TransferDriver?
+  /// `driver` has carried a request since it was made.
+  private var hasCarried = false
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
   /// Connections must be closed once they are idle.
@@ -54,7 +56,7 @@ import URLReader
   }
 
   isolated deinit {
-    for transfer in active { unsafe driver?.remove(transfer.handle) }
+    for transfer in active { unsafe transfer.driver?.remove(transfer.handle) }
   }
 
   /// libcurl's global initialization, once per process. Not thread-safe, but there are no other threads.
@@ -124,11 +126,16 @@ import URLReader
       try transfer.prepare(request)
       transfer.completion = completion
       transfer.certificateTime = request.certificateTime
+      transfer.endsAt = loop.now.boot + request.deadline
+      // Without memory for another, the request uses the connection that there is.
+      let other = request.usesNewConnection && hasCarried && active.isEmpty ? try? makeDriver() : nil
+      transfer.driver = other ?? driver
       active.append(transfer)
-      guard unsafe driver?.add(transfer.handle) == CURLM_OK else {
+      guard unsafe transfer.driver?.add(transfer.handle) == CURLM_OK else {
         active.removeLast()
         throw TransportFailure(.local, "libcurl did not accept the request")
       }
+      hasCarried = true
     } catch {
       recycle(transfer)
       throw error
@@ -150,14 +157,19 @@ import URLReader
     guard let index = active.firstIndex(where: { $0.completion === completion }) else { return }
     let transfer = active[index]
     active.remove(at: index)
-    unsafe driver?.remove(transfer.handle)
+    unsafe transfer.driver?.remove(transfer.handle)
     recycle(transfer)
     dropStaleConnections()
   }
 
   private func end(_ handle: UnsafeMutableRawPointer, _ code: CURLcode) {
     guard let index = active.firstIndex(where: { unsafe $0.handle == handle }) else { return }
-    let transfer = active.remove(at: index)
+    let transfer = active[index]
+    if transfer.driver !== driver {
+      // It was to replace the connection, which stays in use if there was no new one.
+      if transfer.isSent { driver = transfer.driver } else if resend(transfer) { return }
+    }
+    active.remove(at: index)
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
     if case .response = outcome { version = transfer.version }
@@ -167,6 +179,18 @@ import URLReader
     if case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
     dropStaleConnections()
     completion?.call(outcome)
+  }
+
+  /// Sends a request that has had no connection on the one that there is.
+  ///
+  /// - Returns: false if its deadline has passed, or libcurl did not accept it.
+  private func resend(_ transfer: Transfer) -> Bool {
+    let rest = transfer.endsAt - loop.now.boot
+    guard rest > .zero, (try? transfer.limit(to: rest)) != nil else { return false }
+    unsafe transfer.driver?.remove(transfer.handle)
+    let isAccepted = unsafe driver?.add(transfer.handle) == CURLM_OK
+    transfer.driver = isAccepted ? driver : nil
+    return isAccepted
   }
 
   /// The server keeps libcurl busy: fails every request, and closes the connection.
@@ -180,7 +204,7 @@ import URLReader
 
   private func retire(_ transfer: Transfer) {
     transfer.count(in: &curlCounters)
-    unsafe driver?.remove(transfer.handle)
+    unsafe transfer.driver?.remove(transfer.handle)
     recycle(transfer)
   }
 
@@ -201,6 +225,7 @@ import URLReader
     guard isStale, active.isEmpty else { return }
     do {
       driver = try makeDriver()
+      hasCarried = false
       isStale = false
     } catch {
       // No memory: keep using the old one, and try again when the next request ends.

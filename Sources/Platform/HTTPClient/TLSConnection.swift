@@ -15,7 +15,7 @@ import Timekeeping
     /// It is established. `hasHTTP2`: the server selected it.
     case connected(hasHTTP2: Bool)
     case bytes([UInt8])
-    /// It failed or was closed; there are no more events.
+    /// It failed or was closed; there are no more events. The message does not name the server, and is not sanitized.
     case ended(TransportFailure)
   }
 
@@ -25,7 +25,6 @@ import Timekeeping
 
   private let loop: EventLoop
   private let easy: EasyHandle
-  private let endpoint: WebAddress
   private let certificateTime: Timestamp?
   private let earlier: TLSSession?
   private var driver: TransferDriver?
@@ -53,7 +52,6 @@ import Timekeeping
     guard let easy = EasyHandle() else { throw TransportFailure(.local, "libcurl has no memory for a handle") }
     self.loop = loop
     self.easy = easy
-    self.endpoint = endpoint
     self.certificateTime = certificateTime
     self.earlier = earlier
     unsafe tls = nil
@@ -77,7 +75,7 @@ import Timekeeping
     } catch let failure as TransportFailure {
       throw failure
     } catch {
-      throw TransportFailure(.local, FailureTable.message(endpoint, "\(error)"))
+      throw TransportFailure(.local, "\(error)")
     }
   }
 
@@ -129,7 +127,7 @@ import Timekeeping
   /// The server, or a proxy, keeps libcurl busy.
   private func giveUp() {
     guard handler != nil, !isConnected else { return }
-    end(TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read")))
+    end(TransportFailure(.malformed, "what the server sends takes too long to read"))
   }
 
   private func finishConnecting(_ code: CURLcode) {
@@ -140,7 +138,7 @@ import Timekeeping
     do {
       source = try loop.addIO(Int32(truncatingIfNeeded: socket), .readable) { [unowned self] in handle($0) }
     } catch {
-      return end(TransportFailure(.local, FailureTable.message(endpoint, error.message)))
+      return end(TransportFailure(.local, error.message))
     }
     isConnected = true
     report(.connected(hasHTTP2: unsafe fleet_tls_has_http2(tls) == 1))
@@ -149,12 +147,13 @@ import Timekeeping
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
+    if code == CURLE_OK { return TransportFailure(.broken, "the server closed the connection") }
     let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && message.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
-    return TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, message))
+    return TransportFailure(isLookup ? .unresolved : kind, message)
   }
 
   // MARK: - Bytes
@@ -201,10 +200,7 @@ import Timekeeping
         unsafe curl_easy_recv(easy.raw, $0.baseAddress, $0.count, &count)
       }
       if code == CURLE_AGAIN { return }
-      guard code == CURLE_OK else { return end(failure(code)) }
-      guard count > 0 else {
-        return end(TransportFailure(.broken, FailureTable.message(endpoint, "the server closed the connection")))
-      }
+      guard code == CURLE_OK, count > 0 else { return end(failure(code)) }
       report(.bytes(Array(buffer.prefix(count))))
       // The loop reports further data, except what OpenSSL has already read.
       guard let tls = unsafe tls, unsafe SSL_has_pending(tls) == 1 else { return }

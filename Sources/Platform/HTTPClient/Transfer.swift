@@ -15,8 +15,12 @@ import SystemCalls
   private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
-  /// The request has been sent.
-  private var isSent = false
+  /// The request has been sent: there is a connection.
+  private(set) var isSent = false
+  /// What runs it; nil while it is not used.
+  var driver: TransferDriver?
+  /// When the request fails.
+  var endsAt = BootInstant.boot
 
   // The current values of libcurl's options.
   private var url: String?
@@ -83,9 +87,8 @@ import SystemCalls
     try easy.check(
       CURLOPT_SSL_CTX_FUNCTION,
       unsafe fleet_easy_set_tls_callback(easy.raw) { _, tls, context in
-        if let time = unsafe Transfer.at(context)?.certificateTime {
-          unsafe fleet_tls_set_time(tls, time.milliseconds / 1000)
-        }
+        guard let transfer = unsafe Transfer.at(context) else { return CURLE_OK }
+        if let time = transfer.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         return CURLE_OK
       })
   }
@@ -163,6 +166,15 @@ import SystemCalls
     }
   }
 
+  /// Sets another deadline for the request that was prepared, which no connection has carried yet.
+  func limit(to time: Duration) throws(CurlRefusal) {
+    deadline = nil
+    let whole = Int(max(time.nanoseconds / 1_000_000, 1))
+    try easy.set(CURLOPT_TIMEOUT_MS, whole)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, whole)
+    easy.clearWords()
+  }
+
   /// The outcome, after libcurl has finished.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
     if code == CURLE_OK {
@@ -218,5 +230,6 @@ import SystemCalls
     headerList.clear()
     response = ResponseCollector(maximumSize: 0)
     completion = nil
+    driver = nil
   }
 }

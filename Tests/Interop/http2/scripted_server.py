@@ -3,7 +3,7 @@
 """An HTTP/2 server over TLS that does what a script says, right or wrong: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
 
 SCRIPT has a part for each connection, divided by `;`, and in it an action for each request, divided by `,`; what comes after
-the last is answered. It writes frames by hand, so that it can write wrong ones, and says on standard output:
+the last is answered. A part `refused` closes its connection before the handshake. Connections are served at the same time. It writes frames by hand, so that it can write wrong ones, and says on standard output:
 
   port N                      it listens
   connection [resumed] ALPN   a connection was made
@@ -16,6 +16,7 @@ import socket
 import ssl
 import struct
 import sys
+import threading
 import time
 
 NAMES = ["DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY", "WINDOW_UPDATE",
@@ -37,7 +38,9 @@ def go_away(last, code=0):
 
 
 def say(*words):
-    print(*words, flush=True)
+    # One write, so that lines of several connections do not mix.
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 # What is sent for a request on a stream; a number in a list is a wait in seconds, `None` ends the connection there.
@@ -70,6 +73,14 @@ ACTIONS = {
                             frame(0, 1, s, b"{}")],
     "interim": lambda s: [frame(1, 4, s, b"\x48\x03103"), answer(s)],
     "trailers": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{}") + frame(1, 5, s, b"\x00\x01a\x01b")],
+    "error-500": lambda s: [frame(1, 5, s, b"\x8e")],
+    "error-502": lambda s: [frame(1, 4, s, b"\x48\x03502") + frame(0, 1, s, b"<html>Bad Gateway</html>")],
+    "error-503": lambda s: [frame(1, 5, s, b"\x48\x03503")],
+    "tiny-headers": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 6, 1))],
+    # The body of the next request has to wait; the next two act as soon as its head is there.
+    "no-window": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 4, 0))],
+    "early": lambda s: [answer(s)],
+    "window-flood": lambda s: [frame(8, 0, 0, struct.pack(">I", 1)) * 20_000],
     "no-streams": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 3, 0))],
     "table-of-nothing": lambda s: [frame(4, 0, 0, struct.pack(">HI", 1, 0)) + answer(s)],
     "no-head": lambda s: [frame(0, 1, s, b"{}")],
@@ -78,6 +89,9 @@ ACTIONS = {
     "too-large": lambda s: [frame(1, 4, s, STATUS_200)] + [frame(0, 0, s, bytes(16_000))] * 8,
     "bytewise": lambda s: [bytes([byte]) for byte in answer(s)],
 }
+
+
+EARLY = {"early", "window-flood"}
 
 
 class Link:
@@ -195,7 +209,7 @@ class Connection:
             if kind == 4 and not flags & 1:
                 self.link.sendall(frame(4, 1))
             elif kind in (0, 1):
-                if flags & 1:
+                if flags & 1 or kind == 1 and self.actions and self.actions[0] in EARLY:
                     say("request", stream, "records", self.records)
                     self.records = 0
                     if not self.act(stream):
@@ -230,30 +244,38 @@ def main():
     while True:
         plain, _ = listener.accept()
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            link = Link(plain, context)
-        except (OSError, ssl.SSLError) as error:
-            say("refused", error)
+        if connections and connections[0] == ["refused"]:
+            connections.pop(0)
             plain.close()
-            continue
-        protocol = link.tls.selected_alpn_protocol()
-        say("connection", *(["resumed"] if link.tls.session_reused else []), protocol)
-        say("handshake", link.received, link.sent)
-        try:
-            if protocol == "h2":
-                Connection(link, connections.pop(0) if connections else []).serve()
-            else:
-                while link.recv():
-                    link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-        except (OSError, ssl.SSLError) as error:
-            say("broken", error)
-        say("ended", link.ending())
-        try:
-            link.close()
-        except OSError:
-            pass
-        say("carried", *link.carried())
+        else:
+            threading.Thread(target=serve, args=(plain, context, connections), daemon=True).start()
+
+
+def serve(plain, context, connections):
+    try:
+        link = Link(plain, context)
+    except (OSError, ssl.SSLError) as error:
+        say("refused", error)
         plain.close()
+        return
+    protocol = link.tls.selected_alpn_protocol()
+    say("connection", *(["resumed"] if link.tls.session_reused else []), protocol)
+    say("handshake", link.received, link.sent)
+    try:
+        if protocol == "h2":
+            Connection(link, connections.pop(0) if connections else []).serve()
+        else:
+            while link.recv():
+                link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+    except (OSError, ssl.SSLError) as error:
+        say("broken", error)
+    say("ended", link.ending())
+    try:
+        link.close()
+    except OSError:
+        pass
+    say("carried", *link.carried())
+    plain.close()
 
 
 main()

@@ -50,6 +50,9 @@ package struct FleetRun: Sendable {
   /// Token requests in a second for 1,000 vehicles, in the busiest ten seconds.
   package var peakTokens: Double { peak(\.tokenRequests) * 1000 / Double(vehicles) }
 
+  /// Connections to Fleet Engine in a second for 1,000 vehicles, in the busiest ten seconds.
+  package var peakConnections: Double { peak(\.connections) * 1000 / Double(vehicles) }
+
   /// Updates in the busiest second.
   package var busiestSecond: Int { seconds.dropFirst(scenario.exempt).map(\.updates).max() ?? 0 }
 
@@ -73,6 +76,7 @@ package struct FleetRun: Sendable {
     }
     limit(peakUpdates, 1.5 * normal, "updates a second in the busiest ten seconds")
     limit(peakTokens, 25, "token requests a second for 1,000 vehicles in the busiest ten seconds")
+    limit(peakConnections, 50, "connections a second for 1,000 vehicles in the busiest ten seconds")
     limit(Double(settledAge), 60, "p99 of the age in seconds, two minutes after the cause's end")
     limit(Double(hastyTokenRequests), 0, "token requests within a minute of the last in an outage")
     limit(Double(lost), 0, "positions lost")

@@ -13,6 +13,8 @@ struct FleetTally: Sendable {
   /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the
   /// provider on.
   var hastyTokenRequests = 0
+  /// Connections to Fleet Engine that were made.
+  var connections = 0
   /// Bytes that each cell was given to carry.
   var cellBytes = [Int](repeating: 0, count: FleetModel.cells)
   /// Positions that were due and were never to arrive, or were removed by another name than `delivered`.
@@ -35,6 +37,7 @@ struct FleetTally: Sendable {
     left.bytes += right.bytes
     left.tokenRequests += right.tokenRequests
     left.hastyTokenRequests += right.hastyTokenRequests
+    left.connections += right.connections
     for cell in left.cellBytes.indices { left.cellBytes[cell] += right.cellBytes[cell] }
     left.lost += right.lost
     left.rejectedFixes += right.rejectedFixes
@@ -63,6 +66,7 @@ package struct FleetSecond: Equatable, Sendable {
   package var accepted: Int
   package var bytes: Int
   package var tokenRequests: Int
+  package var connections: Int
   package var behind: Int
   package var pending: Int
   /// Ages of the newest position at Fleet Engine in seconds: the median, 95 %, 99 % and all of the vehicles.
@@ -73,6 +77,7 @@ package struct FleetSecond: Equatable, Sendable {
     accepted = tally.accepted
     bytes = tally.bytes
     tokenRequests = tally.tokenRequests
+    connections = tally.connections
     behind = tally.behind
     pending = tally.pending
     ages = [0.5, 0.95, 0.99, 1].map(tally.age)

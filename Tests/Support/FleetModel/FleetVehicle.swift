@@ -32,6 +32,8 @@ struct FleetVehicle {
   private var agent: VehicleAgent?
   private var servers = FleetServerState()
   private var update: Exchange?
+  /// Whether there is a connection to Fleet Engine.
+  private var isConnected = false
   private var fetch: Exchange?
   /// What the next run of the program finds.
   private var storedToken: Secret?
@@ -177,6 +179,7 @@ struct FleetVehicle {
 
   private mutating func start(at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
     agent = VehicleAgent(configuration, seed: random.next())
+    isConnected = false
     fixAt = now + .milliseconds(Int64.random(in: 0..<Int64(fixPeriod.inSeconds * 1000), using: &random))
     handle(.store(.unread), at: now, conditions, &tally)
     if let storedToken { handle(.tokenFound(storedToken), at: now, conditions, &tally) }
@@ -206,6 +209,7 @@ struct FleetVehicle {
       switch effect {
       case .sendUpdate(let id, let request): send(id, request, at: now, conditions, &tally)
       case .cancelUpdate(let id): if update?.id == id { update = nil }
+      case .dropConnections: isConnected = false
       case .fetchToken(let id, .http(let request)): fetchToken(id, request, at: now, conditions, &tally)
       case .cancelToken(let id): if fetch?.id == id { fetch = nil }
       case .storeToken(let text): storedToken = text
@@ -259,8 +263,11 @@ struct FleetVehicle {
     guard !isCut(conditions) else {
       let failure = TransportFailure(.timedOut, "no response")
       update = Exchange(id: id, at: now + request.deadline, stage: .ends(.failure(failure)))
+      isConnected = false
       return
     }
+    if !isConnected || request.usesNewConnection { tally.connections += 1 }
+    isConnected = true
     tally.cellBytes[cell] += request.body.count
     update = Exchange(id: id, at: now + delay(conditions), stage: .arrives(request))
   }

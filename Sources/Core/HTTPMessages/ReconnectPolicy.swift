@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Decides which requests to a server are sent on a new connection, so that one bad connection of many does not keep a
+/// vehicle offline: behind a load balancer, one backend can fail while every other works.
+///
+/// A connection is bad after a request that failed on it while it stayed open (a stream that the server reset, headers
+/// that it does not accept), or after two 5xx in a row. A server that is bad on every connection gets two new
+/// connections, and then one in five minutes, until it accepts a request.
+package struct ReconnectPolicy: Equatable, Sendable {
+  /// The number of 5xx in a row after which a connection is bad: a single one is often over at the next request.
+  private static let serverErrors = 2
+  /// The number of new connections without a minimum time between them.
+  private static let burst = 2
+  /// The minimum time between later ones.
+  package static let spacing = Duration.seconds(300)
+
+  /// 5xx in a row on the current connection.
+  private var errors = 0
+  /// The current connection is bad.
+  private var isBad = false
+  /// New connections since the server accepted a request, and the time of the last.
+  private var count = 0
+  private var lastAt = BootInstant.boot
+
+  package init() {}
+
+  /// A request has ended.
+  package mutating func ended(_ outcome: HTTPOutcome) {
+    switch outcome {
+    case .response(let response) where (500..<600).contains(response.status):
+      errors += 1
+      isBad = isBad || errors >= ReconnectPolicy.serverErrors
+    case .failure(let failure) where failure.isConnectionOpen && failure.kind != .throttled:
+      isBad = true
+    case .response, .failure:
+      // The server works, asks for fewer requests, or the connection is closed.
+      errors = 0
+      isBad = false
+    }
+  }
+
+  /// The server has accepted a request: the limit starts again.
+  package mutating func accepted() {
+    self = ReconnectPolicy()
+  }
+
+  /// Whether a request that is sent now uses a new connection; call it once for each request.
+  package mutating func usesNewConnection(at now: BootInstant) -> Bool {
+    guard isBad, count < ReconnectPolicy.burst || now - lastAt >= ReconnectPolicy.spacing else { return false }
+    count += 1
+    lastAt = now
+    errors = 0
+    isBad = false
+    return true
+  }
+}

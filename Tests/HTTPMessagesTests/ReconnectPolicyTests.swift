@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct ReconnectPolicyTests {
+  private static let reset = HTTPOutcome.failure(
+    TransportFailure(.unprocessed, "REFUSED_STREAM", isConnectionOpen: true))
+  private static let closed = HTTPOutcome.failure(TransportFailure(.broken, "closed"))
+
+  private static func status(_ code: Int) -> HTTPOutcome { .response(HTTPResponse(status: code)) }
+
+  /// Which of the attempts use a new connection: each ends with an outcome before the next, ten seconds later.
+  private static func attempts(_ outcomes: [HTTPOutcome], every seconds: Int = 10) -> [Bool] {
+    var policy = ReconnectPolicy()
+    return outcomes.enumerated().map { index, outcome in
+      let isNew = policy.usesNewConnection(at: .boot + .seconds(index * seconds))
+      policy.ended(outcome)
+      if outcome == status(200) { policy.accepted() }
+      return isNew
+    }
+  }
+
+  @Test("after a request that failed on an open connection, the next uses a new one, once")
+  func reset() {
+    #expect(Self.attempts([Self.reset, Self.status(200), Self.status(200)]) == [false, true, false])
+  }
+
+  @Test("after two 5xx in a row the next uses a new connection; one between other responses changes nothing")
+  func serverErrors() {
+    for code in [500, 502, 503, 599] {
+      let error = Self.status(code)
+      #expect(Self.attempts([error, error, Self.status(200)]) == [false, false, true])
+      #expect(Self.attempts([error, Self.status(200), error, Self.status(200)]) == [false, false, false, false])
+      #expect(Self.attempts([error, Self.status(404), error, error, error]) == [false, false, false, false, true])
+    }
+  }
+
+  @Test(
+    "a rejection, a limited rate and a closed connection need no new one",
+    arguments: [
+      status(400), status(401), status(403), status(404), status(408), status(429), status(302), closed,
+      .failure(TransportFailure(.timedOut, "no response")),
+      .failure(TransportFailure(.throttled, "ENHANCE_YOUR_CALM", isConnectionOpen: true)),
+    ])
+  func never(outcome: HTTPOutcome) {
+    #expect(!Self.attempts([HTTPOutcome](repeating: outcome, count: 20)).contains(true))
+    // They also end a series: the connection works, or is replaced anyway.
+    #expect(Self.attempts([Self.status(503), outcome, Self.status(503), Self.status(200)]).contains(true) == false)
+  }
+
+  @Test("a server that is bad on every connection gets two new ones, then one in five minutes")
+  func limit() {
+    let resets = Self.attempts([HTTPOutcome](repeating: Self.reset, count: 100))
+    #expect(resets.indices.filter { resets[$0] } == [1, 2, 32, 62, 92])
+    let errors = Self.attempts([HTTPOutcome](repeating: Self.status(503), count: 100))
+    #expect(errors.indices.filter { errors[$0] } == [2, 4, 34, 64, 94])
+  }
+
+  @Test("an accepted request ends the limit; a response that is no acceptance does not")
+  func acceptance() {
+    let accepted = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(200), Self.reset, Self.status(200)])
+    #expect(accepted == [false, true, true, false, false, true])
+    let rejected = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(404), Self.reset, Self.status(404)])
+    #expect(rejected == [false, true, true, false, false, false])
+  }
+}
