@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import EventLoop
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -44,6 +45,32 @@ import Testing
     #expect(HostileServerTests.residentBytes - before < 12 << 20)
   }
 
+  @Test(
+    "a flood inside TLS ends its connection, and no turn of the loop takes long",
+    .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"),
+    arguments: ["key-update", "ticket", "hello"], [HTTPTransport.auto, .http1])
+  func tlsFlood(kind: String, transport: HTTPTransport) throws {
+    let server = try ScriptedTLSServer("tls_flood.py", [kind, "50000", transport == .auto ? "h2" : "http/1.1"])
+    let fixture = try ClientFixture {
+      $0.caFile = server.certificateFile
+      $0.transport = transport
+    }
+    var outcome: HTTPOutcome?
+    let request = HTTPRequest(method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(15))
+    fixture.client.send(request) { outcome = $0 }
+    var longest = Duration.zero
+    for _ in 0..<100_000 where outcome == nil {
+      let before = HostileServerTests.processorTime
+      _ = try fixture.loop.runOnce(timeout: .milliseconds(100))
+      longest = max(longest, HostileServerTests.processorTime - before)
+    }
+    guard case .failure(let failure) = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
+    #expect(failure.kind == .broken)
+    #expect(failure.message.contains("floods the connection with TLS messages"), "\(failure)")
+    // A handshake takes a few milliseconds; 50,000 messages take most of a second.
+    #expect(longest < .milliseconds(150), "\(longest)")
+  }
+
   @Test("trailers are not taken for headers")
   func trailers() throws {
     let fixture = try ClientFixture()
@@ -72,6 +99,13 @@ import Testing
     // On a connection of its own it is no such thing: then the core waits.
     #expect(try fixture.failure(request).kind == .broken)
     #expect(server.requests.count == 3)
+  }
+
+  /// Of this thread.
+  private static var processorTime: Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
   /// Of this process.

@@ -63,14 +63,20 @@ final class TestProcess {
   }
 }
 
-/// Tests/Interop/http2/scripted_server.py with a certificate of its own for localhost.
+/// A server of Tests/Interop/http2 with a certificate of its own for localhost.
 final class ScriptedTLSServer {
   let port: Int
   let certificateFile: String
   private let directory: TemporaryDirectory
   private let process: TestProcess
 
-  init(_ script: String, alpn: String) throws {
+  /// scripted_server.py.
+  convenience init(_ script: String, alpn: String) throws {
+    try self.init("scripted_server.py", [script, alpn])
+  }
+
+  /// - Parameter arguments: after the certificate and its key.
+  init(_ program: String, _ arguments: [String]) throws {
     directory = try TemporaryDirectory()
     certificateFile = directory("cert.pem")
     let key = directory("key.pem")
@@ -85,7 +91,7 @@ final class ScriptedTLSServer {
     let path = "\(#filePath)".split(separator: "/").dropLast(2).joined(separator: "/")
     process = try TestProcess(
       "/usr/bin/python3",
-      ["/\(path)/Interop/http2/scripted_server.py", certificateFile, key, script, alpn])
+      ["/\(path)/Interop/http2/\(program)", certificateFile, key] + arguments)
     let first = try process.lines { !$0.isEmpty }.first ?? ""
     port = try #require(Int(first.dropFirst("port ".count)))
   }

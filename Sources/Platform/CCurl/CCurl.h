@@ -89,6 +89,12 @@ static inline void fleet_tls_set_modes(void *context) {
   SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options((SSL_CTX *)context, SSL_OP_NO_RENEGOTIATION);
 }
+static inline void fleet_tls_set_message_callback(
+    void *context, void *owner,
+    void (*report)(int is_write, int version, int type, const void *bytes, size_t count, SSL *ssl, void *owner)) {
+  SSL_CTX_set_msg_callback((SSL_CTX *)context, report);
+  SSL_CTX_set_msg_callback_arg((SSL_CTX *)context, owner);
+}
 /// A slot for `owner` in every SSL_CTX; once in a process.
 static inline int fleet_tls_owner_slot(void) {
   return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);

@@ -21,6 +21,9 @@ import Timekeeping
 
   /// The read size; a TLS record is not larger.
   private static let readSize = 16_384
+  /// What is read in one turn of the loop: far more than a response, and far less than what delays a receiver's sentences.
+  private static let readLimit = 65_536
+  private static let readTime = Duration.milliseconds(10)
   private static let ownerSlot = fleet_tls_owner_slot()
 
   private let loop: EventLoop
@@ -104,6 +107,7 @@ import Timekeeping
         guard let connection = unsafe TLSConnection.at(owner) else { return CURLE_OK }
         if let time = connection.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         unsafe fleet_tls_set_modes(tls)
+        unsafe connection.driver?.floods.watch(tls)
         // After the handshake libcurl does not return OpenSSL's connection any more, so it is recorded during it.
         let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
           guard let tls = unsafe tls else { return }
@@ -147,6 +151,7 @@ import Timekeeping
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
+    if driver?.floods.hasStopped == true { return TransportFailure(.broken, TLSFloodGuard.message) }
     if code == CURLE_OK { return TransportFailure(.broken, "the server closed the connection") }
     let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.
@@ -192,8 +197,11 @@ import Timekeeping
     source?.watch(for: isWaitingToWrite ? [.readable, .writable] : .readable)
   }
 
-  /// Reads all available data.
+  /// Reads available data, in one turn of the loop no more than `readLimit` and for no longer than `readTime`: other events
+  /// are handled before the rest is read.
   func read() {
+    var left = TLSConnection.readLimit
+    let deadline = loop.now.boot + TLSConnection.readTime
     while handler != nil {
       var count = 0
       let code = unsafe buffer.withUnsafeMutableBytes {
@@ -204,6 +212,8 @@ import Timekeeping
       report(.bytes(Array(buffer.prefix(count))))
       // The loop reports further data, except what OpenSSL has already read.
       guard let tls = unsafe tls, unsafe SSL_has_pending(tls) == 1 else { return }
+      left -= count
+      if left <= 0 || loop.now.boot >= deadline { return loop.defer { [weak self] in self?.read() } }
     }
   }
 

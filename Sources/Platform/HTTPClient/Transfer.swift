@@ -89,6 +89,7 @@ import SystemCalls
       unsafe fleet_easy_set_tls_callback(easy.raw) { _, tls, context in
         guard let transfer = unsafe Transfer.at(context) else { return CURLE_OK }
         if let time = transfer.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
+        unsafe transfer.driver?.floods.watch(tls)
         return CURLE_OK
       })
   }
@@ -177,6 +178,9 @@ import SystemCalls
 
   /// The outcome, after libcurl has finished.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
+    if code != CURLE_OK, driver?.floods.hasStopped == true {
+      return .failure(TransportFailure(.broken, FailureTable.message(endpoint, TLSFloodGuard.message)))
+    }
     if code == CURLE_OK {
       guard response.hasAllHeaders else {
         return .failure(

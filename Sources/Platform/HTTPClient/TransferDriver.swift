@@ -23,10 +23,14 @@ import SystemCalls
   private var onOverwork: (() -> Void)?
   /// Called when connections close, and so retained while there may be one.
   private let meter: ConnectionMeter
+  /// Called while connections are read.
+  let floods: TLSFloodGuard
 
   /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
   /// response must not use more than this.
   private static let maximumWork = Duration.seconds(1)
+  /// Of this, what it uses in one turn of the loop.
+  private static let maximumStep = Duration.milliseconds(10)
 
   /// - Parameters:
   ///   - meter: the meter of every handle.
@@ -42,6 +46,7 @@ import SystemCalls
     unsafe self.multi = multi
     self.loop = loop
     self.meter = meter
+    floods = TLSFloodGuard(loop)
     unsafe self.onEnd = onEnd
     self.onOverwork = onOverwork
     do {
@@ -123,7 +128,7 @@ import SystemCalls
     defer { work += TransferDriver.processorTime - before }
     _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
     // Bounded, so that other events are handled.
-    for _ in 0..<16 where isDue {
+    for _ in 0..<16 where isDue && TransferDriver.processorTime - before < TransferDriver.maximumStep {
       isDue = false
       _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
     }
