@@ -7,7 +7,6 @@ SHELL := /bin/bash
 PREFIX ?= /usr
 DESTDIR ?=
 SECONDS ?=
-SWIFT_FLAGS ?=
 # The date before which no clock can be right: that of the last commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export SWIFT_BACKTRACE ?= enable=no
@@ -62,7 +61,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Lists the targets.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE) $(STATIC_CXX)
@@ -78,6 +77,9 @@ setup-test:
 
 setup-deb:
 	@scripts/install-packages.sh $(DEB_PACKAGES)
+
+setup-container:
+	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
 
 demo: export DEMO_ROUTE = $(ROUTE)
 demo: export DEMO_VEHICLES = $(VEHICLES)
@@ -97,8 +99,8 @@ rehearsal: setup build ## A thousand real daemons (VEHICLES) against one emulato
 	Tests/Interop/rehearsal.py $(BIN) --vehicles $(or $(VEHICLES),1000) --seconds $(or $(SECONDS),120)
 
 test: setup ## Runs the tests; those of wall time alone, after the others.
-	swift test $(SWIFT_FLAGS) --skip TimingTests
-	swift test $(SWIFT_FLAGS) --skip-build --no-parallel --filter TimingTests
+	swift build --build-tests
+	@scripts/run-tests.sh
 
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS), and checks that no position is lost.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
@@ -118,14 +120,11 @@ fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through e
 	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
 	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
 
-sanitize: setup ## Runs the tests with the address sanitizer.
+sanitize: setup ## Runs the tests of all code with `unsafe` or C in it, with the address sanitizer.
 	@scripts/sanitize.sh
 
-check: setup lint arrows ## What CI runs.
-	$(MAKE) test SWIFT_FLAGS="-Xswiftc -warnings-as-errors"
-	$(MAKE) sanitize unit
-	$(MAKE) build interop systemd-test
-	$(MAKE) fuzz SECONDS=10 SEED=1
+check: setup setup-deb setup-container ## What CI runs: everything that is not said to be "not in check".
+	@scripts/check.sh
 
 lint: ## The format of the sources, a comment on every declaration of a module, and the links of the documents.
 	@scripts/check-documentation.py
@@ -142,8 +141,7 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5; what fl
 	@scripts/check-unit.sh
 	@Tests/FleetOps/tests/rollback.sh
 
-systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
-	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
+systemd-test: deb setup-container ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
 

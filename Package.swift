@@ -62,8 +62,10 @@ let coreModules: [Target.Dependency] = [
   "Connectivity", "Observability",
 ]
 
-/// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
-let buildEpoch = Context.environment["SOURCE_DATE_EPOCH"].flatMap { Int64($0) } ?? 1_795_219_200
+/// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so that
+/// nothing is compiled again after a commit, or because `make` sets that variable and a shell does not.
+let debugBuildEpoch: Int64 = 1_795_219_200
+let buildEpoch = Context.environment["SOURCE_DATE_EPOCH"].flatMap { Int64($0) } ?? debugBuildEpoch
 
 let package = Package(
   name: "fleet-locationd",
@@ -104,7 +106,10 @@ let package = Package(
     system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     .target(
       name: "CLinux", path: "Sources/Platform/CLinux",
-      cSettings: [.define("FLEET_BUILD_EPOCH", to: "\(buildEpoch)")]),
+      cSettings: [
+        .define("FLEET_BUILD_EPOCH", to: "\(debugBuildEpoch)", .when(configuration: .debug)),
+        .define("FLEET_BUILD_EPOCH", to: "\(buildEpoch)", .when(configuration: .release)),
+      ]),
     .target(
       name: "CTOML", path: "Sources/Platform/CTOML",
       cxxSettings: [

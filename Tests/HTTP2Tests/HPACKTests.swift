@@ -14,8 +14,10 @@ import Timekeeping
   ]
 
   private func bytes(_ hex: String) -> [UInt8] {
-    let digits = hex.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    let digits: [Int] = hex.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count, by: 2).map { (index: Int) -> UInt8 in
+      UInt8(digits[index] * 16 + digits[index + 1])
+    }
   }
 
   private func read(_ decoder: inout HPACKDecoder, _ block: [UInt8]) throws -> [String] {

@@ -26,11 +26,17 @@ import Timekeeping
       // A road along the edge of the net.
       Fault(.loss(0.7), 24_000..<25_200),
     ],
-    acts: [(420, .clockStep(75)), (7230, .network(false)), (9290, .network(true)), (14_400, .pause), (16_200, .resume)]
-      + stride(from: 24_000, to: 25_200, by: 50).flatMap {
-        [(second: $0, act: Scenario.Act.network(false)), (second: $0 + 20, act: .network(true))]
-      } + [(28_920, .stop(within: 3))],
-    wallError: -75)
+    acts: acts, wallError: -75)
+
+  private static var acts: [(second: Int, act: Scenario.Act)] {
+    var acts: [(second: Int, act: Scenario.Act)] = [
+      (420, .clockStep(75)), (7230, .network(false)), (9290, .network(true)), (14_400, .pause), (16_200, .resume),
+    ]
+    for second in stride(from: 24_000, to: 25_200, by: 50) {
+      acts += [(second, .network(false)), (second + 20, .network(true))]
+    }
+    return acts + [(28_920, .stop(within: 3))]
+  }
 
   @Test("the notices of a day read as a diary")
   func diary() throws {

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What CI runs: two lanes of steps at once on two processors, one that computes and one that mostly waits. Each step's output is
+# printed in one piece when the step has ended; the first failure ends the run with the step's name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+# Each lane is a process group of its own, so that a failure in one ends the other with all it has started.
+set -m
+lanes=()
+finish() {
+  local lane
+  for lane in "${lanes[@]}"; do kill -TERM -- "-$lane" 2>/dev/null || true; done
+  wait
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+step() { # NAME COMMAND...
+  local name=$1 log=$work/$BASHPID.log status=0 start=$SECONDS
+  shift
+  echo "-- $name: started"
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  (
+    flock 9
+    printf '\n== %s\n' "$name"
+    cat "$log"
+    if [ $status -eq 0 ]; then
+      echo "== $name: passed in $((SECONDS - start)) s"
+    else
+      echo "== $name: FAILED with exit status $status after $((SECONDS - start)) s"
+      [ -e "$work/failed" ] || echo "$name" >"$work/failed"
+    fi
+  ) 9>"$work/lock"
+  return $status
+}
+# Compilers and fuzzers leave the processors to tests of real processes, which have limits of time.
+background() { nice -n 15 "$@"; }
+
+compute() {
+  step "tests" scripts/run-tests.sh parallel
+  step "tests with the address sanitizer" background scripts/sanitize.sh
+  step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
+}
+wait_for() {
+  step "release build" background make --no-print-directory build
+  step "unit" make --no-print-directory unit
+  step "packages under systemd" make --no-print-directory systemd-test
+  step "independent programs" make --no-print-directory interop
+}
+lane() { # FUNCTION
+  ( trap - EXIT; "$1" ) &
+  lanes+=($!)
+}
+
+failed() {
+  echo "make check: FAILED: $(cat "$work/failed" 2>/dev/null || echo "a step could not start")" >&2
+  exit 1
+}
+step "format, comments, links" make --no-print-directory lint || failed
+step "debug build" swift build --build-tests || failed
+step "module boundaries" make --no-print-directory arrows || failed
+lane compute
+lane wait_for
+# The first to end may have failed; one that was waited for keeps its status.
+wait -n "${lanes[@]}" || failed
+for lane in "${lanes[@]}"; do wait "$lane" || failed; done
+step "tests of wall time" scripts/run-tests.sh timing || failed
+echo "make check: passed in $SECONDS s"

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests that `swift build --build-tests` has built: run-tests.sh [all | parallel | timing]
+#
+# Tests of real processes (Integration) mostly wait, and the test library runs only as many tests at once as there are
+# processors. So their suites run in processes of their own, beside all other tests. Those of wall time (…TimingTests) run
+# last, alone. Prints a line for each process that passed, and everything of one that failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+part=${1:-all}
+export program=$PWD/.build/debug/fleet-locationdPackageTests.xctest
+work=$(mktemp -d)
+export work
+trap 'rm -rf "$work"' EXIT
+[ -x "$program" ] || { echo "Nothing is built: swift build --build-tests" >&2; exit 1; }
+
+run() { # NAME OPTION...
+  local log=$work/$1.log status=0
+  "$program" --testing-library swift-testing "${@:2}" >"$log" 2>&1 </dev/null || status=$?
+  sed 's/\x1b\[[0-9;]*m//g' -i "$log"
+  if [ $status -eq 0 ]; then
+    printf '%-32s %s\n' "$1" "$(grep -oE 'Test run with .*' "$log")"
+  else
+    { printf '%s FAILED with exit status %s\n' "$1" $status; grep -vE '^(◇|✔|↳) ' "$log" || cat "$log"; } >"$log.failed"
+    cat "$log.failed"
+    return 1
+  fi
+}
+export -f run
+suite() { run "$1" --filter "^Integration\\.$1/"; }
+export -f suite
+
+swift test list --skip-build 2>/dev/null >"$work/list"
+expected=$(grep -vc 'TimingTests/' "$work/list")
+failed=0
+if [ "$part" != timing ]; then
+  grep -oE '^Integration\.[A-Za-z0-9]+/' "$work/list" | sed 's/^Integration\.//; s/.$//' | grep -v 'TimingTests$' | sort -u >"$work/suites"
+  xargs -a "$work/suites" -P "${TEST_PROCESSES:-4}" -I{} bash -c 'suite {}' &
+  nice -n 5 bash -c 'run others --skip "^Integration\\." --skip TimingTests' || failed=1
+  wait %1 || failed=1
+  # A suite that no filter matches would pass unseen.
+  ran=$(cat "$work"/*.log | grep -oE 'Test run with [0-9]+' | awk '{sum += $4} END {print sum + 0}')
+  [ $failed -ne 0 ] || [ "$ran" -eq "$expected" ] || { echo "$ran tests ran of $expected" >&2; failed=1; }
+fi
+if [ "$part" != parallel ]; then
+  run timing --no-parallel --filter TimingTests || failed=1
+fi
+[ $failed -eq 0 ] || { echo "Tests failed; each is named above" >&2; exit 1; }
+[ "$part" = timing ] || echo "$ran tests passed"
