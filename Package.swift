@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-/// Swift 6 mode with the strict flags that the language offers. Warnings are errors in every build, so that the builds of
-/// `make test`, `make check` and `swift build` share their flags and with them what they have compiled.
+/// Swift 6 mode with the strict flags that the language offers. Warnings are errors in every build, so that the builds
+/// of `make test`, `make check` and `swift build` share their flags and with them what they have compiled.
 let swift6: [SwiftSetting] = [
   .swiftLanguageMode(.v6), .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -25,8 +25,8 @@ let strict: [SwiftSetting] =
 /// `nonisolated`: the compiler checks that (SE-0466).
 let mainThread: [SwiftSetting] = [.defaultIsolation(MainActor.self)]
 
-/// In debug builds too what the random runs execute is optimized: they take a third of the time, and building it takes no
-/// longer. Checks of overflow, bounds and preconditions stay.
+/// In debug builds too what the random runs execute is optimized: they take a third of the time, and building it takes
+/// no longer. Checks of overflow, bounds and preconditions stay.
 let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 /// A part of the core: it decides, and imports no C module and no platform.
@@ -62,8 +62,8 @@ let coreModules: [Target.Dependency] = [
   "Connectivity", "Observability",
 ]
 
-/// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so that
-/// nothing is compiled again after a commit, or because `make` sets that variable and a shell does not.
+/// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so
+/// that nothing is compiled again after a commit, or because `make` sets that variable and a shell does not.
 let debugBuildEpoch: Int64 = 1_795_219_200
 let buildEpoch = Context.environment["SOURCE_DATE_EPOCH"].flatMap { Int64($0) } ?? debugBuildEpoch
 

@@ -3,8 +3,8 @@ import Delivery
 import Testing
 import Timekeeping
 
-/// A load balancer with one backend that does not work: what goes over a connection to it fails, and every other connection
-/// is good. With HTTP/2 frames (seed 3) and without.
+/// A load balancer with one backend that does not work: what goes over a connection to it fails, and every other
+/// connection is good. With HTTP/2 frames (seed 3) and without.
 @Suite struct BadConnectionScenarios {
   private static func drive(every: Int, _ kind: Fault.BadConnection, seed: UInt64) throws -> World {
     var scenario = Scenario(duration: 1300, faults: [Fault(.badConnections(every: every, kind), 200..<900)])

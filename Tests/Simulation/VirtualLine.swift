@@ -55,7 +55,8 @@ struct VirtualLine: ~Copyable {
     return read(bytes, like: isWithheld ? nil : request)
   }
 
-  /// Lets a request fail on a connection that stays open: its stream is reset, or it is accepted before it was received.
+  /// Lets a request fail on a connection that stays open: its stream is reset, or it is accepted before it was
+  /// received.
   mutating func fail(_ kind: TransportFailure.Kind, at now: BootInstant) -> HTTPOutcome {
     let code = kind == .unprocessed ? HTTP2ErrorCode.refusedStream : .internalError
     let bytes =

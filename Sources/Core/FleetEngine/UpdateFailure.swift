@@ -68,8 +68,8 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// The backoff before the next attempt.
   package var backoff: Backoff.Bounds { rejectsToken ? UpdateFailure.tokenBackoff : category.row.backoff }
 
-  /// The backoff after several failures in a row that left the connection open: one may be due to this connection, and is
-  /// retried soon on another; from the second on, the server may be shedding load.
+  /// The backoff after several failures in a row that left the connection open: one may be due to this connection, and
+  /// is retried soon on another; from the second on, the server may be shedding load.
   ///
   /// - Parameter count: of these failures, this one included.
   package func backoff(afterResets count: Int) -> Backoff.Bounds {

@@ -45,8 +45,8 @@ package struct HTTPRequest: Equatable, Sendable {
   /// The time at which to verify the certificates of a new connection, instead of the machine's clock; nil: by the
   /// clock.
   package var certificateTime: Timestamp?
-  /// Whether it is sent on a connection that has carried no other request. If none can be opened, the current connection
-  /// stays in use, and carries it.
+  /// Whether it is sent on a connection that has carried no other request. If none can be opened, the current
+  /// connection stays in use, and carries it.
   package var usesNewConnection = false
 
   package init(

@@ -5,8 +5,8 @@ import HTTPMessages
 import Timekeeping
 
 /// Ends a TLS connection whose peer sends records without data (KeyUpdate, NewSessionTicket, HelloRequest) beyond a
-/// `FloodLimit`. OpenSSL processes those inside one call for as long as they arrive, and neither libcurl nor the loop could
-/// interrupt that.
+/// `FloodLimit`. OpenSSL processes those inside one call for as long as they arrive, and neither libcurl nor the loop
+/// could interrupt that.
 ///
 /// One for the connections of a `TransferDriver`, which outlives them.
 @safe final class TLSFloodGuard {
