@@ -12,14 +12,16 @@ import Timekeeping
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
   /// The server answers the farewell of a connection that is closed already: a TLS record of 24 bytes. The kernel
-  /// counts the end of a stream that it receives as a byte.
+  /// counts the end of a stream that it receives as a byte. On a busy machine the kernel retransmits over loopback too,
+  /// which the server does not see.
   ///
   /// - Parameter late: bytes that the server may have sent to each connection that was closed already.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
     let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     let (sent, received) = (carried.reduce(0) { $0 + $1[0] }, carried.reduce(0) { $0 + $1[1] })
     let ends = UInt64(carried.count)
-    return traffic.sent <= sent && sent <= traffic.sent + ends && received <= traffic.received + late * ends
+    let once = traffic.sent - traffic.retransmitted
+    return once <= sent && sent <= once + ends && received <= traffic.received + late * ends
       && traffic.received <= received + ends
   }
 
@@ -57,7 +59,6 @@ struct ConnectionMeterTests {
     // A connection that turns out to have no HTTP/2 is closed before the server's tickets have come.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
     #expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
-    #expect(traffic.retransmitted == 0)
     // An acknowledgement at least of each of 6 answers, and what carried the requests.
     #expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
@@ -96,7 +97,7 @@ struct ConnectionMeterTests {
     client?.send(HTTPRequest(method: .get, url: "\(server.url)/a", deadline: .seconds(10))) { _ in isDone = true }
     #expect(try loop.runs { isDone })
     client = nil
-    #expect(meter.traffic.sent == UInt64(server.requests[0].utf8.count))
+    #expect(meter.traffic.sent - meter.traffic.retransmitted == UInt64(server.requests[0].utf8.count))
     #expect(meter.traffic.received == UInt64(answer("{}").utf8.count))
   }
 }
