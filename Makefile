@@ -141,9 +141,10 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5; what fl
 	@scripts/check-unit.sh
 	@Tests/FleetOps/tests/rollback.sh
 
-systemd-test: deb setup-container ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
+systemd-test: deb setup-container ## The packages under a real systemd: installed, run, watched, corrected, upgraded, purged; SUITE=trixie for Debian 13's, ROUNDS=20 for more corrections.
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
+	SUITE=$(SUITE) ROUNDS=$(or $(ROUNDS),1) Tests/Systemd/corrections.sh build
 
 fleet-ops-test: deb ## The recipes of docs/fleet.md, played through in containers with Debian's packages; RECIPES="packages" for some; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(FLEET_OPS_PACKAGES)
@@ -219,7 +220,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-settings{,@}.{path,service}
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry.service}
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog

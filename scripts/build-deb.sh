@@ -18,7 +18,7 @@ cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
 for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
-cp systemd/fleet-locationd-settings* "$stage/debian/"
+cp systemd/fleet-locationd-{settings,failed,retry}* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 
 # Reproducible: the same commit gives the same bytes, regardless of time and umask.

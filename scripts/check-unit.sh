@@ -20,10 +20,10 @@ cp systemd/fleet-locationd.service "$work/"
 judge "$work/fleet-locationd.service"
 scripts/template-unit.sh > "$work/fleet-locationd@truck.service"
 judge "$work/fleet-locationd@truck.service"
-cp systemd/fleet-locationd-settings@.path "$work/fleet-locationd-settings@truck.path"
-cp systemd/fleet-locationd-settings@.service "$work/fleet-locationd-settings@truck.service"
-complaints=$(systemd-analyze verify systemd/fleet-locationd-settings.path "$work/fleet-locationd-settings@truck.path" \
-  systemd/fleet-locationd-settings.service 2>&1 | grep -v "^$" || true)
+cp systemd/fleet-locationd-{settings,failed,retry}.* "$work/"
+cp systemd/fleet-locationd-settings@.path "$work/fleet-locationd-settings@truck.toml.d.path"
+complaints=$(systemd-analyze verify "$work"/fleet-locationd-{settings,failed,retry}.* \
+  "$work/fleet-locationd-settings@truck.toml.d.path" 2>&1 | grep -v "^$" || true)
 [ -z "$complaints" ] || { printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2; exit 1; }
 # Checks the message catalog with journalctl.
 mkdir -p "$work/root/usr/lib/systemd/catalog" "$work/root/var/lib/systemd/catalog"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sed \
-  -e 's|^Wants=fleet-locationd-settings.path|& fleet-locationd-settings@%i.path|' \
+  -e 's|@fleet-locationd.toml.d.path|@%i.toml.d.path|' \
   -e 's|^Description=.*|& (%i)|' \
   -e 's|/etc/fleet-locationd/fleet-locationd.toml|/etc/fleet-locationd/%i.toml|' \
   -e 's#^ExecStart=/usr/bin/fleet-locationd#& --config /etc/fleet-locationd/%i.toml#' \

@@ -5,6 +5,11 @@
 #   inside COMMAND...    runs a command in the container
 #   write PATH [MODE]    writes standard input to a file in it
 #   package NAME         the path of our package of this name
+#   install              boots the container and installs our packages
+#   settings VEHICLE [INSTANCE [SERVICE]]    writes settings that name the emulator
+#   emulate              starts the emulator
+#   credential           writes the credential of the token provider, and the drop-in of fleet-locationd.service that names it
+#   property NAME [UNIT], status_says TEXT [UNIT], journal [OPTION...]    of fleet-locationd.service, or of UNIT
 # and the functions of Tests/Support/library.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"
@@ -15,3 +20,57 @@ write() {
   container push "$work/text" "$1"
 }
 package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
+# Reads to the end, unlike grep -q, after which a writer fails with EPIPE.
+has() { grep "$@" >/dev/null; }
+fail() {
+  container exec journalctl -u 'fleet-locationd*' -n 40 --no-pager -o short-monotonic >&2 || true
+  echo "failed: $*" >&2
+  exit 1
+}
+property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
+status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
+journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
+
+port=$((20000 + $$ % 20000))
+settings() { # VEHICLE [INSTANCE [SERVICE]]
+  local path=delivery_driver form=lmfs
+  [ "${3:-deliveries}" = deliveries ] || path=driver form=rides-stub
+  write "/etc/fleet-locationd/${2:-fleet-locationd}.toml" <<END
+[vehicle]
+provider_id = "test-project"
+vehicle_id = "$1"
+service = "${3:-deliveries}"
+[source]
+type = "simulated"
+route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
+[token]
+url = "http://127.0.0.1:$port/token/$path/{vehicle_id}"
+response = "$form"
+headers = { Authorization = { credential = "token-provider" } }
+[fleet_engine]
+endpoint = "http://127.0.0.1:$port"
+[reporting]
+interval = "1s"
+END
+}
+
+emulate() {
+  inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
+    --record /run/record.jsonl
+}
+
+install() {
+  container boot
+  inside ip link set lo up 2>/dev/null || true
+  local name
+  for name in fleet-locationd fleet-engine-emulator; do
+    container push "$(package $name)" "/root/$name.deb"
+  done
+  inside dpkg -i /root/fleet-locationd.deb /root/fleet-engine-emulator.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "dpkg -i"; }
+}
+credential() {
+  printf 'Bearer s3cret-of-the-box' | write /etc/fleet-locationd/token-provider 600
+  printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
+    write /etc/systemd/system/fleet-locationd.service.d/credential.conf
+  inside systemctl daemon-reload
+}
