@@ -12,7 +12,7 @@ extension World {
   static func drive(
     _ scenario: Scenario, sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> World {
-    let world = try run(scenario)
+    let world = try observe(scenario)
     if let failure = try failure(of: world) { Issue.record("\(failure)", sourceLocation: sourceLocation) }
     return world
   }

@@ -2,9 +2,11 @@
 import Authorization
 import FleetEngine
 import HTTPMessages
+import Glibc
 import Positioning
 import Delivery
 import Observability
+import Testing
 import Timekeeping
 
 extension World {
@@ -44,6 +46,19 @@ extension World {
     let world = try World(scenario)
     world.isTranscribing = transcribing
     world.run()
+    return world
+  }
+
+  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what the servers did, a line each, are appended to it.
+  private static let transcriptFile = getenv("SIMULATION_TRANSCRIPT").map { String(cString: $0) }
+
+  /// Runs a scenario for a test, and writes its transcript if one is asked for.
+  static func observe(_ scenario: Scenario) throws -> World {
+    let world = try run(scenario, transcribing: transcriptFile != nil)
+    guard let path = transcriptFile else { return world }
+    let file = try #require(fopen(path, "a"), "SIMULATION_TRANSCRIPT: \(path) cannot be written")
+    defer { fclose(file) }
+    fputs("\(scenario.source)\n\(world.transcript.joined(separator: "\n"))\n", file)
     return world
   }
 
