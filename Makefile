@@ -64,7 +64,7 @@ help: ## Lists the targets.
 .PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
-	swift build $(RELEASE) $(STATIC_CXX)
+	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
 
 setup: setup-build setup-test ## Installs what building and testing need.
 

@@ -45,7 +45,7 @@ compute() {
   step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
 }
 wait_for() {
-  step "release build" background make --no-print-directory build
+  step "release build" background make --no-print-directory build QUIET=--quiet
   step "unit" make --no-print-directory unit
   step "packages under systemd" make --no-print-directory systemd-test
   step "independent programs" make --no-print-directory interop
@@ -60,7 +60,7 @@ failed() {
   exit 1
 }
 step "format, comments, links" make --no-print-directory lint || failed
-step "debug build" swift build --build-tests || failed
+step "debug build" swift build --quiet --build-tests || failed
 step "module boundaries" make --no-print-directory arrows || failed
 lane compute
 lane wait_for

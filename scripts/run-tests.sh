@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that `swift build --build-tests` has built: run-tests.sh [all | parallel | timing]
+# Runs the tests that `swift build --build-tests` has built: run-tests.sh [all | parallel | timing | sanitized]
 #
 # Tests of real processes (Integration) mostly wait, and the test library runs only as many tests at once as there are
 # processors. So their suites run in processes of their own, beside all other tests. Those of wall time (…TimingTests) run
-# last, alone. Prints a line for each process that passed, and everything of one that failed.
+# last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a line for each process that passed, and what
+# failed of one that did not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +14,7 @@ export program=$PWD/.build/debug/fleet-locationdPackageTests.xctest
 work=$(mktemp -d)
 export work
 trap 'rm -rf "$work"' EXIT
+[ "$part" != sanitized ] || program=$PWD/.build/asan/debug/fleet-locationdPackageTests.xctest
 [ -x "$program" ] || { echo "Nothing is built: swift build --build-tests" >&2; exit 1; }
 
 run() { # NAME OPTION...
@@ -28,10 +30,16 @@ run() { # NAME OPTION...
   fi
 }
 export -f run
+
+if [ "$part" = sanitized ]; then
+  run sanitized --skip TimingTests
+  exit
+fi
+
 suite() { run "$1" --filter "^Integration\\.$1/"; }
 export -f suite
 
-swift test list --skip-build 2>/dev/null >"$work/list"
+"$program" --testing-library swift-testing --list-tests >"$work/list"
 expected=$(grep -vc 'TimingTests/' "$work/list")
 failed=0
 if [ "$part" != timing ]; then

@@ -17,5 +17,5 @@ export TESTS
 # The test runner itself leaks some hundred bytes; the wrappers' tests would find leaks in C.
 # A quarantine of 4 MB instead of 256, because some tests limit the memory of the process.
 export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4
-swift build --build-tests --sanitize=address --scratch-path .build/asan -Xlinker -fuse-ld=lld
-swift test --skip-build --sanitize=address --scratch-path .build/asan -Xlinker -fuse-ld=lld --skip TimingTests
+swift build --quiet --build-tests --sanitize=address --scratch-path .build/asan -Xswiftc -use-ld=lld
+scripts/run-tests.sh sanitized
