@@ -38,7 +38,7 @@ final class TokenFetcher {
         deadline: invocation.deadline, maximumOutputSize: invocation.maximumOutputSize
       ) { [weak self] result in
         self?.programs[id] = nil
-        completion(.command(TokenCommand.Outcome(result)))
+        completion(.command(TokenCommand.Outcome(result, showing: invocation.environment.map(\.value))))
       }
     case .file(let path):
       reads.insert(id)
@@ -108,7 +108,7 @@ final class TokenFetcher {
 }
 
 extension TokenCommand.Outcome {
-  fileprivate init(_ result: HelperProgram.Result) {
+  fileprivate init(_ result: HelperProgram.Result, showing names: [String]) {
     let ending: Ending =
       switch result.ending {
       case .exited(let code): .exited(code)
@@ -117,7 +117,7 @@ extension TokenCommand.Outcome {
       case .tooLarge: .tooLarge
       case .notStarted(let why): .notStarted(why)
       }
-    self.init(ending, output: result.output, errors: result.errors)
+    self.init(ending, output: result.output, errors: result.errors, showing: names)
   }
 }
 

@@ -45,6 +45,40 @@ import Testing
     }
   }
 
+  /// A project, a VIN and a UUID, as they name fleets and vehicles.
+  private static let names = ["acme-fleet-3f9a2b", "WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"]
+
+  @Test("the settings' own names are shown, whatever they look like, and nothing else with them", arguments: names)
+  func ownNames(name: String) {
+    let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(name) not found"
+    #expect(ExternalText(text, showing: ["acme-fleet-3f9a2b", name]).description == text)
+    #expect(ExternalText("\(name): \(name)", showing: [name]).description == "\(name): \(name)")
+    // Not as a part of something longer.
+    let longer = "\(name)9f86d081884c7d65"
+    #expect(!ExternalText("token \(longer)", showing: [name]).description.contains("9f86d081884c7d65"))
+  }
+
+  @Test("a secret in pieces with the vehicle's name between them is masked", arguments: examples)
+  func piecesBetweenNames(secret: String) {
+    for name in ExternalTextTests.names {
+      for length in [4, 5, 6, 8] {
+        var text = ""
+        for (index, character) in secret.enumerated() {
+          if index > 0, index % length == 0 { text += " \(name) " }
+          text.append(character)
+        }
+        let shown = ExternalText(text, limit: 2000, showing: [name]).description
+        #expect(shown.contains(name))
+        let rest = [name, "<redacted>"].reduce(shown) { $0.replacing($1, with: "") }
+        let left = rest.count { $0.isLetter || $0.isNumber }
+        // No more than without the name.
+        let plain = ExternalText(text.replacing(" \(name) ", with: "  "), limit: 2000).description
+        #expect(
+          left <= plain.replacing("<redacted>", with: "").count { $0.isLetter || $0.isNumber }, "\(text): \(shown)")
+      }
+    }
+  }
+
   @Test("of random tokens less than a twentieth is seen, in any disguise")
   func random() {
     var random = SystemRandomNumberGenerator()

@@ -6,10 +6,11 @@ import Testing
 
 @Suite struct UpdateOutcomeTests {
   private func failure(
-    _ http: Int, _ body: String, headers: [(name: String, value: String)] = []
+    _ http: Int, _ body: String, headers: [(name: String, value: String)] = [], showing names: [String] = []
   ) -> UpdateFailure? {
     let outcome = UpdateOutcome(
-      .response(HTTPResponse(status: http, headers: headers, body: [UInt8](body.utf8))), from: .deliveries)
+      .response(HTTPResponse(status: http, headers: headers, body: [UInt8](body.utf8))), from: .deliveries,
+      showing: names)
     if case .failed(let failure) = outcome { return failure }
     return nil
   }
@@ -145,6 +146,17 @@ import Testing
     #expect(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message == "INVALID_ARGUMENT: Bad mask")
     #expect(failure(403, "<html>")?.message == "HTTP 403, a web page")
     #expect(failure(403, "<html>")?.advice?.contains("captive portal") == true)
+  }
+
+  @Test("the vehicle's own name is in the message as it is, be it a VIN or a UUID")
+  func ownName() throws {
+    for id in ["WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"] {
+      let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(id) not found"
+      let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "acme-fleet-3f9a2b", vehicleID: id)
+      let found = try #require(failure(404, error("NOT_FOUND", text + "."), showing: vehicle.names))
+      #expect(found.message == "NOT_FOUND: \(text)")
+      #expect(found.sentence.ownText == "NOT_FOUND: …")
+    }
   }
 
   @Test("a redirect names the host that it leads to, and nothing that may be secret")

@@ -49,7 +49,7 @@ extension World {
     return world
   }
 
-  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what the servers did, a line each, are appended to it.
+  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what the servers did are appended to it.
   private static let transcriptFile = getenv("SIMULATION_TRANSCRIPT").map { String(cString: $0) }
 
   /// Runs a scenario for a test, and writes its transcript if one is asked for.

@@ -31,6 +31,9 @@ package struct AuthorizationContext: Hashable, Sendable {
   package var variables: [(name: String, value: String)] {
     [("provider_id", providerID), (scope.placeholder, scope.id), ("scope", scope.name), ("id", scope.id)]
   }
+
+  /// The names of project and vehicle, trip or task, which messages show.
+  package var names: [String] { [providerID, scope.id] }
 }
 
 extension AuthorizationContext.Scope {

@@ -62,15 +62,14 @@ package struct TokenCommand: Equatable, Sendable {
     /// The first lines of its standard error.
     package private(set) var remarks: [ExternalText]
 
-    /// - Parameter errors: the bytes of standard error.
-    package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = []) {
+    /// - Parameters:
+    ///   - errors: the bytes of standard error.
+    ///   - names: those of provider and vehicle, which are shown if the program writes them.
+    package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = [], showing names: [String] = []) {
       self.ending = ending
       self.output = output
-      remarks = Outcome.remarks(errors)
-    }
-
-    private static func remarks(_ bytes: [UInt8]) -> [ExternalText] {
-      bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10).map { ExternalText($0) }.filter { !$0.isBlank }
+      remarks = errors.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10)
+        .map { ExternalText($0, showing: names) }.filter { !$0.isBlank }
     }
   }
 

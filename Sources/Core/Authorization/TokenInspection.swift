@@ -82,7 +82,7 @@ package struct TokenInspection: Equatable, Sendable {
     header = parsed.header
     claims = parsed.claims
     inspectHeader(hasSignature: parsed.hasSignature)
-    inspectParties(parsed.claims)
+    inspectParties(parsed.claims, showing: context?.names ?? [])
     let claims = TokenClaims(parsed.claims)
     inspectTimes(claims, at: time)
     inspectAuthorization(claims, parsed.claims, for: context)
@@ -116,7 +116,7 @@ package struct TokenInspection: Equatable, Sendable {
     if !hasSignature { note(.signatureMissing, "the signature, the third part, is empty") }
   }
 
-  private mutating func inspectParties(_ claims: JSONValue) {
+  private mutating func inspectParties(_ claims: JSONValue, showing names: [String]) {
     let audiences =
       claims.value(at: "aud")?.string.map { [$0] } ?? claims.value(at: "aud")?.array?.compactMap(\.string) ?? []
     if audiences.isEmpty {
@@ -133,7 +133,7 @@ package struct TokenInspection: Equatable, Sendable {
     } else if issuer != subject {
       note(
         .account,
-        "`iss` (\((issuer ?? "").shown)) and `sub` (\((subject ?? "").shown)) differ; both must be the service account that signs"
+        "`iss` (\(ExternalText(issuer ?? "", limit: 80, showing: names))) and `sub` (\(ExternalText(subject ?? "", limit: 80, showing: names))) differ; both must be the service account that signs"
       )
     }
   }

@@ -89,10 +89,10 @@ extension VehicleAgent {
 
   // MARK: - Outcomes
 
-  private var service: FleetEngineService { configuration.delivery.endpoint.vehicle.service }
+  private var vehicle: FleetEngineVehicle { configuration.delivery.endpoint.vehicle }
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let result = UpdateOutcome(outcome, from: service)
+    let result = UpdateOutcome(outcome, from: vehicle.service, showing: vehicle.names)
     let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     // Not for a cancelled request.

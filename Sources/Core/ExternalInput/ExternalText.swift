@@ -17,7 +17,8 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - text: of any length and content.
   ///   - limit: maximum number of Unicode scalars.
-  package init(_ text: some StringProtocol, limit: Int = maximumLength) {
+  ///   - names: the names of provider and vehicle in the settings, which are never masked.
+  package init(_ text: some StringProtocol, limit: Int = maximumLength, showing names: [String] = []) {
     var examined: [Unicode.Scalar] = []
     var marks = 0
     var isCut = false
@@ -34,15 +35,18 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
     // A truncated secret does not look like one.
     if isCut, let space = examined.lastIndex(of: " ") { examined.removeLast(examined.count - space) }
     // Truncated after masking, for the same reason.
-    let masked = SecretMask.masked(examined)
+    let masked = SecretMask.masked(examined, except: names)
     let line = String(String.UnicodeScalarView(masked.prefix(limit)))
     description = isCut || masked.count > limit ? line + "…" : line
   }
 
-  /// - Parameter bytes: of any length; invalid UTF-8 becomes U+FFFD.
-  package init(_ bytes: some Sequence<UInt8>, limit: Int = maximumLength) {
+  /// - Parameters:
+  ///   - bytes: of any length; invalid UTF-8 becomes U+FFFD.
+  ///   - names: as above.
+  package init(_ bytes: some Sequence<UInt8>, limit: Int = maximumLength, showing names: [String] = []) {
     // A scalar has at most four bytes.
-    self.init(String(decoding: Array(bytes.prefix(ExternalText.maximumExamined * 4 + 4)), as: UTF8.self), limit: limit)
+    let text = String(decoding: Array(bytes.prefix(ExternalText.maximumExamined * 4 + 4)), as: UTF8.self)
+    self.init(text, limit: limit, showing: names)
   }
 
   /// Whether it is empty or blank.

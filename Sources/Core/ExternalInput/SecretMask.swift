@@ -6,12 +6,14 @@
 /// natural word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and
 /// hexadecimal in any case. Masked are
 ///
-/// - random words of 8 characters and more, and any word of 25 and more without a capital in it, or 16 digits and more;
-/// three or more random words, of 12 characters together, with at most one other word between two of them: a secret in
-/// pieces;
-/// the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
+/// - random words of 8 characters and more, any word of 25 and more without a capital in it, and 16 digits and more;
+/// - three or more random words, of 12 characters together, with at most one other word between two of them: a secret
+/// in pieces;
+/// - the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
 ///
-/// Names that look like a key are masked by mistake. A passphrase of natural words without its name is not found.
+/// The names that the settings give to provider and vehicle are no secrets, even if they look like one (VINs, UUIDs):
+/// they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
+/// passphrase of natural words without its name is not found.
 enum SecretMask {
   private static let replacement = "<redacted>".unicodeScalars
 
@@ -29,11 +31,23 @@ enum SecretMask {
     var isMasked: Bool
   }
 
-  static func masked(_ text: [Unicode.Scalar]) -> [Unicode.Scalar] {
-    var words = words(of: text)
-    maskPieces(&words, in: text)
+  /// - Parameter names: what stays readable where it is a whole word, or whole words.
+  static func masked(_ text: [Unicode.Scalar], except names: [String] = []) -> [Unicode.Scalar] {
+    let shown = names.flatMap { occurrences(of: Array($0.unicodeScalars), in: text) }
+    // A secret whose pieces have such a name between them is masked as if the name were not there.
+    var words = words(of: text).filter { word in !shown.contains { $0.contains(word.range.lowerBound) } }
+    maskPieces(&words, in: text, without: shown)
     maskAssigned(&words, in: text)
     return replaced(text, words)
+  }
+
+  /// Where a name stands between characters that are part of no word.
+  private static func occurrences(of name: [Unicode.Scalar], in text: [Unicode.Scalar]) -> [Range<Int>] {
+    guard !name.isEmpty, name.count <= text.count else { return [] }
+    func isBoundary(_ index: Int) -> Bool { !text.indices.contains(index) || !isWordCharacter(text[index]) }
+    return (0...text.count - name.count).lazy.map { $0..<$0 + name.count }.filter {
+      isBoundary($0.lowerBound - 1) && isBoundary($0.upperBound) && text[$0].elementsEqual(name)
+    }
   }
 
   // MARK: - Words
@@ -130,11 +144,17 @@ enum SecretMask {
   ///  "def"`.
   private static let widestGap = 4
 
-  private static func maskPieces(_ words: inout [Word], in text: [Unicode.Scalar]) {
-    maskRuns(&words)
+  private static func maskPieces(_ words: inout [Word], in text: [Unicode.Scalar], without shown: [Range<Int>]) {
+    /// The number of characters between a word and the one before it.
+    func gap(before index: Int) -> Int {
+      let range = words[index - 1].range.upperBound..<words[index].range.lowerBound
+      return range.count - shown.filter(range.contains).reduce(0) { $0 + $1.count }
+    }
+    let gaps = words.indices.map { $0 == 0 ? 0 : gap(before: $0) }
+    maskRuns(&words, gaps)
     // A neighbour of a secret with digits is most likely the rest of it.
     func extend(_ index: Int, beside other: Int) {
-      let gap = words[max(index, other)].range.lowerBound - words[min(index, other)].range.upperBound
+      let gap = gaps[max(index, other)]
       let word = text[words[index].range]
       if words[other].isMasked, gap <= widestGap, word.count >= 4, word.contains(where: isDigit) {
         words[index].isMasked = true
@@ -144,7 +164,7 @@ enum SecretMask {
     for index in words.indices.dropLast().reversed() { extend(index, beside: index + 1) }
   }
 
-  private static func maskRuns(_ words: inout [Word]) {
+  private static func maskRuns(_ words: inout [Word], _ gaps: [Int]) {
     var run: [Int] = []
     // Words after the last random one, which are part of the run if another random one follows.
     var between: [Int] = []
@@ -158,7 +178,7 @@ enum SecretMask {
       between = []
     }
     for index in words.indices {
-      if index > 0, words[index].range.lowerBound - words[index - 1].range.upperBound > widestGap { close() }
+      if gaps[index] > widestGap { close() }
       switch words[index].kind {
       case .random:
         run += between + [index]

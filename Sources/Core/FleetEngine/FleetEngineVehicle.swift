@@ -17,6 +17,9 @@ package struct FleetEngineVehicle: Hashable, Sendable {
     self.vehicleID = vehicleID
   }
 
+  /// The names of project and vehicle, which messages show.
+  package var names: [String] { [providerID, vehicleID] }
+
   /// The token context for updates of this vehicle. Nil if either ID is empty.
   package var tokenContext: AuthorizationContext? {
     AuthorizationContext(providerID: providerID, scope: service.scope(vehicleID))

@@ -9,11 +9,13 @@ package enum UpdateOutcome: Equatable, Sendable {
   case accepted
   indirect case failed(UpdateFailure)
 
-  /// - Parameter service: the service of the request.
-  package init(_ outcome: HTTPOutcome, from service: FleetEngineService) {
+  /// - Parameters:
+  ///   - service: the service of the request.
+  ///   - names: those of the request's vehicle, which are shown if the server quotes them.
+  package init(_ outcome: HTTPOutcome, from service: FleetEngineService, showing names: [String] = []) {
     switch outcome {
     case .failure(let failure): self = .failed(UpdateOutcome.failure(failure, service))
-    case .response(let response): self = UpdateOutcome.read(response, service)
+    case .response(let response): self = UpdateOutcome.read(response, service, names)
     }
   }
 
@@ -44,7 +46,9 @@ package enum UpdateOutcome: Equatable, Sendable {
 
   // MARK: - Responses
 
-  private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
+  private static func read(
+    _ response: HTTPResponse, _ service: FleetEngineService, _ names: [String]
+  ) -> UpdateOutcome {
     // Its content is not needed: it is a JSON object, so not a portal's page, and has no error.
     if response.status == 200, JSONReader.object(response.body, hasMember: "error") == false { return .accepted }
     let json = try? JSONValue(parsing: response.body)
@@ -65,7 +69,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clockSkew }
     }
-    let text = error?.value(at: "message")?.string.map { withoutFullStop(ExternalText($0)) }
+    let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }
     // A known code of google.rpc is safe to show; anything else is external text.
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
@@ -146,7 +150,5 @@ package enum UpdateOutcome: Equatable, Sendable {
   ]
 
   /// The sentence continues after the server's text.
-  private static func withoutFullStop(_ text: ExternalText) -> ExternalText {
-    text.description.hasSuffix(".") ? ExternalText(text.description.dropLast()) : text
-  }
+  private static func withoutFullStop(_ text: String) -> Substring { text.hasSuffix(".") ? text.dropLast() : text[...] }
 }
