@@ -46,7 +46,8 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     let bytes = Array(line.dropFirst()) + (command & 64 == 0 ? [10] : [])
     switch transport {
     case .connection: follow(session.receive(bytes.span, at: now))
-    case .datagrams: follow(session.receive(datagram: bytes.span, from: sender, at: now))
+    case .datagrams:
+      follow(session.receive(datagram: bytes.span, from: sender, port: command & 128 == 0 ? 1 : 2, at: now))
     case .listener:
       if let admission = session.admit(sender, at: now) {
         connected.removeAll { $0 == admission.replaced }

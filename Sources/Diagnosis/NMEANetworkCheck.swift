@@ -120,7 +120,7 @@ struct NMEANetworkCheck: Check {
       case .datagrams(let address, let group, let allow):
         datagrams = try DatagramSocket(
           loop: loop, host: address.host, port: address.port, group: group,
-          onDatagram: { bytes, sender in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
+          onDatagram: { bytes, sender, _ in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
       }
     } catch {
       return report(.fail(error.message, ConnectionAdvice.listener(error).sentenceCase))

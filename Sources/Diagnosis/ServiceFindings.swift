@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import ExternalInput
 import LocationDaemon
 package import MessageBus
 package import Observability
@@ -177,12 +178,8 @@ package enum ServiceFindings {
         let names = senders.map { $0.isUsed ? "\($0.address), which is used" : $0.address }
         findings.append(.pass("\(line.source): senders \(names.joined(separator: "; "))"))
       }
-      if let refusal = line.refusal {
-        findings.append(
-          .warn(
-            "\(line.source): \(refusal)",
-            "If it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
-          ))
+      for warning in line.senderWarnings {
+        findings.append(.warn("\(line.source): \(warning.sentence.text)", (warning.advice ?? "").sentenceCase))
       }
       guard let trouble = line.trouble else { continue }
       findings.append(

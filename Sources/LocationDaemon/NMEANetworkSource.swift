@@ -110,9 +110,9 @@ package final class NMEANetworkSource: FixSource {
       case .datagrams(let host, let port, let group):
         datagrams = try DatagramSocket(
           loop: loop, host: host, port: port, group: group,
-          onDatagram: { [weak self] bytes, sender in
+          onDatagram: { [weak self] bytes, sender, port in
             guard let self else { return }
-            perform(session.receive(datagram: bytes, from: sender, at: loop.now.boot))
+            perform(session.receive(datagram: bytes, from: sender, port: port, at: loop.now.boot))
           },
           onEnd: { [weak self] error in
             self?.close()

@@ -158,6 +158,21 @@ import Timekeeping
   }
 
   @Test(
+    "listening on a link-local address without allow causes a warning, and on a loopback address or with allow none",
+    arguments: [
+      ("nmea-tcp", "169.254.1.1:10110", "", true), ("nmea-udp", "[fe80::2]:10110", "", true),
+      ("nmea-udp", "[fe80::2]:10110", "allow = [\"fe80::1\"]", false), ("nmea-tcp", "127.0.0.1:10110", "", false),
+    ])
+  func linkLocal(type: String, listen: String, allow: String, warns: Bool) throws {
+    let source = "type = \"\(type)\"\nlisten = \"\(listen)\"\n\(allow)"
+    let warnings = try machine.adding(minimal(source: source)).load().warnings.map(\.description)
+    #expect(warnings.count == (warns ? 1 : 0))
+    if let warning = warnings.first {
+      #expect(warning.contains("source.allow: is missing: any host that reaches \(listen) can forge the"), "\(warning)")
+    }
+  }
+
+  @Test(
     "gpsd is reached at a host, a port and for one device, each of which has its default",
     arguments: [
       ("", "localhost", 2947, nil), ("address = \"10.0.0.1\"", "10.0.0.1", 2947, nil),

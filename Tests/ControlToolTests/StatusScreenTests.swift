@@ -129,10 +129,16 @@ import Testing
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0,
       "foreign": 0, "trouble": "4 % of lines have wrong checksums",
-      "refused": [["address": "10.0.0.9", "count": 3, "age": 2]],
+      "senders": [["address": "10.0.0.7", "isUsed": false, "heldFor": 40]],
+      "refused": [
+        ["address": "10.0.0.8", "reason": "noRoom", "count": 1, "age": 9],
+        ["address": "10.0.0.9", "reason": "notAllowed", "count": 3, "age": 2],
+      ],
     ]
-    let lines = try StatusScreenTests.frame(["lines": [line]], 120, 40)
+    let lines = try StatusScreenTests.frame(["lines": [line]], 200, 40)
     for row in [
+      "10.0.0.7 is further from the last position than a vehicle can have driven; it is used in 40 s unless a nearer sender has a fix (udp 0.0.0.0:10110)",
+      "10.0.0.8 is allowed but was refused once 9 s ago: all places are taken (udp 0.0.0.0:10110)",
       "4 % of lines have wrong checksums (udp 0.0.0.0:10110)",
       "10.0.0.9 is not allowed and has sent 3 times, the last time 2 s ago (udp 0.0.0.0:10110)",
     ] {

@@ -401,6 +401,71 @@ def flood(bench):
     return bench.judge(drive.truth, 9)
 
 
+def talkers(bench):
+    """Four allowed senders without a fix have all places, until another one needs one for a minute."""
+    port, feed, over = free_port(), Feed(), threading.Event()
+    bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
+    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    talking = [socket.create_connection(("127.0.0.1", port)) for _ in range(4)]
+
+    def talk():
+        while not over.wait(1):
+            for number, talker in enumerate(talking):
+                try:
+                    talker.sendall(gpsd_drive.sentence("GPTXT,01,01,02,no fix").encode())
+                except OSError:
+                    talking[number] = socket.create_connection(("127.0.0.1", port))
+
+    begun = time.monotonic()
+    threading.Thread(target=talk, daemon=True).start()
+
+    def connect():
+        while not over.wait(2):
+            if not feed.child or feed.child.poll() is not None:
+                feed.child = bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port},bind=127.0.0.2",
+                                       stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                os.set_blocking(feed.child.stdin.fileno(), False)
+
+    drive = Drive(feed)
+    threading.Thread(target=connect, daemon=True).start()
+    until(20, lambda: any(sender["reason"] == "noRoom" for sender in bench.line().get("refused") or []),
+          "status says that there is no place")
+    check(bench.count() == 0, "nothing is sent before")
+    until(80, lambda: bench.count() > 0, "an update")
+    print(f"   the first update {time.monotonic() - begun:.0f} s after the talkers")
+    bench.more(10, "while the talkers go on")
+    over.set()
+    drive.end()
+    return bench.judge(drive.truth, 10)
+
+
+def ports(bench):
+    """A second sender behind the same address, at ten times the rate, and 15,000 km away."""
+    port, feed, over = free_port(socket.SOCK_DGRAM), Feed(), threading.Event()
+    bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"')
+    feed.child = pipe_to(bench, f"UDP-SENDTO:127.0.0.1:{port}")
+    drive = Drive(feed)
+    time.sleep(4)
+    bench.more(3, "before the other sender")
+
+    def attack():
+        enemy = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        while not over.wait(0.05):
+            enemy.sendto(forged(1), ("127.0.0.1", port))
+
+    threading.Thread(target=attack, daemon=True).start()
+    bench.more(10, "beside it")
+    reasons = {sender["reason"] for sender in bench.line().get("refused") or []}
+    check(reasons == {"portInUse"}, f"it is named: {reasons}")
+    # The right one ends: the other one has its place, but is too far away.
+    drive.end()
+    time.sleep(8)
+    held = [sender.get("heldFor") for sender in bench.line().get("senders") or []]
+    check(len(held) == 1 and (held[0] or 0) > 40, f"it is held: {held}")
+    over.set()
+    return bench.judge(drive.truth, 13)
+
+
 def forged(count):
     now = datetime.datetime.now(datetime.timezone.utc)
     body = FORGED.format(clock=f"{now:%H%M%S}.00", date=f"{now:%d%m%y}")
@@ -414,7 +479,7 @@ def cpu(pid):
 
 def main():
     binaries, *names = sys.argv[1:]
-    for test in (server, client, gpsd, datagrams, group, hostile, flood):
+    for test in (server, client, gpsd, datagrams, group, hostile, flood, talkers, ports):
         if names and test.__name__ not in names:
             continue
         begun, bench = time.monotonic(), Bench(os.path.abspath(binaries))

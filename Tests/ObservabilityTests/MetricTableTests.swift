@@ -95,16 +95,19 @@ import Timekeeping
   @Test("network senders that are not permitted are counted and named, and a serial line has none")
   func refused() throws {
     var statistics = LineStatistics(.network)
-    for second in 0..<7 { statistics.refuse(IPAddress(v4: 0x0A00_0001), at: .boot + .seconds(second)) }
+    for second in 0..<7 { statistics.refuse(IPAddress(v4: 0x0A00_0001), .notAllowed, at: .boot + .seconds(second)) }
     let reading = LineReading(source: "udp", statistics: statistics)
     let serial = LineReading(source: "/dev/gps0", statistics: LineStatistics(.serial))
     let text = text(MetricReading(try AgentFixture().snapshot(), lines: [serial, reading]))
     #expect(text.contains("\nfleet_locationd_line_refused_total{source=\"udp\"} 7\n"))
     #expect(!text.contains("line_refused_total{source=\"/dev/gps0\"}"))
     let line = StatusReport.Line(reading, at: .boot + .seconds(9))
-    #expect(line.refused == [StatusReport.Refused(address: "10.0.0.1", count: 7, age: 3)])
-    #expect(line.refusal == "10.0.0.1 is not allowed and has sent 7 times, the last time 3 s ago")
-    #expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).refusal == nil)
+    #expect(line.refused == [StatusReport.Refused(address: "10.0.0.1", reason: "notAllowed", count: 7, age: 3)])
+    #expect(
+      line.senderWarnings.map(\.sentence.text) == [
+        "10.0.0.1 is not allowed and has sent 7 times, the last time 3 s ago"
+      ])
+    #expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).senderWarnings.isEmpty)
   }
 
   @Test("the status line has the first mistake, and the number of others")

@@ -39,8 +39,15 @@ import Timekeeping
       return effects
     }
 
-    mutating func datagram(_ text: String, from address: IPAddress = NMEANetworkSessionTests.router) -> [String] {
-      brief(session.receive(datagram: Array(text.utf8).span, from: address, at: now))
+    mutating func datagram(
+      _ text: String, from address: IPAddress = NMEANetworkSessionTests.router, port: UInt16 = 5000
+    ) -> [String] {
+      brief(session.receive(datagram: Array(text.utf8).span, from: address, port: port, at: now))
+    }
+
+    mutating func admit(_ address: IPAddress) throws -> NMEANetworkSession.Admission {
+      let admission = session.admit(address, at: now)
+      return try #require(admission)
     }
 
     mutating func stream(_ text: String, from id: Int? = nil) -> [String] {
@@ -64,11 +71,23 @@ import Timekeeping
   }
 
   /// RMC and GGA of a second, with line ends or without.
-  private static func epoch(_ second: Int, end: String = "\r\n") -> String {
-    let time = "1200\(second < 10 ? "0" : "")\(second)"
+  private static func epoch(_ second: Int, at place: String = near, end: String = "\r\n") -> String {
+    let time = clock(second)
     return [
-      "GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A", "GPGGA,\(time),4500.0,N,00100.0,E,1,08,1.0,10,M,,M,,",
+      "GPRMC,\(time),A,\(place),10.0,0.0,010124,,,A", "GPGGA,\(time),\(place),1,08,1.0,10,M,,M,,",
     ].map { String(sentence($0).dropLast()) + end }.joined()
+  }
+
+  private static let near = "4500.0,N,00100.0,E"
+  /// 170 km from there.
+  private static let far = "4630.0,N,00100.0,E"
+
+  /// RMC of a receiver without a fix.
+  private static func void(_ second: Int) -> String { sentence("GPRMC,\(clock(second)),V,,,,,,,010124,,,N") }
+
+  private static func clock(_ second: Int) -> String {
+    let (minutes, seconds) = (second / 60, second % 60)
+    return "12\(minutes < 10 ? "0" : "")\(minutes)\(seconds < 10 ? "0" : "")\(seconds)"
   }
 
   @Test("a connection is opened, read, and opened again when it ends or falls silent")
@@ -221,10 +240,9 @@ import Timekeeping
     _ = bench.handle(.opened)
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
     let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
-    func void(_ second: Int) -> String { sentence("GPRMC,12000\(second),V,,,,,,,010124,,,N") }
-    #expect(bench.stream(void(1), from: first) == ["reading net, from 192.168.0.1"])
+    #expect(bench.stream(Self.void(1), from: first) == ["reading net, from 192.168.0.1"])
     #expect(bench.stream(String(Self.epoch(1).prefix(50)), from: second) == [])
-    #expect(bench.stream(void(2), from: first) == [])
+    #expect(bench.stream(Self.void(2), from: first) == [])
     #expect(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second) == [])
     #expect(bench.wait() == ["reading net, from 192.168.0.2", "fix 1"])
     #expect(
@@ -247,13 +265,178 @@ import Timekeeping
     var used: [String] = []
     for second in 1...30 {
       used += bench.wait(until: .boot + .seconds(second))
-      used += bench.datagram(sentence("GPRMC,1200\(second < 10 ? "0" : "")\(second),V,,,,,,,010124,,,N"))
+      used += bench.datagram(Self.void(second))
       used += bench.datagram(Self.epoch(second), from: Self.spare)
     }
     #expect(used.first == "fix 0")
     #expect(used.dropFirst().first == "reading net, from 192.168.0.2")
     #expect(used.last?.hasPrefix("fix") == true)
     #expect(used.contains("fix 11") && !used.contains("fix 8"))
+  }
+
+  @Test("talkers without a fix lose their places to a sender that needs one, after a minute, and not before")
+  func talkers() throws {
+    var bench = Bench(.listener(connections: 4))
+    _ = bench.handle(.opened)
+    let talkers = try (0..<4).map { _ in try bench.admit(Self.spare).id }
+    for second in 1...59 {
+      bench.now = .boot + .seconds(second)
+      for id in talkers { _ = bench.stream(Self.void(second), from: id) }
+      let admission = bench.session.admit(Self.router, at: bench.now)
+      #expect(admission == nil)
+    }
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.noRoom])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [59])
+    bench.now = .boot + .seconds(60)
+    let admission = try bench.admit(Self.router)
+    #expect(admission.replaced == talkers[0])
+    #expect(bench.stream(Self.epoch(60), from: admission.id) == [])
+    #expect(bench.wait().last == "fix 0")
+    // The talkers connect again, and displace each other, but not a sender with a fix.
+    for second in 61...300 {
+      bench.now = .boot + .seconds(second)
+      _ = bench.stream(Self.epoch(second), from: admission.id)
+      _ = bench.wait(until: bench.now + .milliseconds(900))
+      let talker = bench.session.admit(Self.spare, at: bench.now)
+      #expect(talker?.replaced != admission.id)
+    }
+    #expect(bench.session.lineStatistics.senders.filter(\.isUsed) == [.init(Self.router, isUsed: true)])
+  }
+
+  @Test("a sender without a fix keeps its place until another one needs it, and one that had a fix keeps it longest")
+  func garage() throws {
+    var bench = Bench(.listener(connections: 2))
+    _ = bench.handle(.opened)
+    let router = try bench.admit(Self.router).id
+    _ = bench.stream(Self.epoch(1), from: router)
+    _ = bench.wait(until: .boot + .seconds(2))
+    let other = try bench.admit(Self.spare).id
+    for second in 3...600 {
+      bench.now = .boot + .seconds(second)
+      for id in [router, other] { _ = bench.stream(Self.void(second), from: id) }
+    }
+    #expect(bench.session.lineStatistics.senders.count == 2)
+    #expect(try bench.admit(Self.spare).replaced == other)
+  }
+
+  @Test("datagrams of an address that found no place are read once a sender has had no fix for a minute")
+  func fixlessDatagrams() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened)
+    var effects: [String] = []
+    for second in 0...62 {
+      effects += bench.wait(until: .boot + .seconds(second))
+      for number in 0..<NMEANetworkSession.maximumDatagramSenders {
+        _ = bench.datagram(Self.void(second), from: IPAddress(v4: 0xC0A8_0010 + UInt32(number)))
+      }
+      effects += bench.datagram(Self.epoch(second))
+    }
+    #expect(effects.first { $0.hasPrefix("fix") } == "fix 0", "\(effects)")
+    #expect(bench.session.lineStatistics.refused.contains { $0.address == Self.router && $0.reason == .noRoom })
+  }
+
+  @Test(
+    "a sender too far away does not replace a silent one at once, but after a minute", arguments: [true, false])
+  func distant(isConnected: Bool) throws {
+    var bench = Bench(isConnected ? .listener(connections: 4) : .datagrams(isGroup: false))
+    _ = bench.handle(.opened)
+    let ids = isConnected ? [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id } : []
+    func send(_ index: Int, _ text: String) -> [String] {
+      isConnected ? bench.stream(text, from: ids[index]) : bench.datagram(text, from: [Self.router, Self.spare][index])
+    }
+    for second in 1...5 {
+      bench.now = .boot + .seconds(second)
+      _ = send(0, Self.epoch(second))
+      _ = bench.wait(until: bench.now + .milliseconds(900))
+    }
+    var fixes: [String] = []
+    for second in 6...70 {
+      bench.now = .boot + .seconds(second)
+      fixes += send(1, Self.epoch(second, at: Self.far))
+      fixes += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(fixes.filter { $0.hasPrefix("fix") } == [])
+    let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
+    #expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
+    // A nearer one is used at once.
+    var nearer = bench
+    nearer.now = .boot + .seconds(71)
+    let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
+    #expect((used + nearer.wait(until: .boot + .seconds(72))).last == "fix 11")
+    #expect(nearer.session.lineStatistics.senders.allSatisfy { $0.heldUntil == nil || $0.address == Self.spare })
+    for second in 71...80 {
+      bench.now = .boot + .seconds(second)
+      fixes += send(1, Self.epoch(second, at: Self.far))
+      fixes += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(fixes.contains("fix 20"))
+    #expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
+  }
+
+  @Test("a far sender is used at once if the last position was a single one, or long enough ago")
+  func notDistant() throws {
+    for (fixes, pause) in [(1, 20), (5, 1700)] {
+      var bench = Bench(.listener(connections: 4))
+      _ = bench.handle(.opened)
+      let ids = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id }
+      for second in 1...fixes {
+        bench.now = .boot + .seconds(second)
+        _ = bench.stream(Self.epoch(second), from: ids[0])
+        _ = bench.wait(until: bench.now + .milliseconds(900))
+      }
+      _ = bench.wait(until: .boot + .seconds(pause))
+      _ = bench.stream(Self.epoch(pause, at: Self.far), from: ids[1])
+      #expect(bench.wait().contains { $0.hasPrefix("fix") }, "\(fixes) fixes, then \(pause) s")
+    }
+  }
+
+  @Test("of two senders behind one address the first keeps its place while it gives fixes")
+  func twoPorts() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened)
+    var effects: [String] = []
+    for second in 1...40 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second))
+      effects += bench.wait(until: bench.now + .milliseconds(500))
+      guard second > 5 else { continue }
+      for _ in 0..<5 { effects += bench.datagram(Self.epoch(second, at: Self.far), port: 6000) }
+      effects += bench.wait(until: bench.now + .milliseconds(400))
+    }
+    #expect(effects.filter { $0.hasPrefix("fix") } == (1...40).map { "fix \($0)" })
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [175])
+    // It falls silent: the other one is used, but is too far away at first.
+    var later: [String] = []
+    for second in 41...130 {
+      bench.now = .boot + .seconds(second)
+      later += bench.datagram(Self.epoch(second, at: Self.far), port: 6000)
+      later += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    // From 51 s on it has the place, and a minute later its fixes are used.
+    #expect(later.first { $0.hasPrefix("fix") } == "fix 51", "\(later)")
+  }
+
+  @Test("a sender that uses another port for each epoch, or has restarted, is read")
+  func newPorts() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened)
+    var effects: [String] = []
+    for second in 1...30 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second), port: 5000 + UInt16(second))
+      effects += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(effects.filter { $0.hasPrefix("fix") }.count == 30)
+    for second in 31...60 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second), port: second < 40 ? 7000 : 8000)
+      effects += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    // A restarted sender is used after the silence timeout.
+    let fixes = effects.filter { $0.hasPrefix("fix") }.dropFirst(30)
+    #expect(Array(fixes) == ((31...39).map { "fix \($0)" } + (49...59).map { "fix \($0)" } + ["fix 0"]), "\(fixes)")
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
   }
 
   private static let nothing =

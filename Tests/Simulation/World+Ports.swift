@@ -161,7 +161,7 @@ extension World {
     if ports[index].network != nil {
       let router = IPAddress(v4: 0xC0A8_0001)
       return perform(
-        ports[index].network?.receive(datagram: bytes.span, from: router, at: moment.boot) ?? [], of: index)
+        ports[index].network?.receive(datagram: bytes.span, from: router, port: 5000, at: moment.boot) ?? [], of: index)
     }
     perform(ports[index].session.receive(bytes.span, at: moment.boot), of: index)
   }

@@ -40,7 +40,8 @@ extension NMEATCPSettings: SourceSettings {
     Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
     Setting(
       "connections", \.connections, .integer(1...32),
-      "Maximum number of senders connected to `listen`; further connections are closed unread."),
+      "Maximum number of senders connected to `listen`; further connections are closed unread, unless a sender is silent or has had no fix for a minute: then that one is closed."
+    ),
   ]
 
   var kind: SourceKind { .nmeaTCP(self) }
@@ -134,7 +135,7 @@ extension NMEAUDPSettings: SourceSettings {
 /// Rules for `allow`, which are the same for TCP and UDP.
 private enum NMEANetworkRules {
   static let allowSummary =
-    "Addresses of the permitted senders, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` lists them. Required, unless `listen` is a loopback or link-local address: then the default is all addresses of that kind."
+    "Addresses of the permitted senders, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` lists them. Required, unless `listen` is a loopback or link-local address: then the default is all addresses of that kind, and for link-local ones a warning says so."
 
   /// Sets the default of `allow`, or reports that it is required.
   static func finish(
@@ -153,6 +154,10 @@ private enum NMEANetworkRules {
       allow = AddressRange.loopback
     } else if host.isLinkLocal {
       allow = AddressRange.linkLocal
+      reader.warning(
+        about: allowKey,
+        "is missing: any host that reaches \(listen) can forge the vehicle's position; the senders' addresses are expected, as in [\"\(host.isV4 ? "169.254.1.2" : "fe80::1")\"]"
+      )
     } else {
       reader.problem(
         with: allowKey,

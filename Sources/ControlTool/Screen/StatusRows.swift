@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Observability
 import Timekeeping
 
@@ -166,7 +167,7 @@ struct StatusRows {
   /// One row for each problem of a serial line or of datagrams; none if all is well.
   private static func lines(_ status: StatusReport) -> [Row] {
     (status.lines ?? []).flatMap { line in
-      [line.trouble, line.refusal].compactMap(\.self).map {
+      ([line.trouble].compactMap(\.self) + line.senderWarnings.map(\.sentence.text)).map {
         Row(name: "Line", text: StyledText($0, .warning) + StyledText(" (\(line.source))"), weight: 6)
       }
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 package import Positioning
 package import Timekeeping
 
@@ -16,15 +17,53 @@ package struct LineReading: Equatable, Sendable {
   }
 }
 
+/// A warning about a network sender.
+package struct SenderWarning: ReportedProblem {
+  package let sentence: Sentence
+  package let advice: String?
+}
+
 extension StatusReport.Line {
-  /// Maximum age in seconds of a sender that is not permitted, for a warning.
+  /// Maximum age in seconds of a refused sender, for a warning.
   private static let refusalWindow: Int64 = 3600
 
-  /// A warning about the latest sender of the last hour that is not permitted; nil if there is none.
-  package var refusal: String? {
-    guard let latest = refused?.last, latest.age < Self.refusalWindow else { return nil }
-    let times = latest.count == 1 ? "once" : "\(latest.count) times, the last time"
-    return "\(latest.address) is not allowed and has sent \(times) \(Duration.seconds(latest.age).humanReadable) ago"
+  /// Warnings about the senders: for each reason the latest one that was refused in the last hour, and those whose
+  /// fixes are too far from the last position.
+  package var senderWarnings: [SenderWarning] {
+    LineStatistics.RefusalReason.allCases.compactMap { reason in
+      refused?.last { $0.reason == reason.rawValue && $0.age < Self.refusalWindow }.map { refusal(of: $0, reason) }
+    }
+      + (senders ?? []).compactMap { sender in
+        sender.heldFor.map {
+          SenderWarning(
+            sentence:
+              "\(sender.address) is further from the last position than a vehicle can have driven; it is used in \(Duration.seconds($0).humanReadable) unless a nearer sender has a fix",
+            advice: "if it is not a device of this vehicle, remove it from source.allow")
+        }
+      }
+  }
+
+  private func refusal(of sender: StatusReport.Refused, _ reason: LineStatistics.RefusalReason) -> SenderWarning {
+    let times = sender.count == 1 ? "once" : "\(sender.count) times, the last time"
+    let sent = "\(times) \(Duration.seconds(sender.age).humanReadable) ago"
+    switch reason {
+    case .notAllowed:
+      return SenderWarning(
+        sentence: "\(sender.address) is not allowed and has sent \(sent)",
+        advice:
+          "if it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
+      )
+    case .noRoom:
+      return SenderWarning(
+        sentence:
+          "\(sender.address) is allowed but was refused \(sent): all places are taken",
+        advice:
+          "list only the vehicle's receivers in source.allow, or raise source.connections (for nmea-tcp)")
+    case .portInUse:
+      return SenderWarning(
+        sentence: "\(sender.address) sends from two ports; the one that is not used has sent \(sent)",
+        advice: "find out which programs of this device send positions, and stop all but one")
+    }
   }
 
   /// - Parameter reading: the current counters.
@@ -37,12 +76,17 @@ extension StatusReport.Line {
       foreign: Int(clamping: counters.foreign), trouble: reading.statistics.trouble)
     let statistics = reading.statistics
     if !statistics.senders.isEmpty {
-      senders = statistics.senders.map { StatusReport.Sender(address: "\($0.address)", isUsed: $0.isUsed) }
+      senders = statistics.senders.map { sender in
+        StatusReport.Sender(
+          address: "\(sender.address)", isUsed: sender.isUsed,
+          heldFor: sender.heldUntil.map { max($0 - now, .zero).wholeSeconds })
+      }
     }
     if !statistics.refused.isEmpty {
       refused = statistics.refused.map {
         StatusReport.Refused(
-          address: "\($0.address)", count: Int(clamping: $0.count), age: max(now - $0.last, .zero).wholeSeconds)
+          address: "\($0.address)", reason: $0.reason.rawValue, count: Int(clamping: $0.count),
+          age: max(now - $0.last, .zero).wholeSeconds)
       }
     }
   }

@@ -99,7 +99,7 @@ package enum MetricTable {
     },
     .labelled(
       "line_refused_total", .counter, by: "source",
-      "Connections and datagrams of senders that are not in source.allow; they are dropped unread."
+      "Connections and datagrams that are dropped unread: their senders are not in source.allow, or there is no place."
     ) { reading in
       reading.lines.filter { $0.statistics.medium == .network }.map { ($0.source, Double($0.statistics.refusals)) }
     },

@@ -63,7 +63,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var trouble: String?
     /// The network senders; nil without a sender, or if the daemon connects itself.
     package var senders: [Sender]?
-    /// Senders that are not permitted, the latest last; nil if there are none.
+    /// Senders whose data was not read, the latest last; nil if there are none.
     package var refused: [Refused]?
   }
 
@@ -73,12 +73,17 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var address: String
     /// Whether the fixes are from it.
     package var isUsed: Bool
+    /// Seconds until it is used at the earliest, because its fixes are too far from the last position; nil if they are
+    /// not.
+    package var heldFor: Int64?
   }
 
-  /// A sender that is not permitted; its data was not read.
+  /// A sender whose data was not read.
   package struct Refused: Equatable, Sendable, Codable {
     /// As in `192.168.0.77`.
     package var address: String
+    /// `notAllowed`, `noRoom`, or `portInUse`: `LineStatistics.RefusalReason`.
+    package var reason: String
     /// Number of connections or datagrams.
     package var count: Int
     /// Seconds since the last of them.

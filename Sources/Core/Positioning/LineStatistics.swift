@@ -16,18 +16,35 @@ package struct LineStatistics: Equatable, Sendable {
     package var address: IPAddress
     /// Whether the fixes are from it.
     package var isUsed: Bool
+    /// When it is used at the earliest, because its fixes are too far from the last position; nil if they are not.
+    package var heldUntil: BootInstant?
 
-    /// - Parameter isUsed: whether the fixes are from it.
-    package init(_ address: IPAddress, isUsed: Bool) {
+    /// - Parameters:
+    ///   - isUsed: whether the fixes are from it.
+    ///   - heldUntil: when it is used at the earliest; nil if its fixes are not too far from the last position.
+    package init(_ address: IPAddress, isUsed: Bool, heldUntil: BootInstant? = nil) {
       self.address = address
       self.isUsed = isUsed
+      self.heldUntil = heldUntil
     }
   }
 
-  /// A sender that is not allowed: its data was not read.
+  /// Why the data of a sender was not read.
+  package enum RefusalReason: String, Sendable, CaseIterable {
+    /// Its address is not in `source.allow`.
+    case notAllowed
+    /// As many senders as can be read have a place, and each of them sends.
+    case noRoom
+    /// Another port of its address gives fixes.
+    case portInUse
+  }
+
+  /// A sender whose data was not read.
   package struct Refused: Equatable, Sendable {
     /// Without the port.
     package var address: IPAddress
+    /// Why it was refused.
+    package var reason: RefusalReason
     /// Connections or datagrams.
     package var count: UInt64
     /// The arrival of the last one.
@@ -46,7 +63,7 @@ package struct LineStatistics: Equatable, Sendable {
   package let medium: Medium
   /// The current senders in the network; empty for a serial line, and for an outgoing connection.
   package internal(set) var senders: [Sender] = []
-  /// The last four senders that were rejected, the latest at the end.
+  /// The last four senders that were rejected, with their reasons, the latest at the end.
   package private(set) var refused: [Refused] = []
   /// The number of rejected connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
@@ -75,11 +92,11 @@ package struct LineStatistics: Equatable, Sendable {
     if now.lines &- newer.lines >= LineStatistics.window { (older, newer) = (newer, now) }
   }
 
-  /// Counts a connection or datagram of a sender that is not allowed.
-  package mutating func refuse(_ address: IPAddress, at now: BootInstant) {
+  /// Counts a connection or datagram that was not read.
+  package mutating func refuse(_ address: IPAddress, _ reason: RefusalReason, at now: BootInstant) {
     refusals &+= 1
-    var latest = Refused(address: address, count: 0, last: now)
-    if let index = refused.firstIndex(where: { $0.address == address }) {
+    var latest = Refused(address: address, reason: reason, count: 0, last: now)
+    if let index = refused.firstIndex(where: { $0.address == address && $0.reason == reason }) {
       latest.count = refused.remove(at: index).count
     } else if refused.count == LineStatistics.mostRefused {
       refused.removeFirst()

@@ -29,7 +29,7 @@ package final class DatagramSocket {
   private let descriptor: Descriptor
   private let name: String
   private let group: Group?
-  private let onDatagram: (Span<UInt8>, IPAddress) -> Void
+  private let onDatagram: (Span<UInt8>, IPAddress, UInt16) -> Void
   private let onEnd: (StreamSocketError) -> Void
   private var source: EventSource<IOEvents>?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
@@ -39,12 +39,12 @@ package final class DatagramSocket {
   /// - Parameters:
   ///   - host: a numeric address; an IPv6 address without brackets.
   ///   - port: 0: chosen by the kernel.
-  ///   - onDatagram: called with each datagram and its sender; the span is valid during the call.
+  ///   - onDatagram: called with each datagram, its sender and the sender's port; the span is valid during the call.
   ///   - onEnd: called once if receiving fails; the socket is closed then.
   /// - Throws: code `inUse`, `unreachable` if no interface has the address or the name, or `failed`.
   package init(
     loop: EventLoop, host: String, port: Int, group: Group? = nil,
-    onDatagram: @escaping (Span<UInt8>, IPAddress) -> Void, onEnd: @escaping (StreamSocketError) -> Void
+    onDatagram: @escaping (Span<UInt8>, IPAddress, UInt16) -> Void, onEnd: @escaping (StreamSocketError) -> Void
   ) throws(StreamSocketError) {
     name = ListeningAddress.name(host, port)
     self.group = group
@@ -138,7 +138,7 @@ package final class DatagramSocket {
       }
       guard let sender = ListeningAddress.address(in: storage) else { continue }
       let buffer = buffer
-      onDatagram(buffer.span.extracting(first: count), sender)
+      onDatagram(buffer.span.extracting(first: count), sender, ListeningAddress.port(in: storage))
     }
   }
 

@@ -42,10 +42,14 @@ nonisolated enum ListeningAddress {
     let result = unsafe withUnsafeMutablePointer(to: &storage) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &size) }
     }
-    guard result == 0 else { return nil }
-    // The port has the same offset in both families.
+    return result == 0 ? Int(port(in: storage)) : nil
+  }
+
+  /// The port in a `sockaddr` of IPv4 or IPv6.
+  static func port(in storage: sockaddr_storage) -> UInt16 {
+    // It has the same offset in both families.
     let bytes = bytes(of: storage)
-    return Int(bytes[2]) << 8 | Int(bytes[3])
+    return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
   }
 
   /// The address in a `sockaddr`; nil for another family.

@@ -6,7 +6,8 @@ package import Timekeeping
 ///
 /// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
 /// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
-/// then the next one with a fix. `PortSupervisor` decides when to connect, listen and join.
+/// then the next one with a fix, unless it is too far from the last position: then it is held for a minute.
+/// `PortSupervisor` decides when to connect, listen and join.
 package struct NMEANetworkSession {
   /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {
@@ -47,11 +48,64 @@ package struct NMEANetworkSession {
     let id: Int
     /// Nil for an outgoing connection.
     let address: IPAddress?
+    /// Of its datagrams; nil for connections.
+    var port: Port?
     var decoder: NMEADecoder
     var sky = SatelliteCountReporter()
+    /// When it connected, or the arrival of its first datagram.
+    let since: BootInstant
     /// The arrival of its last complete sentence, or initially the connection.
     var lastSentence: BootInstant
     var lastFix: BootInstant?
+    /// The position of its last reported fix.
+    var lastPosition: Position?
+    /// While its fixes are too far from the last position: the arrival of the first of them.
+    var distantSince: BootInstant?
+
+    /// When it is used although its fixes are too far from the last position; nil if they are not.
+    var heldUntil: BootInstant? { distantSince.map { $0 + NMEANetworkSession.distantHold } }
+  }
+
+  /// The port from which an address sends datagrams. Some senders use another one for each datagram.
+  private struct Port {
+    let number: UInt16
+    /// The arrival of its first and of its last datagram.
+    let first: BootInstant
+    var last: BootInstant
+
+    /// Whether it has been in use for longer than by a sender with a new port for each datagram.
+    var isSettled: Bool { last - first >= NMEANetworkSession.portSettling }
+  }
+
+  /// A position, and who has sent it.
+  private struct Reference {
+    let position: Position
+    private let id: Int
+    private let address: IPAddress?
+    private let port: UInt16?
+
+    init(_ position: Position, of sender: SenderState) {
+      self.position = position
+      (id, address, port) = (sender.id, sender.address, sender.port?.number)
+    }
+
+    /// Whether it was sent by this sender; one that sends datagrams from the same port again is the same.
+    func isOf(_ sender: SenderState) -> Bool {
+      id == sender.id || port != nil && port == sender.port?.number && address == sender.address
+    }
+  }
+
+  /// A reported position.
+  private struct Position {
+    let coordinate: Coordinate
+    let arrival: BootInstant
+
+    /// Whether a vehicle can have driven to the other one in the meantime.
+    func isReachable(from earlier: Position) -> Bool {
+      let seconds = max((arrival - earlier.arrival).inSeconds, 0)
+      return earlier.coordinate.distance(to: coordinate)
+        <= NMEANetworkSession.reachSlack + NMEANetworkSession.reachSpeed * seconds
+    }
   }
 
   /// A sender that was admitted.
@@ -68,8 +122,17 @@ package struct NMEANetworkSession {
     }
   }
 
-  /// Maximum number of addresses that send datagrams; another one has to wait until one of them is silent.
+  /// Maximum number of addresses that send datagrams.
   package static let maximumDatagramSenders = 8
+  /// A sender without a fix for this long loses its place if another sender needs it.
+  package static let fixlessLimit = Duration.seconds(60)
+  /// How long a sender must have had fixes before it is used, if they are too far from the last position.
+  package static let distantHold = Duration.seconds(60)
+  /// Faster than any vehicle on roads or rails, in metres per second.
+  private static let reachSpeed = 100.0
+  /// The additional distance, in metres, that two receivers may differ.
+  private static let reachSlack = 1000.0
+  private static let portSettling = Duration.seconds(3)
 
   private let name: String
   private let transport: Transport
@@ -81,6 +144,8 @@ package struct NMEANetworkSession {
   private var lastID = 0
   /// ID of the used sender.
   private var used: Int?
+  /// The last position that two fixes of its sender agree on. Fixes of other senders are compared with it.
+  private var reference: Reference?
   /// The name that was reported last.
   private var announced: String?
   private var lines = LineStatistics(.network)
@@ -118,7 +183,7 @@ package struct NMEANetworkSession {
   package var lineStatistics: LineStatistics {
     var statistics = lines
     statistics.senders = senders.compactMap { writer in
-      writer.address.map { LineStatistics.Sender($0, isUsed: writer.id == used) }
+      writer.address.map { LineStatistics.Sender($0, isUsed: writer.id == used, heldUntil: writer.heldUntil) }
     }
     return statistics
   }
@@ -148,6 +213,7 @@ package struct NMEANetworkSession {
       let fixes = finishUsed()
       isOpen = false
       removeAll()
+      reference = nil
       return fixes + supervise(.ended(why), at: now)
     case .left(let id):
       let fixes = id == used ? finishUsed() : []
@@ -164,19 +230,13 @@ package struct NMEANetworkSession {
     }
   }
 
-  /// A sender has connected. A silent one keeps its connection until another needs its place.
+  /// A sender has connected. One that is silent or without a fix keeps its connection until another needs its place.
   ///
   /// - Returns: nil if it is not allowed, or the limit is reached: then its connection must be closed unread.
   package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
     guard isAllowed(address, at: now) else { return nil }
-    var replaced: Int?
-    if senders.count >= maximumSenders {
-      guard let silent = senders.min(by: { $0.lastSentence < $1.lastSentence }),
-        now - silent.lastSentence >= silenceTimeout
-      else { return nil }
-      replaced = silent.id
-      remove { $0.id == replaced }
-    }
+    let replaced = makeRoom(at: now)
+    guard hasRoom(for: address, at: now) else { return nil }
     return Admission(id: add(address, at: now), replaced: replaced)
   }
 
@@ -187,11 +247,24 @@ package struct NMEANetworkSession {
   }
 
   /// Processes a datagram: complete sentences, with or without line ends between them.
-  package mutating func receive(datagram: Span<UInt8>, from address: IPAddress, at now: BootInstant) -> [Effect] {
+  package mutating func receive(
+    datagram: Span<UInt8>, from address: IPAddress, port: UInt16, at now: BootInstant
+  ) -> [Effect] {
     guard isOpen, isAllowed(address, at: now) else { return [] }
-    if let index = senders.firstIndex(where: { $0.address == address }) { return process(datagram, of: index, at: now) }
-    guard senders.count < maximumSenders else { return [] }
-    _ = add(address, at: now)
+    if let index = senders.firstIndex(where: { $0.address == address }) {
+      switch use(of: port, by: senders[index], at: now) {
+      case .current(let port):
+        senders[index].port = port
+        return process(datagram, of: index, at: now)
+      case .refused:
+        lines.refuse(address, .portInUse, at: now)
+        return []
+      case .another: remove { $0.address == address }
+      }
+    }
+    _ = makeRoom(at: now)
+    guard hasRoom(for: address, at: now) else { return [] }
+    _ = add(address, port: port, at: now)
     return process(datagram, of: senders.count - 1, at: now)
   }
 
@@ -212,15 +285,61 @@ package struct NMEANetworkSession {
   /// Data of a sender that is not allowed is not read.
   private mutating func isAllowed(_ address: IPAddress, at now: BootInstant) -> Bool {
     if allow.contains(where: { $0.contains(address) }) { return true }
-    lines.refuse(address, at: now)
+    lines.refuse(address, .notAllowed, at: now)
     return false
   }
 
-  private mutating func add(_ address: IPAddress?, at now: BootInstant) -> Int {
+  private mutating func hasRoom(for address: IPAddress, at now: BootInstant) -> Bool {
+    if senders.count < maximumSenders { return true }
+    lines.refuse(address, .noRoom, at: now)
+    return false
+  }
+
+  /// If all places are taken, removes the sender that has been silent for longest, or else one without a fix: first
+  /// those that never had one.
+  ///
+  /// - Returns: the ID of the removed sender; nil if there is none.
+  private mutating func makeRoom(at now: BootInstant) -> Int? {
+    guard senders.count >= maximumSenders else { return nil }
+    let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
+    let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.fixlessLimit }
+    let neverFixed = fixless.filter { $0.lastFix == nil }.min { $0.since < $1.since }
+    guard let id = (silent ?? neverFixed ?? fixless.min { $0.lastFix ?? now < $1.lastFix ?? now })?.id else {
+      return nil
+    }
+    remove { $0.id == id }
+    return id
+  }
+
+  private enum PortUse {
+    /// It is the sender's, whose state this is.
+    case current(Port?)
+    /// It replaces the port of a sender without fixes.
+    case another
+    case refused
+  }
+
+  /// Whose a port of a sender's address is. Of several ports that are in use, the first is read while it gives fixes.
+  private func use(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
+    let new = Port(number: number, first: now, last: now)
+    guard var port = sender.port else { return .current(new) }
+    guard port.number != number else {
+      port.last = now
+      return .current(port)
+    }
+    guard port.isSettled else {
+      // While there are several new ports, the first remains until it is out of use.
+      return .current(now - port.last >= NMEANetworkSession.portSettling ? new : port)
+    }
+    return sender.lastFix.map { now - $0 < silenceTimeout } ?? false ? .refused : .another
+  }
+
+  private mutating func add(_ address: IPAddress?, port: UInt16? = nil, at now: BootInstant) -> Int {
     lastID += 1
     senders.append(
       SenderState(
-        id: lastID, address: address, decoder: NMEADecoder(isDatagrams: isDatagram), lastSentence: now))
+        id: lastID, address: address, port: port.map { Port(number: $0, first: now, last: now) },
+        decoder: NMEADecoder(isDatagrams: isDatagram), since: now, lastSentence: now))
     return lastID
   }
 
@@ -281,14 +400,37 @@ package struct NMEANetworkSession {
   private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [Effect] {
     guard !fixes.isEmpty else { return [] }
     let id = senders[index].id
+    if let last = senders[index].lastFix, now - last >= silenceTimeout { senders[index].distantSince = nil }
     senders[index].lastFix = now
     senders[index].sky.hasFix(at: now)
     if id != used {
       let current = senders.first { $0.id == used }
-      if let last = current?.lastFix, now - last < silenceTimeout { return [] }
+      let isUsedAlive = current?.lastFix.map { now - $0 < silenceTimeout } ?? false
+      senders[index].distantSince = isUsedAlive ? nil : distantSince(senders[index], fixes, at: now)
+      guard !isUsedAlive, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
+      senders[index].distantSince = nil
       used = id
     }
+    for fix in fixes { note(fix, of: index, at: now) }
     return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
+  }
+
+  /// Since when the fixes of the sender have been too far from the last position of another one; nil if they are not.
+  private func distantSince(_ sender: SenderState, _ fixes: [Fix], at now: BootInstant) -> BootInstant? {
+    // For a connection of this program, the settings name the sender.
+    guard isServer, let fix = fixes.last, let reference, !reference.isOf(sender),
+      !Position(coordinate: fix.coordinate, arrival: now).isReachable(from: reference.position)
+    else { return nil }
+    return sender.distantSince ?? now
+  }
+
+  /// Makes the position the reference if it agrees with the previous one of its sender.
+  private mutating func note(_ fix: Fix, of index: Int, at now: BootInstant) {
+    let position = Position(coordinate: fix.coordinate, arrival: now)
+    if let previous = senders[index].lastPosition, position.isReachable(from: previous) {
+      reference = Reference(position, of: senders[index])
+    }
+    senders[index].lastPosition = position
   }
 
   /// Reports the source's name if it has changed.
