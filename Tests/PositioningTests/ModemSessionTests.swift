@@ -166,7 +166,7 @@ import Timekeeping
     #expect(session.release == .enable(path: Self.path, cells))
     // Another program switches it off, so there is nothing to switch back.
     _ = session.handle(answer(1), at: .boot)
-    #expect(session.handle(.changed, at: .boot) == [.list])
+    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
     _ = session.handle(.modems([]), at: .boot)
     #expect(session.release == nil)
   }
@@ -262,16 +262,63 @@ import Timekeeping
     var session = session()
     #expect(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run") == true)
     #expect(session.nextDeadline == nil)
-    #expect(session.handle(.changed, at: .boot) == [.list])
-    #expect(loss(session.handle(.modems([]), at: .boot))?.contains("ModemManager has no modem") == true)
+    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
+    #expect(loss(session.handle(.modems([]), at: .boot + .seconds(1)))?.contains("ModemManager has no modem") == true)
     #expect(session.nextDeadline == nil)
-    #expect(session.handle(.changed, at: .boot) == [.list])
-    #expect(session.handle(.modems([modem()]), at: .boot) == [.locate(path: Self.path)])
+    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [.list])
+    #expect(session.handle(.modems([modem()]), at: .boot + .seconds(2)) == [.locate(path: Self.path)])
     // News during a question are looked into after its response.
-    #expect(session.handle(.changed, at: .boot) == [])
-    #expect(session.handle(answer(1), at: .boot) == [.list])
+    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [])
+    #expect(session.handle(answer(1), at: .boot + .seconds(3)) == [.list])
     // It was never read, so nothing has changed.
-    #expect(session.handle(.modems([]), at: .boot) == [])
+    #expect(session.handle(.modems([]), at: .boot + .seconds(3)) == [])
+  }
+
+  @Test("a storm of signals causes one list a second, and the last change is seen")
+  func storm() throws {
+    var session = session()
+    var lists: [BootInstant] = []
+    _ = session.handle(.modems([]), at: .boot)
+    for step in 0...10_000 {
+      let now = BootInstant.boot + .milliseconds(step)
+      var effects: [ModemSession.Effect] = []
+      if let deadline = session.nextDeadline, deadline <= now { effects += session.handle(.deadline, at: now) }
+      effects += session.handle(.changed, at: now)
+      guard effects.contains(.list) else { continue }
+      lists.append(now)
+      _ = session.handle(.modems([]), at: now)
+    }
+    #expect(lists == (1...10).map { .boot + .seconds($0) })
+    let last = try #require(session.nextDeadline)
+    #expect(last == .boot + .seconds(11))
+    #expect(session.handle(.deadline, at: last) == [.list])
+    _ = session.handle(.modems([]), at: last)
+    #expect(session.nextDeadline == nil)
+  }
+
+  @Test("signals do not delay the polling of a modem")
+  func stormWhilePolling() {
+    var session = reading()
+    _ = session.handle(answer(1), at: .boot)
+    var (lists, positions) = (0, 0)
+    for step in 0...10_000 {
+      let now = BootInstant.boot + .milliseconds(step)
+      var effects: [ModemSession.Effect] = []
+      if let deadline = session.nextDeadline, deadline <= now { effects += session.handle(.deadline, at: now) }
+      effects += session.handle(.changed, at: now)
+      while !effects.isEmpty {
+        switch effects.removeFirst() {
+        case .list:
+          lists += 1
+          effects += session.handle(.modems([modem()]), at: now)
+        case .locate:
+          positions += 1
+          effects += session.handle(answer(positions), at: now)
+        default: break
+        }
+      }
+    }
+    #expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
   }
 
   @Test("a modem that vanishes between two questions is looked for")

@@ -79,6 +79,8 @@ package struct ModemSession: Sendable {
     var own: Modem.LocationSources
   }
 
+  /// The minimum time between two lists: one change of a modem causes several signals.
+  private static let listPeriod = Duration.seconds(1)
   /// The polling period with fixes.
   private static let period = Duration.seconds(1)
   /// The polling period without a fix.
@@ -98,7 +100,9 @@ package struct ModemSession: Sendable {
   /// The modem that is read.
   private var modem: Modem?
   private var switchedOn: Enabled?
+  /// A change was signalled since the last list, which was requested at `listedAt`.
   private var hasNews = false
+  private var listedAt: BootInstant?
   private var sentences = ModemSentences()
   private var lastRawTime: String?
   private var decoder = NMEADecoder()
@@ -127,7 +131,7 @@ package struct ModemSession: Sendable {
   package var nextDeadline: BootInstant? {
     switch state {
     case .closed: gate.notBefore
-    case .waiting(let time): time
+    case .waiting(let time): hasNews ? min(time ?? nextList, nextList) : time
     case .connecting, .asking: nil
     }
   }
@@ -153,11 +157,16 @@ package struct ModemSession: Sendable {
       return ask(.list, at: now)
     case (.connectFailed(let why), .connecting): return close(why, at: now)
     case (.ended(let why), _) where state != .closed: return close(why, at: now)
-    case (.changed, .waiting): return ask(.list, at: now)
+    case (.changed, .waiting):
+      hasNews = true
+      return listIfDue(at: now) ?? []
     case (.changed, .asking):
       hasNews = true
       return []
-    case (.deadline, .waiting(let time?)) where now >= time: return ask(modem == nil ? .list : .locate, at: now)
+    case (.deadline, .waiting(let time)):
+      if let effects = listIfDue(at: now) { return effects }
+      guard let time, now >= time else { return [] }
+      return ask(modem == nil ? .list : .locate, at: now)
     case (.modems(let modems), .asking(.list)): return choose(among: modems, at: now)
     case (.enabled, .asking(.enable(let modem, _))): return read(modem, at: now)
     case (.position(let position), .asking(.locate)): return handlePosition(position, at: now)
@@ -171,6 +180,7 @@ package struct ModemSession: Sendable {
     switch request {
     case .list:
       hasNews = false
+      listedAt = now
       return [.list]
     case .enable(let modem, let sources):
       let before = modem.location?.enabled ?? []
@@ -187,7 +197,15 @@ package struct ModemSession: Sendable {
   /// Schedules the next request.
   private mutating func wait(until time: BootInstant?, at now: BootInstant) -> [Effect] {
     state = .waiting(until: time)
-    return hasNews ? ask(.list, at: now) : []
+    return listIfDue(at: now) ?? []
+  }
+
+  /// When the next list may be requested.
+  private var nextList: BootInstant { listedAt.map { $0 + ModemSession.listPeriod } ?? .boot }
+
+  /// - Returns: nil unless there was a change, and the last list was long enough ago.
+  private mutating func listIfDue(at now: BootInstant) -> [Effect]? {
+    hasNews && now >= nextList ? ask(.list, at: now) : nil
   }
 
   private mutating func choose(among modems: [Modem], at now: BootInstant) -> [Effect] {
