@@ -13,6 +13,12 @@ package struct KeptSettings: Sendable {
     package let message: String
     /// Whether the only reason is a missing file, credential or host name, which may appear later.
     package var mayAppearLater = false
+
+    /// - Parameter mayAppearLater: whether the only reason is a missing file, credential or host name.
+    package init(message: String, mayAppearLater: Bool = false) {
+      self.message = message
+      self.mayAppearLater = mayAppearLater
+    }
   }
 
   /// The first lines of their file.

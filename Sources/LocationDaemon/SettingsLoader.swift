@@ -48,13 +48,14 @@ package struct SettingsLoader {
     } catch {
       // If only a file or credential is missing, the kept settings are no help, because they name the same one; the
       // daemon waits.
-      guard error.code == ExitCode.configuration, !error.mayAppearLater, let kept else { throw error }
-      let file: SettingsFile
+      guard error.code == ExitCode.configuration, !error.mayAppearLater else { throw error }
+      let kept: SettingsFile?
       do throws(KeptSettings.Refusal) {
-        file = try kept.settings(replacing: path, environment: environment)
+        kept = try self.kept?.settings(replacing: path, environment: environment)
       } catch let refusal {
         throw DaemonError(error.code, "\(error.message)\nThe kept settings \(refusal.message)", cause: refusal)
       }
+      guard let file = kept else { throw error }
       do throws(DaemonError) {
         _ = try VehicleAgent.Configuration(file.settings)
       } catch let refusal {
@@ -67,10 +68,15 @@ package struct SettingsLoader {
   }
 
   private var kept: KeptSettings? {
-    guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else {
-      return nil
+    get throws(KeptSettings.Refusal) {
+      guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else {
+        return nil
+      }
+      guard bytes.isEmpty else { return KeptSettings(path: keptPath, bytes: bytes) }
+      let flaw = FileAccess.otherKind(of: keptPath).map { "is \($0)" } ?? "is empty, or this user may not read it"
+      throw KeptSettings.Refusal(
+        message: "cannot be read: \(keptPath) \(flaw); remove it, and the next settings that work are stored there")
     }
-    return KeptSettings(path: keptPath, bytes: bytes)
   }
 
   /// Stores the settings as the last that worked, for a start at which the files have mistakes. Equal settings are not

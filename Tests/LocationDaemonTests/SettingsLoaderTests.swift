@@ -95,6 +95,27 @@ import Testing
         "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
   }
 
+  @Test(
+    "kept settings that are no file are named as what they are", arguments: ["FIFO", "directory", "symbolic link", ""])
+  func noFile(kind: String) throws {
+    switch kind {
+    case "FIFO": #expect(mkfifo(keptPath, 0o600) == 0)
+    case "directory": try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
+    case "symbolic link":
+      try FileManager.default.createSymbolicLink(atPath: keptPath, withDestinationPath: "/dev/zero")
+    default: try Data().write(to: URL(fileURLWithPath: keptPath))
+    }
+    let what = kind.isEmpty ? "is empty, or this user may not read it" : "is a \(kind)"
+    #expect(
+      message(loader(Self.good + Self.mistake))?.hasSuffix(
+        "\nThe kept settings cannot be read: \(keptPath) \(what); remove it, and the next settings that work are stored there"
+      ) == true)
+    // They do not prevent a start with good settings, and are replaced.
+    let good = loader(Self.good)
+    #expect(message(good) == nil)
+    #expect((good.store(try good.load()) == nil) == (kind != "directory"))
+  }
+
   @Test("a missing secret is an absence, whether the file or the kept settings name it")
   func absence() throws {
     let before = loader(Self.good)

@@ -46,7 +46,7 @@ package enum AtomicFile {
     try syncDirectory(of: path)
   }
 
-  /// At most `limit` bytes from the start of a regular file; empty if it cannot be read.
+  /// At most `limit` bytes from the start of a regular file; empty if it cannot be read, or is no regular file.
   ///
   /// - Returns: nil if the file does not exist.
   /// - Throws: the error of lstat(2), if its existence is unknown.
@@ -54,6 +54,7 @@ package enum AtomicFile {
     do throws(Errno) {
       var status = stat()
       _ = try Errno.retrying { unsafe lstat(path, &status) }
+      guard status.kind == S_IFREG else { return [] }
     } catch {
       guard error.code == ENOENT || error.code == ENOTDIR else { throw error }
       return nil

@@ -13,4 +13,18 @@ package enum FileAccess {
       return error
     }
   }
+
+  /// What is in place of a regular file, as in `a FIFO`; nil if it is a regular file, or nothing is there.
+  package static func otherKind(of path: String) -> String? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    switch status.kind {
+    case S_IFREG: return nil
+    case S_IFDIR: return "a directory"
+    case S_IFLNK: return "a symbolic link"
+    case S_IFIFO: return "a FIFO"
+    case S_IFSOCK: return "a socket"
+    default: return "a device"
+    }
+  }
 }
