@@ -263,6 +263,8 @@ package final class LocationDaemon {
     guard agent.lifecycle.isRunning else { return "the daemon is stopping" }
     _ = notifier.reloading()
     defer { _ = notifier.ready() }
+    // The request may have come over the old socket.
+    if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
     do {
       try apply(try loader.load())
       lastReload = SettingsStatus.Reload(at: loop.now.boot, mistake: nil)

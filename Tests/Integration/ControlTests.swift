@@ -117,6 +117,33 @@ import Testing
     try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
   }
 
+  @Test("a socket file that was deleted or replaced is made again by SIGHUP", arguments: [false, true])
+  func deletedSocket(isReplaced: Bool) throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    let path = bench.directory("control.sock")
+    func inode() -> ino_t? {
+      var status = stat()
+      return stat(path, &status) == 0 ? status.st_ino : nil
+    }
+    try bench.wait("the socket") { inode() != nil }
+    let first = inode()
+    // A reload leaves a good one alone.
+    #expect(try ask(bench, "reload").exitCode == 0)
+    #expect(inode() == first)
+    #expect(unlink(path) == 0)
+    if isReplaced { try Data().write(to: URL(fileURLWithPath: path)) }
+    #expect(try ask(bench, "status").exitCode == 69)
+    daemon.process.signal(SIGHUP)
+    try bench.wait("the new socket") {
+      (try? ask(bench, "status").exitCode) == 0
+    }
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+    #expect(inode() == nil)
+  }
+
   @Test("during a pause nothing is sent, even after a SIGKILL and a restart; after it the first update is sent at once")
   func pause() throws {
     let bench = try TestBench()

@@ -27,6 +27,8 @@ package final class ControlServer {
   private let path: String
   private let respond: (_ request: [UInt8]) -> [UInt8]
   private let descriptor: Descriptor
+  /// Device and inode of the socket file.
+  private let file: [UInt64]?
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
   /// Oldest first.
@@ -53,6 +55,7 @@ package final class ControlServer {
       defer { umask(mask) }
       try unsafe UnixSocket.with(path) { unsafe bind(rawValue, $0, $1) }
       _ = try Errno.retrying { listen(rawValue, 8) }
+      file = ControlServer.file(at: path)
     } catch {
       throw ControlSocketError(.failed, "\(path): the control socket cannot be made: \(error)", cause: error)
     }
@@ -67,7 +70,16 @@ package final class ControlServer {
   isolated deinit {
     source?.close()
     resumption?.close()
-    _ = unsafe unlink(path)
+    if isInPlace { _ = unsafe unlink(path) }
+  }
+
+  /// Whether clients can connect: the socket file is still the one that was made.
+  package var isInPlace: Bool { file != nil && file == ControlServer.file(at: path) }
+
+  private static func file(at path: String) -> [UInt64]? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    return [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
 
   private func accept() {
