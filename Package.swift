@@ -118,7 +118,7 @@ let package = Package(
         .define("TOML_MAX_NESTED_VALUES", to: "16"),
       ]),
     platform("Release", ["Timekeeping", "CLinux"]),
-    platform("SystemCalls", []),
+    platform("SystemCalls", ["CLinux"]),
     platform("CrashReports", ["SystemCalls", "CLinux"]),
     platform("CommandLineOptions", ["SystemCalls", "CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
@@ -189,7 +189,8 @@ let package = Package(
         "Terminal",
       ],
       swiftSettings: strict),
-    .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict + mainThread),
+    .executableTarget(
+      name: "fleet-locationctl", dependencies: ["ControlTool", "SystemCalls"], swiftSettings: strict + mainThread),
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(

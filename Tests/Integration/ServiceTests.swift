@@ -123,7 +123,37 @@ import Testing
     #expect(daemon.logs("everything delivered"))
   }
 
-  @Test("a hundred updates start no thread and leak no descriptor")
+  /// The outcome of a program that is killed by a signal where core files are allowed.
+  private func dumpsCore(_ bench: TestBench, _ program: [String], when isReady: (ChildProcess) -> Bool) throws -> Bool {
+    let process = try ChildProcess(
+      "/bin/sh",
+      ["-c", "cd \"$1\" && shift && ulimit -c unlimited && exec \"$@\"", "sh", bench.directory.path] + program,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try wait(for: "the program", within: .seconds(20), reading: process.sources) {
+      isReady(process) || process.hasEnded
+    }
+    process.signal(SIGSEGV)
+    try process.finish()
+    #expect(process.exitCode == 128 + SIGSEGV)
+    return process.hasDumpedCore
+  }
+
+  @Test("a crash leaves no core file, whatever the limit")
+  func coreFile() throws {
+    let bench = try TestBench()
+    _ = try bench.receiver(isPluggedIn: false)
+    let settings = try bench.writeSettings()
+    // Where this machine writes none at all, nothing is tested.
+    guard try dumpsCore(bench, ["/bin/sh", "-c", "echo; while :; do :; done"], when: { !$0.output.lines.isEmpty })
+    else { return }
+    let products = ChildProcess.products
+    let daemon = try dumpsCore(bench, ["\(products)/fleet-locationd", "--config", settings]) { process in
+      process.errors.lines.contains { $0.contains("Started") }
+    }
+    #expect(!daemon)
+  }
+
+  @Test("a hundred updates start no thread and leak no descriptor", .enabled(if: ChildProcess.canInspect))
   func descriptors() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import CLinux
 import Glibc
 
-/// The environment variables of this process.
+/// The environment variables of this process, and its attributes.
 package enum Environment {
   /// The value of a variable, with invalid UTF-8 replaced; nil if it is not set. It may be empty.
   package static func value(of name: String) -> String? {
@@ -17,6 +18,10 @@ package enum Environment {
     }
     return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
+
+  /// Forbids core files of this process, which would hold its secrets, and that other processes of its user read its
+  /// memory. Programs that it executes are not affected.
+  package static func forbidCoreFiles() { fleet_forbid_core_files() }
 
   /// Sets a variable for this process and its children.
   package static func set(_ name: String, to value: String) {

@@ -94,6 +94,9 @@ final class ChildProcess {
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
+  /// Whether a signal has ended it, and the kernel has written its memory to a core file.
+  var hasDumpedCore: Bool { status.map { $0 & 0x7F != 0 && $0 & 0x80 != 0 } ?? false }
+
   func signal(_ number: Int32) {
     if !hasEnded { Glibc.kill(processID, number) }
   }
@@ -105,6 +108,9 @@ final class ChildProcess {
     for source in sources { source.drain() }
     return exitCode ?? -1
   }
+
+  /// Whether a program's descriptors and counters can be read: they are root's, because it forbids core files.
+  static let canInspect = geteuid() == 0
 
   /// How many descriptors it has open.
   func descriptorCount() throws -> Int {

@@ -38,6 +38,10 @@ int fleet_tcp_read(int socket, struct fleet_tcp_counters *counters);
 /// A close-on-exec socket.
 int fleet_socket_open(int family, int type, int protocol);
 
+/// Forbids core files of this process, and that other processes of its user read its memory (PR_SET_DUMPABLE; prctl is
+/// variadic).
+void fleet_forbid_core_files(void);
+
 /// A close-on-exec pipe (pipe2 needs _GNU_SOURCE).
 int fleet_pipe(int ends[2]);
 
