@@ -63,7 +63,7 @@ package enum EventCatalog {
       11:58:07  Online: Fleet Engine accepts updates, after 60 min offline; 261 of 361 past positions still pending
       11:58:32  361 past positions delivered
       14:00:00  Stopping: received SIGTERM
-      14:00:00  Stopped, everything delivered
+      14:00:00  Stopped, all positions delivered
       ```
 
       ## Events

@@ -55,7 +55,7 @@ import Timekeeping
 
   /// What comes next, likewise.
   enum Next: String, CaseIterable {
-    case none, report, heartbeat, retry, tokenLater, tokenFetched
+    case none, report, heartbeat, retry, offline, tokenLater, tokenFetched
 
     init(_ next: Plan.Next?) {
       self =
@@ -64,6 +64,7 @@ import Timekeeping
         case .report: .report
         case .heartbeat: .heartbeat
         case .retry: .retry
+        case .offline: .offline
         case .token(.some): .tokenLater
         case .token(nil): .tokenFetched
         }
@@ -267,6 +268,14 @@ import Timekeeping
       _ = try $0.drive(to: 10)
       _ = $0.handle(.source(0, .ended), at: 20)
     },
+    Case(name: "a recording has ended, and Fleet Engine is unavailable", second: 31) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 20)
+      _ = $0.handle(.source(0, .ended), at: 20.5)
+      for id in 2...9 {
+        _ = $0.handle(.updateEnded(id: UInt64(id), AgentFixture.error(503, "UNAVAILABLE")), at: 30)
+      }
+    },
     Case(name: "asked to stop while a request is under way", second: 12) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
@@ -291,7 +300,8 @@ import Timekeeping
     let snapshot = fixture.snapshot(at: item.second)
     let report = StatusReport(snapshot)
     let state = try #require(report.state)
-    let next = report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null"
+    let retry = report.failure.map { "; retryIn \($0.retryIn.map { "\($0)" } ?? "null")" } ?? ""
+    let next = (report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null") + retry
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") }
     let lines = [

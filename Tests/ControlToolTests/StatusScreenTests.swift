@@ -15,7 +15,7 @@ import Testing
       "summary": "Online", "vehicle": "truck-17", "version": "0.1.0", "uptime": 11_000, "isOnline": true,
       "isPaused": false, "state": ["cause": "notDue", "label": "online", "detail": "", "level": "good"],
       "source": "/dev/gps0 at 9600 baud", "lastUpdate": 3, "isUpdating": false,
-      "nextUpdate": ["due": 7, "kind": "report"],
+      "nextUpdate": ["due": 7, "kind": "report"], "nextRequest": "in 7 s",
       "transport": "HTTP/2", "lastOutcome": ["result": "accepted", "age": 3, "milliseconds": 84, "past": 20],
       "lastMinutes": [[6, 0], [6, 0], [0, 2], [0, 0], [3, 1], [2, 0]],
       "track": ["seconds": 600, "points": [[-800, -600], [-400, -600], [0, 0]]],
@@ -66,7 +66,7 @@ import Testing
       ],
       "failure": ["category": "untrusted", "since": 200, "retryIn": 9, "message": untrusted],
       "lastOutcome": ["result": "untrusted", "age": 12, "milliseconds": 3100, "past": 0],
-      "nextUpdate": ["due": 9, "kind": "retry"],
+      "nextUpdate": ["due": 9, "kind": "retry"], "nextRequest": "in 9 s, a retry",
     ]
   }
 
@@ -268,6 +268,7 @@ import Testing
   func old() throws {
     let answer = try StatusScreenTests.status([
       "vehicle": NSNull(), "version": NSNull(), "uptime": NSNull(), "isUpdating": NSNull(), "nextUpdate": NSNull(),
+      "nextRequest": NSNull(),
       "lastOutcome": NSNull(), "lastMinutes": NSNull(), "track": NSNull(), "events": NSNull(),
     ])
     let lines = StatusScreen.lines(of: StatusRows(answer), width: nil, capabilities: .plain).map(\.text)

@@ -46,7 +46,7 @@ import Timekeeping
     #expect(fixture.handle(.pause(nil), at: 12).brief.suffix(2) == ["drop connections", "send 3 OFFLINE"])
     #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
     let due = sentAt + .seconds(15)
-    #expect(fixture.agent.plan(at: .boot + .seconds(13)).next == .retry(due))
+    #expect(fixture.agent.plan(at: .boot + .seconds(13)).next == .offline(due))
     let second = Double((due - .boot).nanoseconds) / 1e9
     #expect(fixture.handle(.deadline, at: second).brief == ["send 4 OFFLINE"])
     #expect(
@@ -168,7 +168,7 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
     #expect(fixture.handle(.pause(nil), at: 13).brief.last == "send 3 OFFLINE")
     #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
-    #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .retry(sentAt + .seconds(15)))
+    #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .offline(sentAt + .seconds(15)))
   }
 
   @Test("offline_on_stop: a last position that hangs is given up with its connection before OFFLINE is sent")

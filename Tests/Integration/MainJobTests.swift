@@ -55,7 +55,7 @@ import Testing
     #expect(positions.first?.time == Date(timeIntervalSince1970: 1_700_000_000))
     #expect(positions.map(\.time) == positions.map(\.time).sorted())
     #expect(daemon.notifications.states == ["READY", "STOPPING"])
-    #expect(daemon.logs("everything delivered"))
+    #expect(daemon.logs("all positions delivered"))
   }
 
   @Test("standard input is a recording too")
@@ -96,7 +96,7 @@ import Testing
     try bench.recording(before + wild + drive.next(5))
     let daemon = try bench.start()
     #expect(try bench.exitCode() == 0)
-    #expect(daemon.logs("Stopped, everything that was accepted is delivered; 1 of 11 positions was rejected"))
+    #expect(daemon.logs("Stopped, all accepted positions delivered; 1 of 11 positions was rejected"))
   }
 
   @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")

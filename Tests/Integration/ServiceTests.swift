@@ -120,7 +120,7 @@ import Testing
     #expect(try bench.exitCode(within: .seconds(4)) == 0)
     #expect(bench.emulator?.accepted.count == 2)
     #expect(daemon.notifications.states == ["READY", "STOPPING"])
-    #expect(daemon.logs("everything delivered"))
+    #expect(daemon.logs("all positions delivered"))
   }
 
   /// The outcome of a program that is killed by a signal where core files are allowed.

@@ -86,7 +86,7 @@ struct StatusRows {
           text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(latency(outcome))"),
           weight: 3))
     }
-    rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
+    rows.append(Row(name: "Next update", text: StyledText(status.nextRequest ?? "not known"), weight: 7))
     if let settings = status.settings.flatMap(settings) {
       rows.append(Row(name: "Settings", text: settings, weight: 8))
     }
@@ -116,19 +116,6 @@ struct StatusRows {
 
   private static func latency(_ outcome: StatusReport.Outcome) -> String {
     outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : time(outcome.milliseconds / 1000)
-  }
-
-  private static func nextUpdate(_ status: StatusReport) -> String {
-    if status.isPaused { return "after the pause" }
-    if status.isUpdating == true { return "under way" }
-    guard let next = status.nextUpdate else { return status.fix == nil ? "with the first fix" : "not known" }
-    let due = next.due > 0 ? "in \(time(next.due))" : "now"
-    switch next.kind {
-    case "heartbeat": return "\(due), a heartbeat"
-    case "retry": return "\(due), a retry"
-    case "token": return "with the next token, which is \(next.due > 0 ? "requested \(due)" : "being requested")"
-    default: return due
-    }
   }
 
   // MARK: - Positions

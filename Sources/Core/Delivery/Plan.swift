@@ -46,8 +46,18 @@ package enum Plan: Equatable, Sendable {
     case heartbeat(BootInstant)
     /// Another attempt after a failure, at this time.
     case retry(BootInstant)
+    /// OFFLINE, at this time.
+    case offline(BootInstant)
     /// A position as soon as there is a token, which is requested at this time; nil: it is being fetched.
     case token(BootInstant?)
+
+    /// When the request is sent, or the token for it requested; nil while that is under way.
+    package var time: BootInstant? {
+      switch self {
+      case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): at
+      case .token(let at): at
+      }
+    }
   }
 
   /// The end of the wait; nil if there is a step to do now, or only an input can end it.

@@ -18,7 +18,8 @@ extension VehicleAgent {
       switch lifecycle.state {
       case .running: return .wait(until: until, for: cause, next: next(after: obstacle))
       case .draining(let end), .stopping(let end, _), .settingOffline(let end, _, _):
-        return .wait(until: until, for: .stopping(until: end, cause), next: nil)
+        let next = next(after: obstacle).flatMap { ($0.time ?? end) <= end ? $0 : nil }
+        return .wait(until: until, for: .stopping(until: end, cause), next: next)
       case .finished: return .wait(until: nil, for: .stopping(until: nil, nil), next: nil)
       }
     }
@@ -251,8 +252,9 @@ extension VehicleAgent {
 
   private func next(after obstacle: Obstacle) -> Plan.Next? {
     if case .offline(_, let attempt?) = obstacle {
-      return attempt.isDelayedByToken ? .token(attempt.at) : .retry(attempt.at ?? .boot)
+      return attempt.isDelayedByToken ? .token(attempt.at) : .offline(attempt.at ?? .boot)
     }
+    if case .finalIsLimited(let until, _) = obstacle { return isPaused ? .offline(until) : .report(until) }
     guard case .attempt(let attempt?) = obstacle else { return nil }
     if attempt.isDelayedByToken { return .token(attempt.at) }
     let at = attempt.at ?? .boot

@@ -35,7 +35,7 @@ extension VehicleAgent.Snapshot {
       let limit: Sentence = end.map { " within \(wait(until: $0))" } ?? ""
       return CauseDescription(
         reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
-        clause: "the daemon stops\(limit)\(obstacle(inner))")
+        clause: "the daemon stops\(limit)\(obstacle(inner))\(attempt("next attempt"))")
     case .paused(let pause, let offline?):
       let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
       return CauseDescription(
@@ -132,12 +132,32 @@ extension VehicleAgent.Snapshot {
   /// When the next attempt is due, as in `; next attempt in 9 s`; empty when it is not known.
   private func attempt(_ name: String) -> String {
     switch next {
-    case .report(let at), .heartbeat(let at), .retry(let at): "; \(name) in \(wait(until: at))"
+    case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): "; \(name) in \(wait(until: at))"
     case .token(let at?): "; a token is requested in \(wait(until: at))"
     case .token(nil): "; a token is being requested"
     case nil: isUpdating ? "; a request is under way" : ""
     }
   }
+
+  /// The next request to Fleet Engine, as `status` shows it.
+  var nextRequest: String {
+    let request =
+      switch next {
+      case .report(let at): when(at)
+      case .heartbeat(let at): "\(when(at)), a heartbeat"
+      case .retry(let at): "\(when(at)), a retry"
+      case .offline(let at): "OFFLINE \(when(at))"
+      case .token(let at?): "with the next token, which is requested \(when(at))"
+      case .token(nil): "with the next token, which is being requested"
+      case nil: isUpdating ? "under way" : ""
+      }
+    if pause != nil { return request.isEmpty ? "after the pause" : "\(request); positions after the pause" }
+    if !request.isEmpty { return request }
+    if case .stopping = cause { return "none" }
+    return newest == nil ? "with the first fix" : "with the next fix"
+  }
+
+  private func when(_ time: BootInstant) -> String { seconds(until: time) > 0 ? "in \(wait(until: time))" : "now" }
 
   func age(of instant: BootInstant) -> String { (now.boot - instant).humanReadable }
 

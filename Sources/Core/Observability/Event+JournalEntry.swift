@@ -235,7 +235,7 @@ extension Event {
     } else if undelivered > 0 {
       end = "Stopped with \(positions(undelivered)) undelivered"
     } else {
-      end = rejected == 0 ? "Stopped, everything delivered" : "Stopped, everything that was accepted is delivered"
+      end = rejected == 0 ? "Stopped, all positions delivered" : "Stopped, all accepted positions delivered"
     }
     guard let recording, rejected > 0 else { return end }
     return "\(end); \(rejected) of \(positions(recording.fixes)) \(rejected == 1 ? "was" : "were") rejected"

@@ -30,6 +30,7 @@ extension StatusReport {
     lastUpdate = snapshot.lastAcceptedAt.map { (now - $0).wholeSeconds }
     isUpdating = snapshot.isUpdating
     nextUpdate = NextUpdate(snapshot)
+    nextRequest = snapshot.nextRequest
     lastOutcome = snapshot.outcomes.last.map { Outcome($0, at: now) }
     lastMinutes = snapshot.outcomes.minutes(at: now)
     if snapshot.pause == nil, let newest = snapshot.newest {
@@ -44,7 +45,7 @@ extension StatusReport {
       Failure(
         category: failure.category.rawValue, message: failure.message,
         since: snapshot.failingSince.map { (now - $0).wholeSeconds } ?? 0,
-        retryIn: snapshot.next?.time.map(snapshot.seconds(until:)) ?? 0)
+        retryIn: snapshot.isUpdating ? 0 : snapshot.next.map { $0.time.map(snapshot.seconds(until:)) ?? 0 })
     }
     clockOffset = snapshot.clockError?.offset.wholeSeconds
     withoutNetwork = snapshot.networkAbsentSince.map { (now - $0).wholeSeconds }
@@ -87,19 +88,10 @@ extension StatusReport.NextUpdate {
       case .report: "report"
       case .heartbeat: "heartbeat"
       case .retry: "retry"
+      case .offline: "offline"
       case .token: "token"
       }
     due = next.time.map(snapshot.seconds(until:)) ?? 0
-  }
-}
-
-extension Plan.Next {
-  /// When the request is sent, or the token for it requested; nil while that is under way.
-  fileprivate var time: BootInstant? {
-    switch self {
-    case .report(let at), .heartbeat(let at), .retry(let at): at
-    case .token(let at): at
-    }
   }
 }
 

@@ -27,8 +27,9 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var message: String
     /// For how long no update has been accepted.
     package var since: Int64
-    /// Seconds until the next attempt, or until a token for it is requested; 0 while one of these is under way.
-    package var retryIn: Int64
+    /// Seconds until the next attempt, or until a token for it is requested; 0 while one of these is under way; nil if
+    /// none is planned.
+    package var retryIn: Int64?
   }
 
   /// One of several sources.
@@ -106,7 +107,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct NextUpdate: Equatable, Sendable, Codable {
     /// Seconds from now; 0 for at once, or, with `token`, while it is being requested.
     package var due: Int64
-    /// `report`, `heartbeat`, `retry` after a failure, or `token` if one is needed first.
+    /// `report`, `heartbeat`, `retry` after a failure, `offline`, or `token` if one is needed first.
     package var kind: String
   }
 
@@ -257,8 +258,10 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var lastUpdate: Int64?
   /// Whether a request is under way; nil in the response of an earlier release.
   package var isUpdating: Bool?
-  /// The next update; nil during a pause, before the first fix, and while the daemon stops.
+  /// The next request; nil if none is planned: during a pause, or before the first fix.
   package var nextUpdate: NextUpdate?
+  /// The same for a person, as in `in 7 s, a heartbeat`; nil in the response of an earlier release.
+  package var nextRequest: String?
   /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?
   /// The result of the last update; nil before the first has ended.
