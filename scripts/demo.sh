@@ -217,10 +217,6 @@ $trust
 [reporting]
 interval = "$interval"
 stop_timeout = "1s"
-
-[filter]
-# The simulated vehicle at twenty times its speed.
-max_speed = "2000 km/h"
 END
   local -x RUNTIME_DIRECTORY=$work/$name STATE_DIRECTORY=$work/$name/state
   if [ "$vehicles" -eq 1 ]; then

@@ -32,9 +32,9 @@ extension Settings {
     agent.context = vehicle.tokenContext
     agent.needsNetwork = !fleetEngine.isLoopback
     agent.remoteEndpoint = fleetEngine.isLoopback ? nil : fleetEngine.endpoint
-    // Only a recording that is the only source can keep its times.
+    // Only a recording that is the only source can have times that do not follow elapsed time.
     agent.filter.usesRecordedTimes = sources.allSatisfy {
-      if case .replay(let replay) = $0.kind { !replay.shiftsTimes } else { false }
+      if case .replay(let replay) = $0.kind { !replay.followsElapsedTime } else { false }
     }
     agent.delivery.endpoint = FleetEngineEndpoint(
       origin: fleetEngine.endpoint, vehicle: vehicle, positionField: agent.delivery.endpoint.positionField,

@@ -80,7 +80,7 @@ final class SourceSet {
     members.map {
       SourceSelector.ConfiguredSource(
         id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout,
-        waits: $0.source?.waits ?? false)
+        waits: $0.source?.waits ?? false, pace: $0.settings.kind.pace)
     }
   }
 

@@ -138,6 +138,18 @@ import Timekeeping
       ])
   }
 
+  @Test(
+    "the times of a recording that do not follow elapsed time are its own; otherwise the filter knows the pace",
+    arguments: [
+      ("", false, 1.0), ("pace = 20", false, 20), ("pace = 0", true, 1), ("pace = 0\ntime = \"shift\"", true, 1),
+      ("pace = 20\ntime = \"keep\"", true, 1),
+    ])
+  func replayTimes(keys: String, areRecorded: Bool, pace: Double) throws {
+    let file = try machine.adding(minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\n\(keys)"]).load()
+    #expect(file.settings.agent.filter.usesRecordedTimes == areRecorded)
+    #expect(file.settings.sources.map(\.kind.pace) == [pace])
+  }
+
   @Test("a later file that changes the type of source leaves the old keys out, with a warning")
   func changedType() throws {
     let file = try machine.adding(

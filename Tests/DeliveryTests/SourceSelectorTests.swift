@@ -24,10 +24,10 @@ import Timekeeping
     var positions: [Timestamp] = []
     var hasEnded = false
 
-    init(_ count: Int, silenceTimeout: Duration = .seconds(10)) {
+    init(_ count: Int, silenceTimeout: Duration = .seconds(10), pace: Double = 1) {
       selector = SourceSelector(filter: Bench.filter)
       let list = (0..<count).map {
-        SourceSelector.ConfiguredSource(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout)
+        SourceSelector.ConfiguredSource(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout, pace: pace)
       }
       _ = selector.handle(.replaced(list), at: moment)
     }
@@ -365,6 +365,22 @@ import Timekeeping
     bench.clocks = [0, -3, 0]
     bench.good = [1]
     #expect(try bench.play(5) == "~~~bb")
+  }
+
+  @Test("the filter compares the fixes of a source at its pace, also with new settings")
+  func pace() throws {
+    var bench = Bench(1, pace: 20)
+    _ = bench.selector.handle(.configured(Bench.filter), at: bench.moment)
+    for second in 1...3 {
+      bench.now = second
+      // 400 m/s are 72 km/h at twenty times the speed.
+      var fix = Fix(
+        coordinate: try #require(Coordinate(latitude: 48 + Double(second * 400) / 111_200, longitude: 11)),
+        time: .utc(Bench.start + .seconds(second)))
+      fix.speed = 400
+      let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(second))
+      #expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, areLaterMisdated: false)))
+    }
   }
 
   @Test("reports of sources that are not in the list change nothing")

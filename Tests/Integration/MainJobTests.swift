@@ -58,6 +58,26 @@ import Testing
     #expect(daemon.logs("all positions delivered"))
   }
 
+  @Test(
+    "a recording that is shifted to now is delivered, faster than it was recorded and as fast as it goes",
+    arguments: ["20", "0"])
+  func shifted(pace: String) throws {
+    let bench = try TestBench()
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    try bench.recording(drive.next(60), pace: pace)
+    bench.settings["source.time"] = "\"shift\""
+    let began = Date()
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 0)
+    #expect(daemon.logs("all positions delivered") && !daemon.logs("rejected"))
+    let times = (bench.emulator?.accepted ?? []).flatMap { $0.past.map(\.time) + [$0.live?.time].compactMap { $0 } }
+    let first = try #require(times.min())
+    let last = try #require(times.max())
+    #expect(first.timeIntervalSince(began) > -1 && first.timeIntervalSince(began) < 10)
+    // 59 s of the recording.
+    #expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
+  }
+
   @Test("standard input is a recording too")
   func standardInput() throws {
     let bench = try TestBench()

@@ -236,7 +236,9 @@ import Timekeeping
     changed.noise = 2
     changed.pace = pace
     let simulator = try RouteSimulator(route: wandering(3), settings: changed)
-    var filter = FixFilter(FixFilter.Configuration(maxSpeed: 2000 / 3.6, buildDate: start))
+    var configuration = FixFilter.Configuration(buildDate: start)
+    configuration.pace = pace
+    var filter = FixFilter(configuration)
     for index in 0..<3000 {
       let elapsed = simulator.period * index
       let fix = try #require(simulator.fix(at: elapsed, startingAt: start))

@@ -18,6 +18,9 @@ package struct ReplaySettings: Equatable, Sendable {
 
   /// Whether the recording starts now; otherwise its own times are kept.
   package var shiftsTimes: Bool { time.map { $0 == .shift } ?? (pace > 0) }
+
+  /// Whether its times follow elapsed time.
+  var followsElapsedTime: Bool { shiftsTimes && pace > 0 }
 }
 
 extension ReplaySettings: SourceSettings {
@@ -29,15 +32,17 @@ extension ReplaySettings: SourceSettings {
       "The recording (NMEA 0183), a file or FIFO; `\"-\"` is standard input."),
     Setting(
       "pace", \.pace, .number(0...1000),
-      "Playback speed: 1 is real time, 2 is twice as fast, 0 is as fast as positions are delivered."),
+      "Playback speed: 1 is real time, 2 is twice as fast, 0 is as fast as positions are delivered. With shifted times, speeds are reported multiplied by it, as the positions then imply; `filter.max_speed` limits the recorded speed."
+    ),
     Setting(
       "time", \.time, .choice,
-      "`shift`: the recording's times are shifted so that it starts now. `keep`: they are unchanged. Default: `\"keep\"` with `pace = 0`, otherwise `\"shift\"`."
+      "`shift`: the recording's times are shifted so that it starts now, and follow `pace`; with `pace = 0` they keep their intervals and run ahead of the clock, which Fleet Engine does not expect. `keep`: they are unchanged. Default: `\"keep\"` with `pace = 0`, otherwise `\"shift\"`."
     ),
   ]
 
   var kind: SourceKind { .replay(self) }
   var name: String { file == "-" ? "standard input" : file }
+  var drivePace: Double { followsElapsedTime ? pace : 1 }
 
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
     if pace == 0 {

@@ -30,7 +30,7 @@ extension SimulatedSettings: SourceSettings {
       "Maximum lateral acceleration, which limits the speed in corners."),
     Setting(
       "pace", \.drive.pace, .number(0.1...20),
-      "Speed factor: with 4 the simulated vehicle drives four times as fast and reports that speed; `filter.max_speed` must allow it."
+      "Speed factor: with 4 the simulated vehicle drives four times as fast and reports that speed; `filter.max_speed` limits the speed at factor 1."
     ),
     Setting(
       "head_start", \.drive.headStart, .duration(.zero...(.seconds(7 * 86_400))),
@@ -63,6 +63,8 @@ extension SimulatedSettings: SourceSettings {
 
   var kind: SourceKind { .simulated(self) }
   var name: String { route }
+  /// Below 1, each second has an observation as well.
+  var drivePace: Double { max(drive.pace, 1) }
 
   /// In a tunnel it has no fix, and another source is used.
   var isEndless: Bool { drive.loops && drive.tunnels.isEmpty }

@@ -32,6 +32,9 @@ package enum SourceKind: Equatable, Sendable {
 
   /// The device, address or file, for messages.
   package var name: String { settings.name }
+
+  /// Seconds of the drive per second of its timestamps; 1 for a receiver.
+  package var pace: Double { settings.drivePace }
 }
 
 /// The settings of a source of one kind, and its name.
@@ -46,6 +49,8 @@ protocol SourceSettings: Equatable, Sendable {
   var name: String { get }
   /// Whether it never ends, so that no source after it is ever used.
   var isEndless: Bool { get }
+  /// Seconds of the drive per second of its timestamps, by which reported speeds are multiplied.
+  var drivePace: Double { get }
 
   /// Checks keys that depend on each other, after all were read.
   mutating func finish(_ reader: inout SettingsReader)
@@ -57,6 +62,8 @@ protocol SourceSettings: Equatable, Sendable {
 
 extension SourceSettings {
   var isEndless: Bool { false }
+
+  var drivePace: Double { 1 }
 
   func finish(_ reader: inout SettingsReader) {}
 

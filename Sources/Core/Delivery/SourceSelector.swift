@@ -26,12 +26,15 @@ package struct SourceSelector: Sendable {
     package var silenceTimeout: Duration
     /// Whether it waits for `VehicleAgent.Effect.readyForNextFix` after each fix.
     package var waits: Bool
+    /// For `FixFilter.Configuration.pace`.
+    package var pace: Double
 
-    package init(id: Int, label: String, silenceTimeout: Duration, waits: Bool = false) {
+    package init(id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1) {
       self.id = id
       self.label = label
       self.silenceTimeout = silenceTimeout
       self.waits = waits
+      self.pace = pace
     }
   }
 
@@ -140,7 +143,7 @@ package struct SourceSelector: Sendable {
     case .replaced(let configured): replace(by: configured, at: now.boot)
     case .configured(let filter):
       self.filter = filter
-      for index in entries.indices { entries[index].filter.configure(filter) }
+      for index in entries.indices { entries[index].configure(filter) }
     case .time(let bounds):
       timeBounds = bounds
       for index in entries.indices { entries[index].filter.trust(bounds) }

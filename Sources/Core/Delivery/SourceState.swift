@@ -29,8 +29,21 @@ struct SourceState: Sendable {
   init(_ source: SourceSelector.ConfiguredSource, filter: FixFilter.Configuration, at now: BootInstant) {
     self.source = source
     name = source.label
-    self.filter = FixFilter(filter)
+    self.filter = FixFilter(SourceState.configuration(filter, of: source))
     startDeadline = now + source.silenceTimeout
+  }
+
+  /// Replaces the limits of its filter.
+  mutating func configure(_ filter: FixFilter.Configuration) {
+    self.filter.configure(SourceState.configuration(filter, of: source))
+  }
+
+  private static func configuration(
+    _ filter: FixFilter.Configuration, of source: SourceSelector.ConfiguredSource
+  ) -> FixFilter.Configuration {
+    var filter = filter
+    filter.pace = source.pace
+    return filter
   }
 
   var overview: SourceOverview.Source {

@@ -23,6 +23,9 @@ package struct FixFilter: Sendable {
     package var buildDate: Timestamp
     /// For recordings: timestamps are neither corrected nor compared with elapsed time.
     package var usesRecordedTimes: Bool
+    /// For recordings and simulated drives that are played faster or slower: seconds of the drive per second. Speeds
+    /// are reported multiplied by it; positions and speeds are compared, also with `maxSpeed`, as if the pace were 1.
+    package var pace = 1.0
 
     package init(
       maxAccuracy: Double = 100, maxSpeed: Double = 250 / 3.6, maxHDOP: Double = 20, minSatellites: Int = 0,
@@ -149,7 +152,7 @@ package struct FixFilter: Sendable {
     case .failure(let rejection): return .failure(rejection)
     }
     var fix = fix
-    var candidate = FixReference(fix, time: time, at: now.boot)
+    var candidate = FixReference(fix, time: time, at: now.boot, pace: configuration.pace)
     defer { previous = candidate }
     freeze.observe(candidate)
     if let rejection = hdopRejection(of: fix) {
@@ -157,7 +160,7 @@ package struct FixFilter: Sendable {
         return .failure(referenceRejection(of: candidate) == .duplicate ? .duplicate : rejection)
       }
       fix.horizontalAccuracy = min(accuracy, fix.horizontalAccuracy ?? accuracy)
-      candidate = FixReference(fix, time: time, at: now.boot)
+      candidate = FixReference(fix, time: time, at: now.boot, pace: configuration.pace)
       // It must not replace the reference.
       if referenceRejection(of: candidate) != nil { return .failure(rejection) }
     }
@@ -205,7 +208,7 @@ package struct FixFilter: Sendable {
   /// solution, but receivers filter. Nil if it does not continue them, or there was no better fix for too long.
   private func widenedAccuracy(of candidate: FixReference) -> Double? {
     guard let reference, let previous, motionTrust.isTrusted, candidate.continues(previous) else { return nil }
-    let seconds = max((candidate.time - reference.time).inSeconds, 0)
+    let seconds = max(candidate.driveTime(since: reference.time), 0)
     let accuracy = reference.accuracy + FixFilter.widening * seconds
     guard accuracy <= configuration.maxAccuracy, candidate.isExpected(after: reference, accuracy: accuracy) else {
       return nil
@@ -292,7 +295,7 @@ package struct FixFilter: Sendable {
 
   // MARK: - Consistency
 
-  /// Metres per second: `maxSpeed`, unless a faster vehicle was accepted.
+  /// Metres per second at the vehicle's own pace: `maxSpeed`, unless a faster vehicle was accepted.
   private var speedLimit: Double {
     guard let speed = reference?.speed, speed > configuration.maxSpeed else { return configuration.maxSpeed }
     return speed * 1.2

@@ -32,12 +32,14 @@ struct FixReference: Sendable {
   let coordinate: Coordinate
   /// Metres, one sigma.
   let accuracy: Double
-  /// Metres per second; nil if not reported.
+  /// Metres per second, at the vehicle's own pace; nil if not reported.
   let speed: Double?
   private let heading: Double?
   private let mode: Fix.Mode
   private(set) var time: Timestamp
   let at: BootInstant
+  /// Seconds of the drive per second of its timestamps.
+  private let pace: Double
   /// The clock offset: timestamps minus elapsed time, by the fixes with the least latency.
   var offsetFromElapsed: Duration
   /// The time since the previous fix by timestamps; nil for the first.
@@ -51,14 +53,16 @@ struct FixReference: Sendable {
   /// reported speeds and headings. Errors of single positions cancel out.
   private var drift = Displacement()
 
-  init(_ fix: Fix, time: Timestamp, at: BootInstant) {
+  /// - Parameter pace: seconds of the drive per second of its timestamps; more than zero.
+  init(_ fix: Fix, time: Timestamp, at: BootInstant, pace: Double = 1) {
     coordinate = fix.coordinate
     accuracy = fix.horizontalAccuracy ?? FixReference.usualAccuracy
-    speed = fix.speed
+    speed = fix.speed.map { $0 / pace }
     heading = fix.heading
     mode = fix.mode
     self.time = time
     self.at = at
+    self.pace = pace
     offsetFromElapsed = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
@@ -74,7 +78,7 @@ struct FixReference: Sendable {
     drift(from: before)
     origin = (before.coordinate, before.time)
     guard speed == nil, let earlier = before.origin else { return }
-    let seconds = (time - earlier.time).inSeconds
+    let seconds = driveTime(since: earlier.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon else { return }
     motion = (
       earlier.coordinate.distance(to: coordinate) / seconds, earlier.coordinate.heading(to: coordinate) ?? 0
@@ -83,15 +87,18 @@ struct FixReference: Sendable {
 
   /// Accumulates the difference from the predicted position, for any accepted fix.
   mutating func drift(from before: FixReference) {
-    let seconds = (time - before.time).inSeconds
+    let seconds = driveTime(since: before.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon, let expected = expected(from: before) else { return }
     drift = before.drift * (1 - seconds / FixReference.driftMemory) + (displacement(from: before) - expected)
   }
 
+  /// Seconds of the drive since the fix with this timestamp.
+  func driveTime(since before: Timestamp) -> Double { (time - before).inSeconds * pace }
+
   /// Whether a vehicle can have come here within the speed limit, in metres per second.
   func isReachable(from before: FixReference, at limit: Double) -> Bool {
     let distance = before.coordinate.distance(to: coordinate)
-    return distance - slack(to: before) <= limit * max((time - before.time).inSeconds, 0)
+    return distance - slack(to: before) <= limit * max(driveTime(since: before.time), 0)
   }
 
   /// Whether the reported speeds explain the movement from there to here. They are from the Doppler shift, and are
@@ -100,7 +107,7 @@ struct FixReference: Sendable {
   /// - Parameter leastSlack: minimum allowed difference in metres, whatever the accuracies.
   func isConsistent(with before: FixReference, leastSlack: Double = usualSlack) -> Bool {
     guard let speed, let earlier = before.speed else { return isPredicted(by: before, leastSlack) }
-    let seconds = max((time - before.time).inSeconds, 0)
+    let seconds = max(driveTime(since: before.time), 0)
     let slack = max(slack(to: before), leastSlack)
     let reach = (max(speed, earlier) + FixReference.acceleration * seconds) * seconds
     guard before.coordinate.distance(to: coordinate) - slack <= reach else { return false }
@@ -117,7 +124,7 @@ struct FixReference: Sendable {
   ///
   /// - Parameter slack: metres.
   func continues(_ before: FixReference, within slack: Double = continuationSlack) -> Bool {
-    let seconds = (time - before.time).inSeconds
+    let seconds = driveTime(since: before.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon else { return false }
     if coordinate == before.coordinate, let speed, speed >= FreezeDetector.leastSpeed { return false }
     guard speed != nil, before.speed != nil else {
@@ -149,7 +156,7 @@ struct FixReference: Sendable {
   /// Whether the motion of the previous fixes predicts this position, for a receiver that does not report a speed.
   private func isPredicted(by before: FixReference, _ leastSlack: Double, claimed: Bool = true) -> Bool {
     guard let motion = before.motion else { return true }
-    let seconds = max((time - before.time).inSeconds, 0)
+    let seconds = max(driveTime(since: before.time), 0)
     guard seconds <= FixReference.predictionHorizon else { return true }
     let predicted = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
     return predicted.distance(to: coordinate) - (claimed ? max(slack(to: before), leastSlack) : leastSlack)
@@ -161,14 +168,14 @@ struct FixReference: Sendable {
     if let expected = expected(from: before) { return (displacement(from: before) - expected).length }
     guard let speed, let earlier = before.speed else { return nil }
     // Without a direction, compare the distances.
-    let seconds = max((time - before.time).inSeconds, 0)
+    let seconds = max(driveTime(since: before.time), 0)
     return (before.coordinate.distance(to: coordinate) - (speed + earlier) / 2 * seconds).magnitude
   }
 
   /// The mean of both velocities; nil if either is unknown.
   private func expected(from before: FixReference) -> Displacement? {
     guard let now = velocity, let then = before.velocity else { return nil }
-    return (now + then) * (max((time - before.time).inSeconds, 0) / 2)
+    return (now + then) * (max(driveTime(since: before.time), 0) / 2)
   }
 
   /// Metres per second. The heading is meaningless at rest.

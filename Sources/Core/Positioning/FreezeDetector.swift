@@ -31,6 +31,6 @@ struct FreezeDetector: Sendable {
       distance = 0
       return
     }
-    distance += speed * max((fix.time - time).inSeconds, 0)
+    distance += speed * max(fix.driveTime(since: time), 0)
   }
 }

@@ -49,7 +49,8 @@ package struct ReplaySession {
   /// - Parameters:
   ///   - name: for messages.
   ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 waits for the daemon after each fix.
-  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is now, or keep their values.
+  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is now, or keep their values. Shifted times
+  ///     follow the pace, and so do the speeds.
   package init(name: String, pace: Double, shiftsTimes: Bool) {
     self.name = name
     self.pace = pace
@@ -93,7 +94,7 @@ package struct ReplaySession {
   /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in
   /// between.
   private mutating func advance(at now: BootInstant) -> [Effect] {
-    if next == nil {
+    while next == nil {
       guard let fix = nextDecoded() else {
         state = isAtEnd ? .ended : .reading
         return [isAtEnd ? .report(.ended) : .read]
