@@ -80,6 +80,38 @@ private let tenKnots: Double = 10 * 1852 / 3600
     #expect(counters.unusable == 0)
   }
 
+  @Test("a constellation that is missing from the reports for fifteen seconds is no longer in view")
+  func lapse() {
+    var decoder = NMEADecoder()
+    func inView(after seconds: Double, _ bodies: String...) -> Int? {
+      let now = BootInstant.boot + .milliseconds(Int64(seconds * 1000))
+      decoder.decode(Array(bodies.map(sentence).joined().utf8), at: now) { _ in }
+      return decoder.satellitesInView
+    }
+    #expect(inView(after: 0) == nil)
+    #expect(inView(after: 1, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30") == 20)
+    #expect(inView(after: 2, "GPGSV,1,1,00") == 8)
+    #expect(inView(after: 16, "GPGSV,1,1,00") == 8)
+    #expect(inView(after: 16.1, "GPGSV,1,1,00") == 0)
+    // It comes back, and a receiver that reports nothing more has its last count.
+    #expect(inView(after: 17, "GLGSV,1,1,03,70,40,120,30") == 3)
+    #expect(inView(after: 100) == 3)
+    // A receiver that reports rarely: each report counts by itself.
+    #expect(inView(after: 160, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30") == 20)
+    #expect(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30") == 18)
+  }
+
+  @Test("of made-up constellations only sixteen count at a time, and they make room when they lapse")
+  func manyTalkers() {
+    var decoder = NMEADecoder()
+    let letters = (0..<20).map { String(UnicodeScalar(UInt8(ascii: "A") + $0)) }
+    for (second, last) in [(0, 16), (20, 16)] {
+      let text = letters.map { sentence("G\($0)GSV,1,1,01,70,40,120,30") }.joined()
+      decoder.decode(Array(text.utf8), at: .boot + .seconds(second)) { _ in }
+      #expect(decoder.satellitesInView == last)
+    }
+  }
+
   @Test("GLL and VTG without a mode (2.0) and with one (2.3) are read the same", arguments: ["", ",A"])
   func others(mode: String) throws {
     let text = recording(

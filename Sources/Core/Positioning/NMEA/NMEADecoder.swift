@@ -39,11 +39,15 @@ package struct NMEADecoder {
   private var isLineStart = false
   /// Maximum number of GSV talkers; more than there are constellations.
   private static let mostSystems = 16
-  /// By talker and type.
-  private var inView: [UInt64: Int] = [:]
+  /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
+  /// every 1 to 5 s, so this is at least three cycles.
+  package static let longestSkyAge = Duration.seconds(15)
+  /// By talker and type: the last report and its arrival.
+  private var inView: [UInt64: (count: Int, at: BootInstant)] = [:]
 
-  /// Satellites in view of all constellations, used or not; nil before the first report.
-  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
+  /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
+  /// constellations that were reported in the `longestSkyAge` before it. Nil before the first report.
+  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0) { $0 + $1.count } }
 
   /// - Parameter isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is
   ///   up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
@@ -171,6 +175,14 @@ package struct NMEADecoder {
     return max(next, 0)
   }
 
+  private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
+    while let lapsed = inView.first(where: { now - $0.value.at > NMEADecoder.longestSkyAge }) {
+      inView[lapsed.key] = nil
+    }
+    // A sender could make up all talkers of two letters.
+    if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = (count, now) }
+  }
+
   private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     counters.sentences += 1
     let sentence = NMEASentence.read(line)
@@ -180,9 +192,7 @@ package struct NMEADecoder {
       if line[1] == UInt8(ascii: "P") { counters.foreign += 1 }
     case .sky(let count):
       counters.unknown += 1
-      let address = NMEASentence.address(line)
-      // A sender could make up all talkers of two letters.
-      if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = count }
+      noteInView(count, address: NMEASentence.address(line), at: now)
     case .unusable: counters.unusable += 1
     default:
       var fixes: UInt64 = 0
