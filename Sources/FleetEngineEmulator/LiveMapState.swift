@@ -11,6 +11,8 @@ package struct LiveMapState: Sendable {
 
   /// Maximum lines of the log.
   private static let maxLines = 50
+  /// Maximum entries of the story, of all vehicles.
+  private static let maxStory = 500
   /// Maximum number of vehicles; when it is exceeded, the one that has been silent longest is removed.
   private static let maxVehicles = 5000
   /// Maximum positions of all tracks together, and of the state with which a page begins.
@@ -19,6 +21,9 @@ package struct LiveMapState: Sendable {
 
   private var vehicles: [String: MappedVehicle] = [:]
   private var log: [JSON] = []
+  /// The messages from which the page makes "What happens", oldest first: updates only if they ended a failure, had
+  /// past positions or changed the state.
+  private var story: [JSON] = []
   private var faults: [Fault] = []
 
   package init() {}
@@ -39,6 +44,7 @@ package struct LiveMapState: Sendable {
       ]
       log.append(line)
       if log.count > Self.maxLines { log.removeFirst() }
+      if event.kind.isInStory { remember(line, as: "log") }
       messages.append(Message(name: "log", data: line))
     }
     return messages
@@ -61,7 +67,7 @@ package struct LiveMapState: Sendable {
           "warnings": JSON(totals.reduce(0) { $0 + $1.warningCount }),
           "tokens": JSON(totals.reduce(0) { $0 + $1.tokens }),
         ],
-        "log": .array(log),
+        "log": .array(log), "story": .array(story),
       ])
   }
 
@@ -88,32 +94,60 @@ package struct LiveMapState: Sendable {
     // The vehicle is removed from the dictionary while it is changed, so that its track is not copied.
     var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)
     defer { vehicles[event.vehicle] = vehicle }
+    let state = vehicle.statistics.state
     vehicle.statistics = event.statistics
     vehicle.lastHeard = event.at.steady
     var message = Message(name: "", data: ["vehicle": .string(event.vehicle)])
     switch event.kind {
     case .accepted(let position, let past):
+      let hadFailed = vehicle.hasFailed
       let (live, added) = vehicle.accept(
         position, past: past, keeping: Self.maxPositions / (vehicles.count + 1), at: event.at)
       message.name = "update"
       message.data["position"] = live?.json ?? .null
       message.data["past"] = .array(added.map(\.json))
+      rememberUpdate(
+        of: event.vehicle, filled: added.count, endsFailure: hadFailed,
+        newState: event.statistics.state == state ? nil : event.statistics.state, at: event.at)
     case .refused(let refusal):
       vehicle.refuse(refusal, at: event.at)
       message.name = "refused"
+      message.data["at"] = JSON(event.at.wall)
       message.data.add(refusal)
+      remember(message.data, as: message.name)
     case .token(let issued, let expires):
       (vehicle.tokenIssued, vehicle.tokenExpires) = (issued, expires)
       message.name = "token"
+      message.data["at"] = JSON(event.at.wall)
       message.data["expires"] = JSON(expires)
+      remember(message.data, as: message.name)
     case .tokenRefused(let refusal):
       message.name = "token"
+      message.data["at"] = JSON(event.at.wall)
       message.data["expires"] = .null
       message.data.add(refusal)
+      remember(message.data, as: message.name)
     case .faults, .fault, .info: return nil
     }
     message.data["stats"] = vehicle.stats(at: event.at)
     return message
+  }
+
+  private mutating func rememberUpdate(
+    of vehicle: String, filled: Int, endsFailure: Bool, newState: String?, at now: ServerTime
+  ) {
+    guard filled > 0 || endsFailure || newState != nil else { return }
+    var entry: JSON = ["vehicle": .string(vehicle), "at": JSON(now.wall), "filled": JSON(filled)]
+    if let newState { entry["state"] = .string(newState) }
+    remember(entry, as: "update")
+  }
+
+  /// - Parameter name: of the message with this data.
+  private mutating func remember(_ data: JSON, as name: String) {
+    var entry = data
+    entry["name"] = .string(name)
+    story.append(entry)
+    if story.count > Self.maxStory { story.removeFirst() }
   }
 
   private mutating func makeRoom(for vehicle: String) {
@@ -125,6 +159,14 @@ package struct LiveMapState: Sendable {
 }
 
 extension FleetEvent.Kind {
+  /// Whether its line is part of the story; updates, rejections and tokens have messages of their own.
+  fileprivate var isInStory: Bool {
+    switch self {
+    case .faults, .fault, .info: true
+    case .accepted, .refused, .token, .tokenRefused: false
+    }
+  }
+
   fileprivate var name: String {
     switch self {
     case .accepted: "accepted"

@@ -41,6 +41,8 @@ struct MappedVehicle: Sendable {
   private var recent: [Int64] = []
   private var refusals: [String: Int] = [:]
   private var lastRefusal: (refusal: FleetEvent.Refusal, at: Int64)?
+  /// Whether the last update was rejected or not answered.
+  private(set) var hasFailed = false
 
   init(_ id: String) {
     self.id = id
@@ -51,6 +53,7 @@ struct MappedVehicle: Sendable {
   mutating func accept(
     _ live: ReportedPosition?, past: [ReportedPosition], keeping limit: Int, at now: ServerTime
   ) -> (live: Mark?, past: [Mark]) {
+    hasFailed = false
     recent.removeAll { now.steady - $0 >= 60_000 }
     recent.append(now.steady)
     let added = past.map { Mark(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
@@ -66,6 +69,7 @@ struct MappedVehicle: Sendable {
 
   mutating func refuse(_ refusal: FleetEvent.Refusal, at now: ServerTime) {
     lastRefusal = (refusal, now.wall)
+    hasFailed = true
     if refusals[refusal.reason] != nil || refusals.count < Self.maxReasons {
       refusals[refusal.reason, default: 0] += 1
     }

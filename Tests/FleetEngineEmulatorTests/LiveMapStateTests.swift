@@ -26,6 +26,17 @@ import Testing
 
     var state: JSON { map.state(at: now).data }
 
+    /// The story with which a page begins: seconds before now, the name of the message, and what it says.
+    func story() throws -> [String] {
+      try #require(state["story"]?.array).map { entry in
+        let age = (now.wall - (entry["at"]?.integer ?? 0)) / 1000
+        let words = ["reason", "text", "state"].compactMap { entry[$0]?.string }
+        let filled = entry["filled"]?.integer.map { ["filled \($0)"] } ?? []
+        return ([String(age), entry["vehicle"]?.string ?? "?", entry["name"]?.string ?? "?"] + words + filled)
+          .joined(separator: " ")
+      }
+    }
+
     /// Seconds before now of the positions on the track, and which of them are past ones.
     func track(_ vehicle: String = "truck-17") throws -> [String] {
       try #require(state["vehicles"]?[vehicle]?["track"]?.array).map { mark in
@@ -165,6 +176,9 @@ import Testing
     let vehicles = map.state(at: bench.now).data["vehicles"]
     #expect(vehicles?.members.map(\.name) == ["taxi-1", "trips/taxi-1"])
     #expect(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double == 1, "its last position stays")
+    let story = map.state(at: bench.now).data["story"]?.array?.filter { $0["name"]?.string == "update" } ?? []
+    #expect(story.map { $0["vehicle"]?.string } == ["trips/taxi-1", "trips/taxi-1"])
+    #expect(story.map { $0["state"]?.string } == ["ONLINE", "OFFLINE"], "on and off duty are part of the story")
   }
 
   @Test("faults are sent with the wall time at which they end")
@@ -181,6 +195,46 @@ import Testing
     #expect(shown.first?.data["faults"]?.text == fault)
     bench.now = bench.now.advanced(by: 20_000)
     #expect(bench.state["faults"]?.text == fault, "as long as the wall clock is not set")
+  }
+
+  @Test("a page that is opened later has the story: rejections, what ended them, past positions, tokens and faults")
+  func story() throws {
+    var bench = Bench()
+    _ = bench.handle(.token(issued: 1000, expires: 3_601_000), "truck-17", "truck-17  token issued")
+    _ = bench.handle(.accepted(try bench.position(), past: []), "truck-17", "truck-17  48.5,11")
+    bench.now = bench.now.advanced(by: 5000)
+    _ = bench.handle(.faults([]), "", "tunnel for 30 s")
+    for _ in 0..<2 {
+      bench.now = bench.now.advanced(by: 10_000)
+      let message = try #require(bench.handle(.refused(.init(.invalid("no", reason: "R"))), "truck-17", "x").first)
+      #expect(message.data["at"]?.integer == bench.now.wall)
+    }
+    bench.now = bench.now.advanced(by: 5000)
+    _ = bench.handle(.accepted(try bench.position(), past: [try bench.position(10), try bench.position(20)]))
+    _ = bench.handle(.accepted(try bench.position(), past: []))
+    _ = bench.handle(.info, "truck-17", "truck-17  slow")
+    let error = APIError(.unavailable, "down", reason: "UNAVAILABLE")
+    _ = bench.handle(.tokenRefused(.init(error)))
+    // Past positions that are sent again are not new.
+    _ = bench.handle(.accepted(try bench.position(), past: [try bench.position(10)]))
+    _ = bench.handle(.refused(.init(.invalid("no", reason: "R"))))
+    _ = bench.handle(.accepted(nil, past: []))
+    #expect(
+      try bench.story() == [
+        "30 truck-17 token", "25  log tunnel for 30 s", "15 truck-17 refused R", "5 truck-17 refused R",
+        "0 truck-17 update filled 2", "0 truck-17 log truck-17  slow", "0 truck-17 token UNAVAILABLE",
+        "0 truck-17 refused R", "0 truck-17 update filled 0",
+      ])
+    #expect(bench.state["story"]?.array?.allSatisfy { $0["stats"] == nil } == true, "figures are those of the vehicle")
+    #expect(bench.state["log"]?.array?.count == 6)
+  }
+
+  @Test("the story has the last five hundred events of all vehicles")
+  func longStory() throws {
+    var bench = Bench()
+    for number in 0..<600 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)"))), "v\(number % 7)") }
+    let story = try bench.story()
+    #expect(story.count == 500 && story.first == "0 v2 refused R100" && story.last == "0 v4 refused R599")
   }
 
   @Test("the log has the last fifty lines, and what says nothing is not in it")

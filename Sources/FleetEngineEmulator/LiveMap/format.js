@@ -29,11 +29,12 @@ export const icon = (name) => makeSVG("svg", { "aria-hidden": "true" }, makeSVG(
 
 export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
-/** Milliseconds as "21 ms", "0.21 s", "12 s", "4 min", "2 h". */
+/** Milliseconds as "< 1 ms", "21 ms", "0.21 s", "12 s", "4 min", "2 h". */
 export function span(milliseconds) {
   if (!isNumber(milliseconds)) return "–";
   const sign = milliseconds < 0 ? "-" : "";
   const seconds = Math.abs(milliseconds) / 1000;
+  if (seconds < 0.001) return "< 1 ms";
   if (seconds < 0.0995) return `${sign}${Math.round(seconds * 1000)} ms`;
   if (seconds < 0.995) return `${sign}${seconds.toFixed(2)} s`;
   if (seconds < 9.95) return `${sign}${seconds.toFixed(1)} s`;

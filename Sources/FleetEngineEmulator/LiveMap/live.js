@@ -2,7 +2,7 @@
 // The page as a whole: distributes the emulator's server-sent events to the parts of the page.
 import { GridLayer } from "./canvas.js";
 import { Controls } from "./controls.js";
-import { byID, prefersStillness, setText } from "./format.js";
+import { byID, isNumber, prefersStillness, setText } from "./format.js";
 import { Markers } from "./markers.js";
 import { Fleet } from "./model.js";
 import { Panel, STATES } from "./panel.js";
@@ -116,11 +116,12 @@ export class LiveMap {
     const isNew = this.fleet.vehicles.get(data.vehicle)?.latest == null;
     const vehicle = this.fleet.vehicle(data.vehicle);
     const now = performance.now();
-    const duty = vehicle.stats.state;
+    const duty = vehicle.stats.state ?? null;
     const filled = vehicle.update(data, now, !prefersStillness(), this.fleet.mostPoints);
-    if (vehicle.stats.state !== duty) this.story.duty(vehicle.id, vehicle.stats.state);
+    const at = isNumber(vehicle.stats.lastUpdate) ? vehicle.stats.lastUpdate : this.fleet.now;
+    if ((vehicle.stats.state ?? null) !== duty) this.story.duty(vehicle.id, vehicle.stats.state, at);
     this.fleet.fastest = Math.max(this.fleet.fastest, vehicle.latest?.speed ?? 0);
-    this.story.updated(vehicle.id, filled);
+    this.story.updated(vehicle.id, filled, at);
     this.markers.move(vehicle, now);
     if (isNew && vehicle.latest) {
       this.hasNew = true;
@@ -152,6 +153,7 @@ export class LiveMap {
 
   on_log(line) {
     this.story.line(line);
+    this.story.happening(line);
   }
 
   learn(data) {

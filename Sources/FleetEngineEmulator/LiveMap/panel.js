@@ -40,23 +40,28 @@ export class Panel {
     const state = stateOf(vehicle);
     byID("vehicle-state").dataset.state = state;
     setText(byID("vehicle-state"), state === "drive" && (latest?.speed ?? 1) < 0.7 ? "Standing" : STATES[state]);
-    byID("vehicle").classList.toggle("stale", latest !== null && isOutOfTouch(state));
+    const isStale = latest !== null && isOutOfTouch(state);
+    byID("vehicle").classList.toggle("stale", isStale);
     setText(byID("speed"), kmh(latest?.speed));
     setText(byID("fix-age"), age(latest ? now - latest.t : null));
     setText(byID("accuracy"), metres(latest?.accuracy));
     setText(byID("heading"), compass(latest?.heading));
-    setText(byID("delay"), span(stats.delay));
     // The rate is that of the last update; without one in the last minute it is 0.
     setText(byID("rate"), count(now - stats.lastUpdate < 60000 ? stats.updatesPerMinute : 0));
     setText(byID("bytes"), count(stats.bytesPerUpdate));
     setText(byID("past"), count(stats.past));
-    this.delays(Array.isArray(stats.delays) ? stats.delays.filter(isNumber) : []);
+    this.delays(stats, isStale, now);
     this.token(stats, now);
     this.refusals(stats, now);
   }
 
-  delays(delays) {
-    setText(byID("delay-most"), delays.length > 1 ? `up to ${span(Math.max(...delays))}` : "");
+  /** How old positions were when they arrived; while nothing arrives, for how long. */
+  delays(stats, isStale, now) {
+    const delays = Array.isArray(stats.delays) ? stats.delays.filter(isNumber) : [];
+    setText(byID("delay"), isStale ? "–" : span(stats.delay));
+    const silence = isStale && isNumber(stats.lastUpdate) ? `nothing arrives for ${rest(now - stats.lastUpdate)}` : "";
+    setText(byID("delay-most"), silence || (delays.length > 1 ? `up to ${span(Math.max(...delays))}` : ""));
+    byID("delay-figure").classList.toggle("stale", isStale);
     const key = delays.join();
     if (key === this.delayKey) return;
     this.delayKey = key;

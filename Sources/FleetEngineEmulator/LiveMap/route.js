@@ -4,9 +4,10 @@ import { CanvasLayer } from "./canvas.js";
 import { isNumber } from "./format.js";
 import { project } from "./model.js";
 
+/** Also in map.css. */
 const PALETTE = {
   light: { edge: "#c9d1dc", street: "#ffffff", tunnel: "#dfe4ec" },
-  dark: { edge: "#303b48", street: "#1d2631", tunnel: "#141b23" },
+  dark: { edge: "#5b6b80", street: "#364456", tunnel: "#1a222c" },
 };
 /** The street's width: pixels. */
 const WIDTH = 11;

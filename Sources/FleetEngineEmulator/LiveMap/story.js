@@ -21,10 +21,20 @@ export class Story {
     this.troubles.clear();
     this.list.replaceChildren();
     this.lines.replaceChildren();
-    for (const line of Array.isArray(state.log) ? state.log : []) {
-      if (!line) continue;
-      this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
-      if (line.kind !== "accepted") this.report(line.kind, line.vehicle, this.bare(line), line.at);
+    this.lastInfo = null;
+    const entries = (list) => (Array.isArray(list) ? list : []).filter((each) => each && typeof each === "object");
+    for (const line of entries(state.log)) this.line(line);
+    for (const entry of entries(state.story)) this.replay(entry);
+  }
+
+  /** What happened before the page was opened. */
+  replay(entry) {
+    if (entry.name === "refused") this.refused(entry);
+    else if (entry.name === "token") this.token(entry);
+    else if (entry.name === "log") this.happening(entry);
+    else if (entry.name === "update") {
+      if (entry.state !== undefined) this.duty(entry.vehicle, entry.state, entry.at);
+      this.updated(entry.vehicle, entry.filled, entry.at);
     }
   }
 
@@ -38,9 +48,13 @@ export class Story {
     return sentence.charAt(0).toUpperCase() + sentence.slice(1);
   }
 
+  /** A line of the terminal. */
   line(line) {
-    if (!line) return;
     this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
+  }
+
+  /** A line that is part of the story; updates, rejections and tokens have messages of their own. */
+  happening(line) {
     if (line.kind === "fault") this.report("fault", line.vehicle, this.bare(line), line.at);
     if (line.kind === "info") this.info(line);
   }
@@ -69,16 +83,15 @@ export class Story {
     }
   }
 
-  report(kind, vehicle, text, at = this.fleet.now) {
+  report(kind, vehicle, text, at) {
     return this.add(this.list, kind, vehicle, text, at);
   }
 
   /** Successive equal rejections are one entry, with the waits between them. */
-  refused({ vehicle, status, reason, message }, subject = "") {
-    const now = this.fleet.now;
+  refused({ vehicle, status, reason, message, at }, subject = "") {
     const what = subject + (status > 0 ? `${status} ${reason}` : "No response");
     const key = subject + vehicle;
-    const trouble = this.troubles.get(key) ?? { since: now };
+    const trouble = this.troubles.get(key) ?? { since: at };
     this.troubles.set(key, trouble);
     if (trouble.what !== what) {
       trouble.what = what;
@@ -86,44 +99,44 @@ export class Story {
       trouble.pauses = [];
       const why = status > 0 ? message : reason === "reset" ? "the connection was reset" : "no response was sent";
       trouble.text = why ? `${what}: ${why}` : what;
-      trouble.words = this.report("refused", vehicle, trouble.text);
+      trouble.words = this.report("refused", vehicle, trouble.text, at);
     } else {
-      trouble.pauses = [...trouble.pauses, span(now - trouble.last)].slice(-6);
+      trouble.pauses = [...trouble.pauses, span(at - trouble.last)].slice(-6);
       const pauses = trouble.pauses.join(", ");
       const more = trouble.same > 6 ? "… " : "";
       setText(trouble.words, `${trouble.text} ×${trouble.same + 1}, tried again after ${more}${pauses}`);
     }
     trouble.same += 1;
-    trouble.last = now;
+    trouble.last = at;
   }
 
   /** An accepted update; it is reported only if it ends a failure or has past positions. */
-  updated(id, filled) {
+  updated(id, filled, at) {
     const trouble = this.troubles.get(id);
     this.troubles.delete(id);
     const positions = filled > 0 ? `${several(filled, "past position", "past positions")} delivered` : "";
     if (trouble) {
-      const back = `Accepted again after ${span(this.fleet.now - trouble.since)}`;
-      this.report("accepted", id, positions ? `${back}, ${positions}` : back);
+      const back = `Accepted again after ${span(at - trouble.since)}`;
+      this.report("accepted", id, positions ? `${back}, ${positions}` : back, at);
     } else if (positions) {
-      this.report("accepted", id, positions[0].toUpperCase() + positions.slice(1));
+      this.report("accepted", id, positions[0].toUpperCase() + positions.slice(1), at);
     }
   }
 
   /** A vehicle of on-demand trips has changed its state. */
-  duty(id, state) {
-    this.report("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "State unknown");
+  duty(id, state, at) {
+    this.report("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "State unknown", at);
   }
 
   token(data) {
-    const { vehicle, expires } = data;
+    const { vehicle, expires, at } = data;
     if (expires === null) {
       this.refused(data, ASKING);
       return;
     }
     this.troubles.delete(ASKING + vehicle);
-    const left = isNumber(expires) ? `, valid for ${rest(expires - this.fleet.now)}` : "";
-    this.report("token", vehicle, `New token${left}`);
+    const left = isNumber(expires) ? `, valid for ${rest(expires - at)}` : "";
+    this.report("token", vehicle, `New token${left}`, at);
   }
 
   showLines(isShown) {

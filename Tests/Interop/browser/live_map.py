@@ -151,6 +151,9 @@ def pictures(browser, town, folder):
             check(not (wide := browser.run("seen.overflow()")), f"{name}: wider than the screen: {wide}")
             check(not (bad := browser.run(f"seen.misplaced({json.dumps(PLACES)})")), f"{name}: {bad}")
             contrast(browser, name)
+            check(not (cut := browser.run("seen.cutLines()")), f"{name}: lines of what happens are cut: {cut}")
+            check(theme == "light" or browser.run("seen.streetContrast()") > 1.6, f"{name}: the route is hard to see")
+            browser.until(story("/truck-1.*Accepted again after .* past positions? delivered/"), f"{name}: what happened before the page was opened")
             check(browser.run(f"seen.painted('{PAST[theme]}')") > 20, f"{name}: nothing is marked as filled in")
             browser.picture(f"{folder}/live-map-{name}.png")
 
@@ -161,6 +164,8 @@ def turned(browser, folder):
     browser.run("document.querySelector('#follow').getAttribute('aria-pressed') === 'true' || document.querySelector('#follow').click()")
     check(browser.run("document.querySelector('#vehicle').matches('.stale') && getComputedStyle(document.querySelector('#stale')).display")
           == "block", "the figures of a vehicle without a network look fresh")
+    check(browser.text("#delay") == "–" and browser.text("#delay-most").startswith("nothing arrives for "),
+          f"while nothing arrives the age on arrival is {browser.text('#delay')}, {browser.text('#delay-most')}")
     for width, height in (*SIZES, WIDE):
         browser.resize(width, height, width < 1000)
         browser.pause(0.5)

@@ -142,6 +142,29 @@
       return Math.min(x + 22 - left, y + 22 - top, right - x - 22, bottom - y - 22);
     },
 
+    /** Contrast of the route's most frequent colour with the background. */
+    streetContrast() {
+      const data = pixelsOf("route");
+      const numbers = new Map();
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] === 255) numbers.set(data.slice(i, i + 3).join(), (numbers.get(data.slice(i, i + 3).join()) ?? 0) + 1);
+      }
+      const street = [...numbers].sort((a, b) => b[1] - a[1])[0]?.[0].split(",").map(Number) ?? [0, 0, 0];
+      const [a, b] = [luminance(street), luminance(backdrop(document.querySelector("#map")))].sort((x, y) => y - x);
+      return (a + 0.05) / (b + 0.05);
+    },
+
+    /** Lines of what happens that are shown only in part. */
+    cutLines() {
+      const list = document.querySelector("#story-list");
+      const bottom = Math.min(list.getBoundingClientRect().bottom, innerHeight);
+      return [...list.querySelectorAll("li .text")].filter((each) => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return [...range.getClientRects()].some((box) => box.top < bottom - 1 && box.bottom > bottom + 1);
+      }).map((each) => each.textContent);
+    },
+
     /** Every line of what happens. */
     story: () => [...document.querySelectorAll("#story-list li")].map((each) => each.textContent),
 
