@@ -159,16 +159,49 @@ import Timekeeping
     }
   }
 
-  @Test("a position without a response shortly before the pause may follow too: OFFLINE is sent once more")
-  func unansweredBefore() throws {
+  @Test(
+    "a position without a response shortly before the pause may follow too, also if it was sent on a reused connection that was closed without any data: OFFLINE is sent once more",
+    arguments: [TransportFailure.Kind.broken, .unanswered, .timedOut])
+  func unansweredBefore(kind: TransportFailure.Kind) throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
     let sentAt = try #require(fixture.agent.delivery.sentAt)
-    _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
-    #expect(fixture.handle(.pause(nil), at: 13).brief.last == "send 3 OFFLINE")
+    _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(kind, "reset"))), at: 10.5)
+    #expect(fixture.handle(.pause(nil), at: 10.6).brief.last == "drop connections")
+    #expect(fixture.handle(.deadline, at: 13).brief.last == "send 3 OFFLINE")
     #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
     #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .offline(sentAt + .seconds(15)))
+  }
+
+  @Test("a position that the server has refused unread cannot follow: one OFFLINE is enough")
+  func refusedBefore() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
+    _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.unprocessed, "REFUSED_STREAM"))), at: 10.5)
+    #expect(fixture.handle(.pause(nil), at: 10.6).brief.last == "drop connections")
+    #expect(fixture.handle(.deadline, at: 13).brief.last == "send 3 OFFLINE")
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.count == 1)
+    let isSettled = fixture.isPausedForGood
+    #expect(isSettled)
+  }
+
+  @Test("an unanswered position may follow although the next one was accepted, also after a restart")
+  func unansweredAndResent() throws {
+    var fixture = try fixture { $0.boot = "b1" }
+    try fixture.comeOnline()
+    for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
+    _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.unanswered, "closed"))), at: 10.5)
+    #expect(fixture.handle(.deadline, at: 11).brief.contains("send 3"))
+    let effects = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 11.2)
+    var next = try self.fixture { $0.boot = "b1" }
+    for case .storeRunState(let text) in effects { _ = next.handle(.runStateFound(text), at: 13) }
+    #expect(next.agent.delivery.positionMayArriveUntil > .boot + .seconds(20))
+    #expect(fixture.handle(.pause(nil), at: 13.5).brief.last == "send 4 OFFLINE")
+    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.7).brief.isEmpty)
+    let isSettled = fixture.isPausedForGood
+    #expect(!isSettled)
   }
 
   @Test("offline_on_stop: a last position that hangs is given up with its connection before OFFLINE is sent")

@@ -91,7 +91,7 @@ import Testing
   func transport(kind: TransportFailure.Kind) {
     let expected: UpdateFailure.Category =
       switch kind {
-      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
+      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .unanswered, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clockSkew
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:
@@ -100,16 +100,17 @@ import Testing
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
     failure.transport = kind
-    #expect(failure.isUnprocessed == (kind == .unprocessed))
+    #expect(failure.isWorthResending == [.unprocessed, .unanswered].contains(kind))
     let isUnsent =
       switch kind {
       case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
         true
-      case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed,
+      case .timedOut, .broken, .unprocessed, .unanswered, .local, .throttled, .handshakeFailed, .tooLarge, .malformed,
         .answeredEarly:
         false
       }
     #expect(failure.isUnsent == isUnsent)
+    #expect(failure.mayArrive == (!isUnsent && kind != .unprocessed))
     #expect(outcome == .failed(failure))
     #expect(
       (failure.advice?.contains("clock") == true) == [.certificateNotYetValid, .certificateExpired].contains(kind))

@@ -422,7 +422,7 @@ import Timekeeping
     #expect(idle.takeLines() == ["close"])
   }
 
-  @Test("a kept connection that ends without a byte of the response was dead: the request may be sent again")
+  @Test("a kept connection that ends without a byte of the response was probably dead: the request may be sent again")
   func keptConnectionEnds() {
     let (dead, answered) = (Transcript(), Transcript())
     var server = ScriptedServer()
@@ -434,7 +434,7 @@ import Timekeeping
     }
     dead.handle(.ended("reset"))
     #expect(dead.failures == [.lost("reset")])
-    #expect(dead.failures.map(\.kind) == [.unprocessed])
+    #expect(dead.failures.map(\.kind) == [.unanswered])
     answered.receive(server.headers(3))
     answered.handle(.ended("reset"))
     #expect(answered.failures.map(\.kind) == [.broken])

@@ -74,7 +74,7 @@ struct HTTP2TransportTests {
       ("push", .broken), ("ping-flood", .broken), ("settings-flood", .broken), ("empty-flood", .broken),
       ("reset-flood", .broken), ("continuation-flood", .broken), ("endless-head", .broken), ("no-head", .malformed),
       ("no-status", .malformed), ("bad-block", .broken), ("too-large", .tooLarge), ("goaway-calm", .throttled),
-      ("answer,close", .unprocessed), ("tiny-headers,x", .unprocessed), ("no-window,early", .answeredEarly),
+      ("answer,close", .unanswered), ("tiny-headers,x", .unprocessed), ("no-window,early", .answeredEarly),
       ("no-window,window-flood", .broken),
     ] as [(String, TransportFailure.Kind)])
   func misbehaviour(script: String, kind: TransportFailure.Kind) throws {

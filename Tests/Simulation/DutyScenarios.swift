@@ -116,6 +116,20 @@ import Timekeeping
     #expect(world.attempts((300 + tenth)..<400) <= 5)
   }
 
+  @Test(
+    "a position whose connection was closed without a response, and that the server applies seconds later: OFFLINE is the final state",
+    arguments: [1, 3], 0..<5)
+  func closedUnanswered(seed: Int, second: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: UInt64(seed), duration: 600, faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)],
+        acts: [(301 + second, .pause)], settings: Self.trips + [.interval(5)]))
+    #expect(world.abandonedIDs.count >= 1)
+    #expect(world.server.states.last?.isOnline == false)
+    #expect(world.pauseNote?.offline != nil)
+    #expect(world.events(.stateOfflineMissing).isEmpty)
+  }
+
   @Test("a pause before the first fix is OFFLINE all the same, for the day before may have ended ONLINE")
   func beforeFirstFix() throws {
     let world = try World.drive(

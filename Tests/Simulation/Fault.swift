@@ -52,6 +52,9 @@ struct Fault: Sendable {
     case revoked
     /// The `Date` of its responses has this error in seconds.
     case serverClock(Int64)
+    /// This part of the requests on a reused connection ends with the connection, without a byte of a response,
+    /// although the server has the request: it applies it after up to this many seconds.
+    case closedUnanswered(Double, appliedWithin: Int)
     /// The connection in use at the beginning is bad, and each `every`th after it; without HTTP/2 too.
     case badConnections(every: Int, BadConnection)
 
@@ -127,7 +130,7 @@ struct Fault: Sendable {
       .network
     case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .rejectsPositions,
       .rejectsLivePositions,
-      .revoked, .serverClock, .badConnections:
+      .revoked, .serverClock, .badConnections, .closedUnanswered:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider
     case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver

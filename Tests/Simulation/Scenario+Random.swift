@@ -83,6 +83,22 @@ extension Scenario {
     // In every fifth, time sources are wrong, alone or together.
     if seed % 5 == 4 { addLiars() }
     addBadConnections()
+    addUnanswered()
+  }
+
+  /// Requests that the server has although it closes their connections without a response, from a seed of their own.
+  private mutating func addUnanswered() {
+    var random = SplitMix64(seed: seed ^ 0x636C_6F73)
+    guard Int.random(in: 0..<6, using: &random) == 0 else { return }
+    let part = [0.1, 0.3, 0.6].randomElement(using: &random) ?? 0.3
+    let seconds = Int.random(in: 1...14, using: &random)
+    func add(_ range: Range<Int>) { faults.append(Fault(.closedUnanswered(part, appliedWithin: seconds), range)) }
+    let from = Int.random(in: 0..<duration, using: &random)
+    add(from..<(from + Int.random(in: 1...300, using: &random)))
+    // The state of a vehicle is at stake when a driver goes off duty.
+    for (second, act) in acts {
+      if case .pause = act { add(max(second - 8, 0)..<(second + 8)) }
+    }
   }
 
   /// A load balancer with a backend that does not work, from a seed of its own.

@@ -66,6 +66,13 @@ struct VirtualLine: ~Copyable {
     return outcome ?? .failure(TransportFailure(.broken, "a response without an outcome"))
   }
 
+  /// The server closes the connection without a byte of a response.
+  mutating func close(at now: BootInstant) -> HTTPOutcome {
+    _ = perform(client.handle(.ended("closed"), at: now))
+    isOpen = false
+    return outcome ?? .failure(TransportFailure(.broken, "a closed connection without an outcome"))
+  }
+
   /// Whether the server refuses the request unread, which it does not twice in a row.
   mutating func refuses() -> Bool {
     wasRefused = !wasRefused && random.next() % 40 == 0

@@ -141,7 +141,8 @@ extension World {
     let stored = Set(server.applied.filter(isStored).map(\.request))
     var last: Attempt?
     for attempt in attempts {
-      guard let arrival = arrivals[attempt.id] else {
+      // What was given up, or had no response, may arrive seconds later.
+      guard let arrival = arrivals[attempt.id], !abandonedIDs.contains(attempt.id) else {
         last = nil
         continue
       }

@@ -52,7 +52,10 @@ extension World {
   /// The connection of a request: the open one, or another. What is wrong with it; nil if nothing is.
   func connect(for request: HTTPRequest) -> Fault.BadConnection? {
     if request.usesNewConnection { dropConnection() }
-    if !isConnected || line?.isUsable(at: now) == false { connections.append(second) }
+    if !isConnected || line?.isUsable(at: now) == false {
+      connections.append(second)
+      hasConnectionAnswered = false
+    }
     isConnected = true
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .badConnections(let every, let kind) = fault.kind else { continue }
@@ -78,6 +81,26 @@ extension World {
       case .unavailable: .response(HTTPResponse(status: 503, body: [UInt8]("upstream connect error".utf8)))
       }
     queue.schedule(.updateEnds(id: id, outcome), at: min(now + delay(), flight.endsBy))
+  }
+
+  /// Closes the connection of a request that has arrived without a byte of a response; the server applies the request
+  /// later.
+  func closesUnanswered(_ id: UInt64, _ flight: Flight) -> Bool {
+    guard flight.isOnReusedConnection else { return false }
+    for fault in scenario.faults where fault.isActive(at: second) {
+      guard case .closedUnanswered(let part, let seconds) = fault.kind else { continue }
+      // The world's own random numbers are those of other faults.
+      var random = SplitMix64(seed: scenario.seed ^ 0x636C_6F73 &+ id)
+      guard Double.random(in: 0..<1, using: &random) < part else { continue }
+      let later = now + .milliseconds(Int.random(in: 0...(seconds * 1000), using: &random))
+      abandoned[id] = flight
+      abandonedIDs.insert(id)
+      queue.schedule(.requestArrives(id: id), at: later)
+      queue.schedule(
+        .updateEnds(id: id, .failure(TransportFailure(.unanswered, "closed"))), at: now + .milliseconds(40))
+      return true
+    }
+    return false
   }
 
   /// How long the body takes.

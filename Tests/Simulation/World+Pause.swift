@@ -40,7 +40,8 @@ extension World {
     }
   }
 
-  /// No position is accepted, and no state is ONLINE, once the daemon counts OFFLINE as accepted.
+  /// No position is accepted, and no state is ONLINE, once the daemon counts OFFLINE as accepted. Checked after each
+  /// request that the server has applied.
   func checkSettled() {
     guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
     if change.isOnline, change.at > World.seconds(offlineSettledAt) {
@@ -68,7 +69,6 @@ extension World {
   /// While nothing is wrong for long enough, a driver who is off duty is OFFLINE at Fleet Engine.
   func checkOffline() {
     guard setsState, let pausedAt, !isOff, absentSince == nil else { return }
-    checkSettled()
     // What a wrong clock makes of certificates is no fault that ends.
     guard !scenario.hasCertificates else { return }
     // The longest wait after a failure, and a request.

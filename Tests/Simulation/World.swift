@@ -32,6 +32,8 @@ final class World {
     var endsBy: BootInstant
     /// What the connection does to it; nil if that is good.
     var badConnection: Fault.BadConnection?
+    /// It is on a connection that has carried an answered request.
+    var isOnReusedConnection = false
   }
 
   struct Attempt {
@@ -66,6 +68,8 @@ final class World {
   /// When connections to Fleet Engine were made, and whether the last is open.
   var connections: [Double] = []
   var isConnected = false
+  /// Whether that connection has carried an answered request.
+  var hasConnectionAnswered = false
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
@@ -513,7 +517,8 @@ final class World {
       dropConnection()
     }
     let flight = Flight(
-      request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline, badConnection: bad)
+      request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline, badConnection: bad,
+      isOnReusedConnection: isConnected && hasConnectionAnswered)
     update = (id, flight)
     switch obstacle {
     case .failure(let failure, let after):
@@ -530,7 +535,11 @@ final class World {
 
   /// An outcome of the network as the program's HTTP/2 reports it.
   private func throughHTTP2(_ outcome: HTTPOutcome) -> HTTPOutcome {
-    if case .failure(let failure) = outcome, !failure.isConnectionOpen { isConnected = false }
+    switch outcome {
+    case .failure(let failure) where !failure.isConnectionOpen: isConnected = false
+    case .response: hasConnectionAnswered = true
+    case .failure: break
+    }
     guard line != nil else { return outcome }
     defer { for offence in line?.offences ?? [] { violate("HTTP/2: \(offence)") } }
     switch outcome {
@@ -546,6 +555,11 @@ final class World {
       return outcome
     case .failure(let failure) where failure.isConnectionOpen: return line?.fail(failure.kind, at: now) ?? outcome
     case .failure(let failure) where failure.kind == .unprocessed: return line?.answer(nil, at: now) ?? outcome
+    case .failure(let failure) where failure.kind == .unanswered:
+      let received = line?.close(at: now) ?? outcome
+      if case .failure(let same) = received, same.kind == .unanswered { return received }
+      violate("HTTP/2 reports a reused connection that was closed without a response as \(received)")
+      return outcome
     case .failure:
       line?.drop()
       return outcome
@@ -562,7 +576,9 @@ final class World {
     }
     // A cancelled request is not transmitted for longer than its sender's deadline.
     if late != nil, now > flight.endsBy { return }
+    if late == nil, closesUnanswered(id, flight) { return }
     let answer = server.answer(flight.request, id: id, at: second, scenario, tokens: provider)
+    checkSettled()
     for offence in server.offences { violate("the server received an invalid request: \(offence)") }
     guard late == nil else { return }
     var wait = Duration.zero

@@ -83,7 +83,8 @@ extension TokenFailure {
       case .unresolved, .unreachable, .refused: "the token provider cannot be reached"
       case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
       case .broken: "the token provider's response broke off"
-      case .unprocessed: "the token provider rejected the request, or closed the idle connection without a response"
+      case .unprocessed: "the token provider has not processed the request"
+      case .unanswered: "the token provider closed the connection without a response"
       case .throttled: "the token provider asks for fewer requests"
       case .tooLarge:
         "the token provider's response is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"

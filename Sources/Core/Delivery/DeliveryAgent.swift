@@ -53,7 +53,7 @@ package struct DeliveryAgent: Sendable {
     /// The last accepted live position, and since when the vehicle has been there: for `timeSinceUpdate`.
     var livePlace: (location: VehicleLocation, since: BootInstant)?
     var hasOverduePosition = false
-    /// The last attempt was not processed, and is repeated.
+    /// The last attempt was not processed, or its connection was closed without a response, and it is repeated.
     var isResending = false
     /// The number of attempts in a row that failed while the connection stayed open.
     var resets = 0
@@ -119,6 +119,11 @@ package struct DeliveryAgent: Sendable {
 
   /// The same for OFFLINE: until then no position is sent, because OFFLINE could overtake it.
   var offlineMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.offline] ?? .boot }
+
+  /// What a request sets that had no response and may still arrive; nil if there is none.
+  func mayArrive(at now: BootInstant) -> RequestKind? {
+    positionMayArriveUntil > now ? .position : offlineMayArriveUntil > now ? .offline : nil
+  }
 
   /// The vehicle's state that this run has set at Fleet Engine; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
@@ -434,10 +439,10 @@ package struct DeliveryAgent: Sendable {
     return .failed(failure, attempt.token, sentAt: attempt.sentAt)
   }
 
-  /// - Returns: false if the request is repeated at once because the server did not process it.
+  /// - Returns: false if the request is repeated at once on another connection.
   private mutating func note(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
     vehicle.resets = failure.isConnectionOpen ? vehicle.resets + 1 : 0
-    if failure.isUnprocessed, !vehicle.isResending, vehicle.resets < 2 {
+    if failure.isWorthResending, !vehicle.isResending, vehicle.resets < 2 {
       // Only the rate limit applies.
       vehicle.isResending = true
       return false

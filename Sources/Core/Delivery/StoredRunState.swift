@@ -16,7 +16,7 @@ struct StoredRunState: Equatable, Sendable {
   var vehicle: String
   /// The last requests, oldest first.
   var attempts: [BootInstant]
-  /// What the last request sets, if it had not ended.
+  /// What the last request sets, if it had not ended, or an earlier one that may still arrive.
   var inFlight: DeliveryAgent.RequestKind?
   /// When the last update was accepted.
   var floorStart: BootInstant?
@@ -130,7 +130,7 @@ extension VehicleAgent {
     let estimate = timeEstimator.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
-      inFlight: delivery.inFlight, floorStart: floorStart,
+      inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), floorStart: floorStart,
       bounds: estimate?.isConfirmed == true ? estimate?.serverBounds : nil,
       delivered: delivery.newestDelivered)
     effects.append(.storeRunState(stored.text))

@@ -22,9 +22,9 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// Why there was no response; nil if there was one.
   package var transport: TransportFailure.Kind?
 
-  /// Whether the server did not process the request, or its connection was dead already: the same request on another
-  /// connection will most likely be accepted.
-  package var isUnprocessed: Bool { transport == .unprocessed }
+  /// Whether the same request on another connection will most likely be accepted: the server did not process it, or its
+  /// connection was closed without a response.
+  package var isWorthResending: Bool { transport == .unprocessed || transport == .unanswered }
 
   /// Whether only the request failed, as when the server reset its stream: the connection is open.
   package var isConnectionOpen = false
@@ -33,14 +33,16 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package var isUnsent: Bool {
     switch transport {
     case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted: true
-    case nil, .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed,
-      .answeredEarly:
+    case nil, .timedOut, .broken, .unprocessed, .unanswered, .local, .throttled, .handshakeFailed, .tooLarge,
+      .malformed, .answeredEarly:
       false
     }
   }
 
-  /// Whether the request may still reach the server, or be processed there: it was sent, and there was no response.
-  package var mayArrive: Bool { httpStatus == nil && !isUnsent && !isUnprocessed }
+  /// Whether the request may still reach the server, or be processed there: there was no response, and it is not
+  /// certain that it was never sent, or that the server refused it (GOAWAY, REFUSED_STREAM). A connection that was
+  /// closed without a response makes nothing certain.
+  package var mayArrive: Bool { httpStatus == nil && !isUnsent && transport != .unprocessed }
 
   /// The service of the request.
   package var service: FleetEngineService

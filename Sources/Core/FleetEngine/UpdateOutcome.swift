@@ -32,7 +32,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func failure(_ failure: TransportFailure, _ service: FleetEngineService) -> UpdateFailure {
     let category: UpdateFailure.Category =
       switch failure.kind {
-      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
+      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .unanswered, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clockSkew
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:

@@ -120,8 +120,8 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   case reset(HTTP2ErrorCode?)
   /// The server closed the connection with this code before the response was complete.
   case goAway(HTTP2ErrorCode?)
-  /// A reused connection was closed before any data of the response: it was dead when the request was sent. The text is
-  /// the library's.
+  /// A reused connection was closed before any data of the response. Usually it was dead when the request was sent; the
+  /// server may have received it all the same. The text is the library's.
   case lost(String)
   /// The connection was closed before the response was complete. The text is the library's.
   case ended(String)
@@ -140,7 +140,8 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   /// The kind of transport failure.
   package var kind: TransportFailure.Kind {
     switch self {
-    case .unprocessed, .lost, .headersTooLarge: .unprocessed
+    case .unprocessed, .headersTooLarge: .unprocessed
+    case .lost: .unanswered
     case .reset(let code), .goAway(let code):
       switch code {
       case .enhanceYourCalm: .throttled

@@ -86,9 +86,11 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case timedOut
     /// The connection was closed before the response was complete.
     case broken
-    /// The server did not process the request, or a reused connection was closed without any data: the same request on
-    /// another connection will most likely succeed.
+    /// The server did not process the request: the same request on another connection will most likely succeed.
     case unprocessed
+    /// A reused connection was closed without any data of the response. Usually it was dead, and the same request on
+    /// another connection will succeed; but the server may have received the request, and may process it later.
+    case unanswered
     /// The server limits the rate before any response (HTTP/2 ENHANCE_YOUR_CALM).
     case throttled
     /// The certificate's issuer is unknown, or it is for another host, or revoked.
@@ -116,7 +118,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
     package func advice(section: String, url: String) -> String {
       switch self {
       case .unresolved: "check \(url), \(section).proxy and the name servers"
-      case .unreachable, .refused, .timedOut, .broken, .unprocessed:
+      case .unreachable, .refused, .timedOut, .broken, .unprocessed, .unanswered:
         "check \(url), \(section).proxy and the firewall"
       case .throttled: "the server limits requests: if this persists, raise its limit"
       case .certificateUntrusted, .handshakeFailed, .tooLarge, .malformed, .answeredEarly:

@@ -194,11 +194,11 @@ import SystemCalls
         TransportFailure(.tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows")))
     }
     // libcurl was about to repeat it: the reused connection was closed without any data, or the server refused the
-    // stream.
+    // stream. libcurl does not say which, so the server may have received the request.
     if code == CURLE_ABORTED_BY_CALLBACK {
       return .failure(
         TransportFailure(
-          .unprocessed,
+          .unanswered,
           FailureTable.message(
             endpoint, "the server refused the request or closed the reused connection without a response")))
     }
