@@ -150,6 +150,54 @@ extension TimeEstimator {
     #expect(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(3641))
   }
 
+  /// A receiver that is ahead by this, steady, and an `iat` of the token that came in second 10.
+  private func issued(receiver: Int = 18, backdating: Int = 0) -> TimeEstimator {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    for second in 0..<10 {
+      estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(second + receiver), at: .boot + .seconds(second))
+    }
+    estimator.observeIssue(
+      TimeEstimatorTests.truth + .seconds(9 - backdating), sentAt: .boot + .seconds(9), at: .boot + .seconds(10))
+    return estimator
+  }
+
+  @Test("an iat and a clock that agree outvote a receiver; neither does alone")
+  func issue() {
+    for backdating in 0...3 {
+      let estimate = issued(backdating: backdating).estimate(at: moment(10, ahead: 0))
+      #expect(estimate?.reference == .tokenProvider && estimate?.isConfirmed == false)
+      let latest = estimate?.serverBounds?.latest(at: .boot + .seconds(10))
+      #expect(latest.map { $0 < TimeEstimatorTests.truth + .seconds(15) } == true)
+    }
+    // The clock is wrong, or the token is older than the clock says: the provider has cached it, or sets its iat early.
+    for (ahead, backdating) in [(18, 0), (-18, 0), (6, 0), (0, 6), (0, 60), (-1_000_000, 0), (60, 60)] {
+      let estimator = issued(backdating: backdating)
+      #expect(estimator.estimate(at: moment(10, ahead: ahead))?.reference == .gnss, "\(ahead) \(backdating)")
+      #expect(estimator.bounds(at: moment(10, ahead: ahead)) == nil)
+    }
+    // A receiver that agrees with the clock is not outvoted.
+    #expect(issued(receiver: 0, backdating: 2).estimate(at: moment(10, ahead: 0))?.reference == .gnss)
+  }
+
+  @Test("an iat outvotes no server, and is not used beside a Date of the provider")
+  func issueAndServers() {
+    var estimator = issued()
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
+    #expect(estimator.estimate(at: moment(10, ahead: 0))?.reference == .fleetEngine)
+    estimator = issued()
+    estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
+    let now = BootInstant.boot + .seconds(11)
+    estimator.observeIssue(TimeEstimatorTests.truth + .seconds(11), sentAt: now, at: now)
+    #expect(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(501))
+  }
+
+  @Test("a clock that is stepped away from an iat no longer agrees with it")
+  func issueAndStep() {
+    let estimator = issued()
+    #expect(estimator.estimate(at: moment(600, ahead: 0))?.reference == .tokenProvider)
+    #expect(estimator.estimate(at: moment(601, ahead: 20))?.reference == .gnss)
+  }
+
   @Test("a time that only one server has reported once expires after a minute")
   func loneWord() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))

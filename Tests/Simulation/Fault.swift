@@ -61,6 +61,8 @@ struct Fault: Sendable {
     // The token provider.
     /// The `Date` of its responses has this error in seconds.
     case providerClock(Int64)
+    /// Its responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
+    case providerUndated(backdating: Int64)
     case providerDown
     case providerAnswers(Int)
     case providerWebPage
@@ -132,7 +134,9 @@ struct Fault: Sendable {
       .rejectsLivePositions,
       .revoked, .serverClock, .badConnections, .closedUnanswered:
       .server
-    case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider
+    case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock,
+      .providerUndated:
+      .provider
     case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull, .diskFails, .diskDamaged, .diskDeleted: .disk

@@ -84,6 +84,26 @@ extension Scenario {
     if seed % 5 == 4 { addLiars() }
     addBadConnections()
     addUnanswered()
+    addUndatedProvider()
+  }
+
+  /// A token provider without a `Date`, half of the time with a receiver that has no leap seconds, or a machine's clock
+  /// that is wrong by as much, from a seed of their own.
+  private mutating func addUndatedProvider() {
+    var random = SplitMix64(seed: seed ^ 0x6973_7375)
+    // Where other clocks are wrong as well, one that is missing takes the last witness.
+    guard Int.random(in: 0..<6, using: &random) == 0, !hasCertificates, !isDateless else { return }
+    let backdating: Int64 = [0, 0, 0, 2, 60].randomElement(using: &random) ?? 0
+    let until = Int.random(in: 1...duration, using: &random)
+    faults.append(Fault(.providerUndated(backdating: backdating), 0..<until))
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0:
+      let from = [0, 0, Int.random(in: 0..<duration, using: &random)].randomElement(using: &random) ?? 0
+      let error = [18, 18, 18, 3600, 50_000_000].randomElement(using: &random) ?? 18
+      faults.append(Fault(.ahead(error), from..<(from + Int.random(in: 1...200, using: &random))))
+    case 1: wallError = [18, -18, 3600, -3600].randomElement(using: &random) ?? 18
+    default: break
+    }
   }
 
   /// Requests that the server has although it closes their connections without a response, from a seed of their own.

@@ -119,17 +119,23 @@ struct Scenario {
 
   /// The first second since boot at which the references that are wrong about the time can outvote the others;
   /// infinity: never. Those are a server and a receiver, or Fleet Engine alone if another reference is missing: a
-  /// program that has been restarted does not know the provider's time, and a receiver that lags does not support it.
+  /// program that has been restarted does not know the provider's time.
   var secondClockErrorAt: Double {
     var (server, receiver) = (Double.infinity, Double.infinity)
     let isOneMissing =
-      (wallError ?? 1) != 0 || second?.lag ?? 0 >= 3000
+      (wallError ?? 1) != 0
       || acts.contains {
         switch $0.act {
         case .clockStep, .powerCut, .kill: true
         default: false
         }
-      } || faults.contains { if case .providerClock = $0.kind { true } else { false } }
+      }
+      || faults.contains {
+        switch $0.kind {
+        case .providerClock, .providerUndated: true
+        default: false
+        }
+      }
     for fault in faults {
       switch fault.kind {
       case .serverClock:
@@ -142,6 +148,14 @@ struct Scenario {
       }
     }
     return max(server, receiver)
+  }
+
+  /// Whether a token provider without a `Date` is a time source nevertheless: the machine's clock is right throughout,
+  /// and agrees with each `iat`.
+  var hasAgreeingIssueTimes: Bool {
+    let isBackdated = faults.contains { if case .providerUndated(let seconds) = $0.kind { seconds > 3 } else { false } }
+    let isStepped = acts.contains { if case .clockStep = $0.act { true } else { false } }
+    return wallError == 0 && !isStepped && !isBackdated
   }
 
   func isActive(at second: Double, _ matches: (Fault.Kind) -> Bool) -> Bool {

@@ -25,6 +25,45 @@ import Timekeeping
     }
   }
 
+  @Test(
+    "a provider without a Date: the machine's clock and the token's iat together outvote a receiver that is ahead",
+    arguments: [18, 3600, 50_000_000], [5, 25, 120])
+  func undatedProvider(ahead: Int, length: Int) throws {
+    for backdating in [0, 2] as [Int64] {
+      let faults = [Fault(.providerUndated(backdating: backdating), 0..<400), Fault(.ahead(ahead), 0..<length)]
+      let world = try World.drive(Scenario(duration: 400, faults: faults))
+      expectRecovery(of: world, at: length)
+      #expect(!world.server.applied.contains { World.second(of: $0.live) > Int($0.at) + 5 })
+      #expect(try #require(world.server.applied.first).at < 10)
+    }
+  }
+
+  @Test(
+    "a provider without a Date: a clock that is wrong agrees with no iat, and the receiver's time is used at once",
+    arguments: [18, -18, 3600, -3600, 946_080_000, nil] as [Int64?], [0, 2, 60] as [Int64])
+  func undatedProviderAndClock(wallError: Int64?, backdating: Int64) throws {
+    let faults = [Fault(.providerUndated(backdating: backdating), 0..<400)]
+    let world = try World.drive(Scenario(duration: 400, faults: faults, wallError: wallError))
+    #expect(try #require(world.server.applied.first).at < 4)
+    for applied in world.server.applied { #expect(abs(applied.at - Double(World.second(of: applied.live))) < 5) }
+  }
+
+  @Test(
+    "a clock that was restored at boot, and a token from a cache or with an early iat, that agree on the past: Fleet Engine's first response ends it, and no position is removed",
+    arguments: [60, 1200] as [Int64])
+  func staleClockAndToken(seconds: Int64) throws {
+    let faults = [Fault(.providerUndated(backdating: seconds), 0..<400), Fault(.unreachable, 100..<200)]
+    // That one update has a wrong time is known, so only what else must hold is checked.
+    let world = try World.run(
+      Scenario(
+        duration: 400, faults: faults, acts: [(150, .kill(afterEffects: 0, seconds: 6))], wallError: -seconds))
+    let wrong = world.server.applied.filter { abs($0.at - Double(World.second(of: $0.live))) >= 5 }
+    #expect(wrong.count <= 1 && wrong.allSatisfy { $0.at < 10 })
+    #expect(!world.removals.contains { $0.reason == .misdated })
+    #expect(!world.server.applied.contains { $0.isIgnored })
+    #expect(world.agent.delivery.backlog.isEmpty)
+  }
+
   @Test("killed after the first update of a boot: the next run knows the time, and sends nothing from the future")
   func aheadAndKilled() throws {
     let world = try World.drive(
@@ -128,6 +167,15 @@ import Timekeeping
       // A clock that jumps is no detour of the vehicle, which would be one of 180 m.
       #expect(world.agent.delivery.backlog.thinnedWithin < 60)
     }
+  }
+
+  @Test("Fleet Engine is an hour behind while the only receiver with a time lags by 8 s: the provider's time is used")
+  func laggingReceiver() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 202_219, duration: 644, faults: [Fault(.noTime, 577..<650), Fault(.serverClock(-3600), 560..<645)],
+        noise: 0, second: Scenario.Second(lag: 8000), hasCertificates: true))
+    #expect(world.longestGap(15..<630) <= 22)
   }
 
   @Test("what an unconfirmed time suppresses is sent when it expires, also while a run drains")

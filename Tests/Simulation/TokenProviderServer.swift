@@ -16,13 +16,17 @@ struct TokenProviderServer {
   private var serial = 0
 
   mutating func answer(url: String, at second: Double, _ scenario: Scenario) -> HTTPResponse {
-    let date = TokenProviderServer.date(at: second, wrongBy: TokenProviderServer.clockError(scenario, at: second))
+    var headers = [TokenProviderServer.date(at: second, wrongBy: TokenProviderServer.clockError(scenario, at: second))]
+    var backdating: Int64 = 0
+    for case .providerUndated(let seconds) in scenario.faults.filter({ $0.isActive(at: second) }).map(\.kind) {
+      (headers, backdating) = ([], seconds)
+    }
     var vehicle = url.split(separator: "/").last.map(String.init) ?? ""
     var age = 0
     for fault in scenario.faults where fault.place == .provider && fault.isActive(at: second) {
       switch fault.kind {
-      case .providerAnswers(let status): return HTTPResponse(status: status, headers: [date], body: [UInt8]("{}".utf8))
-      case .providerWebPage: return HTTPResponse(status: 200, headers: [date], body: [UInt8]("<html>Log in".utf8))
+      case .providerAnswers(let status): return HTTPResponse(status: status, headers: headers, body: [UInt8]("{}".utf8))
+      case .providerWebPage: return HTTPResponse(status: 200, headers: headers, body: [UInt8]("<html>Log in".utf8))
       case .providerForeign: vehicle = "truck-99"
       case .providerStale: age = scenario.tokenLife + 60
       default: break
@@ -32,11 +36,11 @@ struct TokenProviderServer {
     let iat = (Scenario.boot.milliseconds + Int64(second * 1000)) / 1000 - Int64(age)
     let claim = scenario.trips == nil ? "deliveryvehicleid" : "vehicleid"
     let payload =
-      #"{"iat":\#(iat),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"\#(claim)":"\#(vehicle)"}}"#
+      #"{"iat":\#(iat - backdating),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"\#(claim)":"\#(vehicle)"}}"#
     let token = "e30.\(Base64URL.encode([UInt8](payload.utf8))).s\(serial)"
     issued[token] = Issued(vehicle: vehicle, issuedAt: second, lifetime: scenario.tokenLife - age)
     let body = #"{"token":"\#(token)","expiration_timestamp_ms":\#((iat + Int64(scenario.tokenLife)) * 1000)}"#
-    return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
+    return HTTPResponse(status: 200, headers: headers, body: [UInt8](body.utf8))
   }
 
   /// The `Date` header of a response, by a clock with this error in seconds.

@@ -109,14 +109,17 @@ extension World {
     }
   }
 
-  /// Whether it was sent with a cached token, before the first response of Fleet Engine in this boot: only the receiver
-  /// and the machine's clock had given a time.
+  /// Whether it was sent before the first response of Fleet Engine in this boot, with a cached token or one of a
+  /// provider that gives no time: only the receiver and the machine's clock had given one.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
-    guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber]
-    else {
-      return false
+    guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
+    let start = starts[attempt.runNumber] ?? .boot
+    let hasProviderTime = fetches.contains { fetch in
+      start <= fetch && fetch < attempt.at
+        && (scenario.hasAgreeingIssueTimes
+          || !scenario.isActive(at: World.seconds(fetch)) { if case .providerUndated = $0 { true } else { false } })
     }
-    return !fetches.contains { start <= $0 && $0 < attempt.at }
+    return !hasProviderTime
       && !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
   }
 

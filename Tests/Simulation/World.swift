@@ -648,8 +648,14 @@ final class World {
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
     // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are
     // old.
-    let hasClockError =
-      issued.lifetime <= 0 && scenario.faults.contains { if case .providerClock = $0.kind { true } else { false } }
+    let hasClockError = scenario.faults.contains {
+      switch $0.kind {
+      case .providerClock: issued.lifetime <= 0
+      // Its lifetime is computed by the machine's clock.
+      case .providerUndated: !scenario.hasAgreeingIssueTimes
+      default: false
+      }
+    }
     if now >= at + .seconds(issued.lifetime), !hasClockError { violate("a token used past its end") }
   }
 

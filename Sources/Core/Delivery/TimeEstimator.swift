@@ -7,6 +7,11 @@ package import Timekeeping
 /// changes nothing. At equal weights, the time on which more references agree is used. A time is confirmed if its
 /// reference has repeated it, or another one agrees. A time that contradicts a confirmed one of the same reference is
 /// accepted once it is confirmed itself; until then the earlier time has less weight.
+///
+/// A token's `iat` is weaker than a `Date`: it is only the earliest time at which the provider can have issued the
+/// token, because a cached token is older, and some providers set it in the past. Alone it proves nothing. If the
+/// machine's clock agrees with it, both together outvote a receiver, and nothing else; if Fleet Engine's time agrees
+/// with it, that is confirmed.
 package struct TimeEstimator: Sendable {
   /// The references, least trusted first: GNSS can be spoofed, a server is authenticated by its certificate, and Fleet
   /// Engine's clock is the one that validates tokens and timestamps.
@@ -70,6 +75,8 @@ package struct TimeEstimator: Sendable {
   /// References agree if the gap between their bounds is at most this.
   static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
+  /// A receiver whose time is behind a server's by up to this agrees with it: it reports late.
+  private static let longestLagMilliseconds: Int64 = 10_000
   /// A receiver's time has double weight after it was consistent for this long.
   private static let consistencyTime = Duration.seconds(5)
   /// The maximum latency of a receiver's report.
@@ -105,6 +112,9 @@ package struct TimeEstimator: Sendable {
   private var observations = [Observation?](repeating: nil, count: Reference.allCases.count)
   /// Unconfirmed observations that contradict a confirmed one of the same reference. Indexed by `Reference.rawValue`.
   private var contradictions = [Observation?](repeating: nil, count: Reference.allCases.count)
+  /// The bounds of the time if the last token was issued for the request that returned it; nil after a `Date` of the
+  /// provider, which is better.
+  private var issue: TimeBounds?
   /// The last reported error.
   private var reported: Error?
   /// The cached estimate of the last moment, which is needed several times per input.
@@ -125,6 +135,7 @@ package struct TimeEstimator: Sendable {
   ) {
     guard time.isPlausible(after: buildDate) else { return }
     latest = nil
+    if reference == .tokenProvider { issue = nil }
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeEstimator.longestReport, since: sentAt ?? now, until: now)
     let supporters = Reference.allCases.filter { other in
@@ -151,6 +162,24 @@ package struct TimeEstimator: Sendable {
       observations[other.rawValue]?.isCorroborated = true
       observations[index]?.isCorroborated = true
     }
+    if reference == .fleetEngine,
+      issue?.agrees(with: bounds, withinMilliseconds: TimeEstimator.slackMilliseconds) == true
+    {
+      observations[index]?.isCorroborated = true
+    }
+  }
+
+  /// Processes the `iat` of a token that was requested over HTTP, if the response has no `Date`. An implausible one is
+  /// ignored.
+  ///
+  /// - Parameters:
+  ///   - sentAt: when the request was sent.
+  ///   - now: when the token arrived.
+  package mutating func observeIssue(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
+    guard time.isPlausible(after: buildDate), observation(of: .tokenProvider, at: now) == nil else { return }
+    latest = nil
+    // The clock may be ahead of the provider's by the slack, so a receiver may be too.
+    issue = TimeBounds(time, precision: .seconds(1) + TimeEstimator.slack, since: sentAt, until: now)
   }
 
   /// Restores a server's time of the previous run in the same boot.
@@ -189,7 +218,11 @@ package struct TimeEstimator: Sendable {
       guard let observation = observation(of: reference, at: now.boot) else { continue }
       var (weight, count) = (weight(of: observation, by: reference), 1)
       for other in Reference.allCases where other != reference {
-        guard let supporter = self.observation(of: other, at: now.boot), observation.agrees(with: supporter.bounds)
+        let isReport = reference.isServer && other == .gnss
+        guard let supporter = self.observation(of: other, at: now.boot),
+          observation.bounds.agrees(
+            with: supporter.bounds, withinMilliseconds: TimeEstimator.slackMilliseconds,
+            lag: isReport ? TimeEstimator.longestLagMilliseconds : nil)
         else { continue }
         weight += self.weight(of: supporter, by: other)
         count += 1
@@ -207,9 +240,23 @@ package struct TimeEstimator: Sendable {
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
       best = (estimate, weight, count)
     }
+    let isReceiverAlone = best.map { $0.estimate.reference == .gnss && $0.count == 1 } ?? true
+    if isReceiverAlone || best?.weight == 0, let issue = issueAgreeingWithClock(at: now) {
+      // Never confirmed, so that no queued position is removed by it.
+      return Estimate(
+        reference: .tokenProvider, bounds: issue, isSteady: true, isConfirmed: false, includesClock: true)
+    }
     if let best, best.weight > 0 { return best.estimate }
     guard let clock else { return best?.estimate }
     return Estimate(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
+  }
+
+  /// The bounds of the time by the last `iat`, if the machine's clock agrees; otherwise nil.
+  private func issueAgreeingWithClock(at now: Moment) -> TimeBounds? {
+    guard let issue, now.boot - issue.at <= TimeEstimator.observationLifetime,
+      issue.earliest(at: now.boot) - TimeEstimator.slack <= now.wall, now.wall <= issue.latest(at: now.boot)
+    else { return nil }
+    return issue
   }
 
   private func observation(of reference: Reference, at now: BootInstant) -> Observation? {

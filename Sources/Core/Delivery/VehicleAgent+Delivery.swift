@@ -201,8 +201,12 @@ extension VehicleAgent {
     if case .http(let exchange) = outcome {
       certificates.note(exchange)
       tokenConnections.ended(exchange)
-      if let time = exchange.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
-        timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
+      for case .obtained(let token, _) in changes {
+        if let time = exchange.date {
+          timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
+        } else if let time = (try? TokenClaims(of: token.secret))?.issuedAt {
+          timeEstimator.observeIssue(time, sentAt: sentAt ?? now.boot, at: now.boot)
+        }
       }
     }
     apply(changes, at: now, &effects)

@@ -262,7 +262,12 @@ package struct VehicleAgent: Sendable {
     _ accepted: FixFilter.Accepted, areLaterMisdated: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
-    if areLaterMisdated { apply(delivery.handle(.misdated(after: accepted.time), at: now.boot), at: now, &effects) }
+    if areLaterMisdated {
+      // The bounds with which a receiver is corrected may be wrong until they are confirmed, and its own time right.
+      let isCertain = timeBounds == nil || isTimeConfirmed
+      let input = isCertain ? DeliveryAgent.Input.misdated(after: accepted.time) : .suspected(after: accepted.time)
+      apply(delivery.handle(input, at: now.boot), at: now, &effects)
+    }
     if !configuration.filter.usesRecordedTimes, let before = policy.newestTime {
       let jump = (accepted.time - before) - (now.boot - policy.newestAt)
       if max(jump, .zero - jump) > TimeEstimator.slack {

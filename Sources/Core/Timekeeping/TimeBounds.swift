@@ -65,10 +65,12 @@ package struct TimeBounds: Equatable, Sendable {
 
   /// Whether both bounds overlap, or nearly.
   ///
-  /// - Parameter slack: the allowed gap between them.
-  package func agrees(with other: TimeBounds, withinMilliseconds slack: Int64) -> Bool {
+  /// - Parameters:
+  ///   - slack: the allowed gap between them.
+  ///   - lag: the allowed gap if the others are earlier, in milliseconds; nil: `slack`.
+  package func agrees(with other: TimeBounds, withinMilliseconds slack: Int64, lag: Int64? = nil) -> Bool {
     let now = max(at, other.at)
-    return earliest(at: now) <= other.latest(at: now).moved(milliseconds: slack)
+    return earliest(at: now) <= other.latest(at: now).moved(milliseconds: lag ?? slack)
       && other.earliest(at: now) <= latest(at: now).moved(milliseconds: slack)
   }
 
