@@ -98,11 +98,13 @@ extension Scenario {
     if isDateless { parts.append("isDateless: true") }
     if dialect != .brief { parts.append("dialect: .\(dialect)") }
     if baud != 9600 { parts.append("baud: \(baud)") }
-    if hasCertificates { parts.append("hasCertificates: true") }
     if isAutobaud { parts.append("isAutobaud: true") }
     if isNetworked { parts.append("isNetworked: true") }
     if hasModem { parts.append("hasModem: true") }
-    if let second { parts.append("second: Second(lag: \(second.lag), metresOff: \(second.metresOff))") }
+    if let second {
+      parts.append("second: Scenario.Second(lag: \(second.lag), metresOff: \(second.metresOff))")
+    }
+    if hasCertificates { parts.append("hasCertificates: true") }
     return "Scenario(\(parts.joined(separator: ", ")))"
   }
 }
