@@ -125,7 +125,8 @@ final class StorePerformer {
         return .madeRoom(dropped: try opened.makeRoom(for: writes, than: vehicle))
       case .read(let vehicle):
         let content = try opened.content(of: vehicle)
-        return .read(content.records, damaged: content.damaged, ownerless: content.ownerless)
+        return .read(
+          content.records, damaged: content.damaged, ownerless: content.ownerless, excess: content.excess)
       case .forgetOthers(let vehicle, let time):
         try opened.forgetOthers(than: vehicle, before: time)
         return .forgotten

@@ -161,6 +161,33 @@ import Timekeeping
     #expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
   }
 
+  @Test("of more rows than can be queued the newest are read, and the others are deleted and counted")
+  func excess() throws {
+    let (fixture, _) = try filled()
+    let store = try fixture.open()
+    let all = try fixture.seconds(store)
+    let content = try store.content(of: fixture.truck, limit: 100)
+    #expect(content.records.map { $0.id.milliseconds / 1000 } == all.suffix(100))
+    #expect(content.excess == 800)
+    #expect(try fixture.seconds(store) == all.suffix(100))
+    #expect(try store.content(of: fixture.truck, limit: 100).excess == 0)
+    try store.commit(try fixture.puts([2000]))
+    #expect(try fixture.seconds(store) == all.suffix(100) + [2000])
+  }
+
+  @Test("a file with more invalid rows than single errors explain is damaged as a whole", .timeLimit(.minutes(1)))
+  func mostlyInvalid() throws {
+    let (fixture, _) = try filled()
+    _ = try fixture.shell(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+      INSERT INTO positions SELECT 1, 5000000 + i, 91, 11, 1, 1, 1, 1, 1, 1, 1, 0 FROM n
+      """)
+    let store = try fixture.open()
+    let error = #expect(throws: BacklogStoreError.self) { try store.content(of: fixture.truck) }
+    #expect(error?.code == .damaged)
+  }
+
   @Test("rows of no vehicle are deleted and counted")
   func ownerless() throws {
     let (fixture, _) = try filled()

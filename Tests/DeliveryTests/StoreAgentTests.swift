@@ -92,7 +92,7 @@ import Timekeeping
       case .report(.store(.off)): "off"
       case .report(.storeSetAside(let name, let why)): "set aside \(name): \(why)"
       case .report(.storeReplaced(let directory)): "replaced in \(directory)"
-      case .report(.storeRowsDamaged(let count)): "\(count) rows damaged"
+      case .report(.storeRowsDropped(let count, let reason)): "\(count) rows \(reason)"
       case .report(.storeStartsOver): "starts over"
       case .report(.othersDropped(let count)): "dropped \(count)"
       case .report: "?"
@@ -571,6 +571,69 @@ import Timekeeping
       bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
     #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
     #expect(bench.handle(.ended(.committed)) == ["close"])
+  }
+
+  /// The number of writes of each commit that follows the deadline.
+  private func commits(_ bench: inout Bench) throws -> [Int] {
+    var sizes: [Int] = []
+    let now = try #require(bench.agent.nextDeadline)
+    var effects = bench.agent.handle(.deadline, at: now)
+    while case .perform(.commit(let writes))? = effects.first {
+      sizes.append(writes.count)
+      effects = bench.agent.handle(.ended(.committed), at: now)
+    }
+    #expect(effects.isEmpty && bench.agent.nextDeadline == nil)
+    return sizes
+  }
+
+  @Test("thousands of changes are written in several commits, each of which follows the one before at once")
+  func batches() throws {
+    var bench = Bench.open()
+    for second in 0..<10_000 { _ = try bench.add(Int64(second)) }
+    #expect(try commits(&bench) == [4096, 4096, 1808])
+    // What is left after a failure is written later, with later changes.
+    for second in 0..<9000 { _ = try bench.change(Int64(second)) }
+    let now = try #require(bench.agent.nextDeadline)
+    _ = bench.agent.handle(.deadline, at: now)
+    _ = bench.agent.handle(.ended(.committed), at: now)
+    _ = try bench.change(8999)
+    _ = bench.fail(.other)
+    _ = bench.remove(5000)
+    let retry = try #require(bench.agent.nextDeadline)
+    _ = bench.agent.handle(.deadline, at: retry)
+    let effects = bench.agent.handle(.ended(.opened(nil)), at: retry)
+    guard case .perform(.commit(let writes))? = effects.first else {
+      Issue.record("no commit: \(effects)")
+      return
+    }
+    #expect(writes.count == 4096 && writes.first?.key.id == Timestamp(seconds: 4096))
+    #expect(writes.filter { $0.record == nil }.map(\.key.id) == [Timestamp(seconds: 5000)])
+  }
+
+  @Test("a commit does not end between thinned positions and the record with their interpolation error")
+  func wholeSegments() throws {
+    var bench = Bench.open()
+    for second in 0..<4090 { _ = try bench.change(Int64(second)) }
+    _ = bench.handle(.changed(.removed((4090..<4200).map { Timestamp(seconds: $0) }, .thinned)))
+    for second in 4200..<4300 { _ = try bench.change(Int64(second)) }
+    #expect(try commits(&bench) == [4201, 99])
+  }
+
+  @Test("changes in any order are written in the order of time, and an added one that is removed not at all")
+  func order() throws {
+    var bench = Bench.open()
+    var random = SplitMix64(seed: 7)
+    for second in (0..<500).shuffled(using: &random) { _ = try bench.add(Int64(second)) }
+    for second in (0..<500).shuffled(using: &random) where second % 3 == 0 { _ = bench.remove(Int64(second)) }
+    _ = bench.remove(900, 700, 800)
+    let effects = bench.agent.handle(.deadline, at: try #require(bench.agent.nextDeadline))
+    guard case .perform(.commit(let writes))? = effects.first else {
+      Issue.record("no commit: \(effects)")
+      return
+    }
+    let expected = (0..<500).filter { $0 % 3 != 0 } + [700, 800, 900]
+    #expect(writes.map(\.key.id) == expected.map { Timestamp(seconds: Int64($0)) })
+    #expect(writes.filter { $0.record == nil }.count == 3)
   }
 }
 

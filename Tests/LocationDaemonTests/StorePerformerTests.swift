@@ -80,7 +80,7 @@ import SystemCalls
       case .store(.memoryOnly): "memory only"
       case .storeSetAside(let name, _): "set aside \(name)"
       case .storeReplaced(let place): "replaced in \(place == directory ? "its directory" : place)"
-      case .storeRowsDamaged(let count): "\(count) rows damaged"
+      case .storeRowsDropped(let count, let reason): "\(count) rows \(reason)"
       case .othersDropped: "others dropped"
       default: "?"
       }
@@ -193,6 +193,55 @@ import SystemCalls
     performer.close()
     #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
     #expect(try held().count == 8960)
+  }
+
+  @Test(
+    "a file or log that another program has overwritten is noticed at the next commit, and nothing is lost",
+    arguments: ["file", "log", "both", "pages", "truncated"])
+  func damagedInUse(what: String) throws {
+    let performer = try performer()
+    performer.start()
+    try add(1...50, to: performer)
+    let before = performer.bytes ?? 0
+    #expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    reports = []
+    let (file, log) = ("\(directory)/backlog.sqlite", "\(directory)/backlog.sqlite-wal")
+    let noise = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) })
+    func overwrite(_ path: String, from offset: UInt64 = 0) throws {
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      try handle.seek(toOffset: offset)
+      try handle.write(contentsOf: noise)
+      try handle.close()
+    }
+    if what == "file" || what == "both" { try overwrite(file) }
+    if what == "log" || what == "both" { try overwrite(log) }
+    // The headers stay.
+    if what == "pages" { try overwrite(log, from: 56) }
+    if what == "truncated" { #expect(truncate(log, 0) == 0) }
+    try add([51], to: performer)
+    #expect(try loop.runs { !self.reports.isEmpty })
+    #expect(reported == ["set aside backlog.sqlite.corrupt-1"])
+    performer.close()
+    #expect(try held() == Array(1...51))
+  }
+
+  @Test("a file that was only touched, or has other permissions, stays in use")
+  func touched() throws {
+    let performer = try performer()
+    performer.start()
+    try add(1...50, to: performer)
+    #expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > 8192 })
+    reports = []
+    for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
+      let path = "\(directory)/\(name)"
+      #expect(utimes(path, nil) == 0 && chmod(path, 0o640) == 0)
+    }
+    let before = onDisk("backlog.sqlite-wal")
+    try add([51], to: performer)
+    #expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > before })
+    #expect(reported == [])
+    performer.close()
+    #expect(try held() == Array(1...51))
   }
 
   @Test(

@@ -207,6 +207,6 @@ extension World {
   }
 
   private static func brief(_ outcome: StoreAgent.Outcome) -> String {
-    if case .read(let records, _, _) = outcome { "reads \(records.count)" } else { "\(outcome)" }
+    if case .read(let records, _, _, _) = outcome { "reads \(records.count)" } else { "\(outcome)" }
   }
 }

@@ -4,7 +4,7 @@ import Delivery
 extension Settings {
   static let backlogKeys: [Setting<Settings>] = [
     Setting(
-      "max_locations", \.agent.delivery.maxLocations, .integer(0...100_000),
+      "max_locations", \.agent.delivery.maxLocations, .integer(0...Backlog.mostRecords),
       "Maximum number of stored positions. When it is reached, the positions that matter least for the track are removed. 0 stores none."
     ),
     Setting(

@@ -74,6 +74,9 @@ package struct Backlog: Equatable, Sendable {
   /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
 
+  /// The maximum of `max_locations`: more records than this are never held in memory.
+  package static let mostRecords = 100_000
+
   /// The bytes that count for a record, in the store's file or in memory. It is an upper bound for both, also for a
   /// fragmented file.
   package static let recordSize = 256
@@ -81,7 +84,7 @@ package struct Backlog: Equatable, Sendable {
   package init() {}
 
   /// A copy of all records, oldest first.
-  package var records: [Record] { Array(storage[head...]) }
+  package var records: [Record] { head == 0 ? storage : Array(storage[head...]) }
   /// The oldest record; nil if the queue is empty.
   package var first: Record? { head < storage.count ? storage[head] : nil }
   /// Whether nothing waits.
@@ -208,25 +211,27 @@ package struct Backlog: Equatable, Sendable {
   }
 
   private mutating func thin(to goal: Int) -> [Change] {
-    let records = storage[head...]
-    var thinning = TrackThinning(records.map(\.location), interpolationError: records.map(\.interpolationError))
-    thinning.thin(to: goal)
-    guard thinning.count < records.count else { return [] }
-    var (kept, changed, removed) = ([Record](), [Record](), [ID]())
-    kept.reserveCapacity(thinning.count)
-    for (index, var record) in records.enumerated() {
-      guard !thinning.isRemoved[index] else {
-        removed.append(record.id)
+    let thinned = TrackThinning.thin(storage[head...], to: goal)
+    guard thinned.count < count else { return [] }
+    var (changed, removed) = ([Record](), [ID]())
+    removed.reserveCapacity(count - thinned.count)
+    // In place: a second copy of a large backlog would need as much memory again.
+    var free = 0
+    for (index, slot) in storage.indices[head...].enumerated() {
+      guard !thinned.isRemoved[index] else {
+        removed.append(storage[slot].id)
         continue
       }
-      if record.interpolationError != thinning.interpolationError[index] {
-        record.interpolationError = thinning.interpolationError[index]
-        changed.append(record)
+      if storage[slot].interpolationError != thinned.interpolationError[index] {
+        storage[slot].interpolationError = thinned.interpolationError[index]
+        changed.append(storage[slot])
       }
-      kept.append(record)
+      if free != slot { storage[free] = storage[slot] }
+      free += 1
     }
-    (storage, head) = (kept, 0)
-    thinnedWithin = max(thinnedWithin, thinning.error)
+    storage.removeLast(storage.count - free)
+    head = 0
+    thinnedWithin = max(thinnedWithin, thinned.error)
     return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
 

@@ -5,7 +5,8 @@ package import Timekeeping
 /// Maintains a persistent copy of the backlog: decides when to open the store, what to write and when, and how to
 /// recover from failures.
 ///
-/// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory.
+/// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory;
+/// thousands of them in several commits, one after the other.
 /// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
 /// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
@@ -63,11 +64,13 @@ package struct StoreAgent: Sendable {
     case open(directory: String, maxSize: Int64)
     /// Close the file, set it aside for this reason, and create an empty one. Ends in `opened`.
     case replace(directory: String, maxSize: Int64, why: String)
-    /// Verify that the file is still in place, and write these, all or none. Ends in `committed` when they are on disk.
+    /// Verify that the file is still in place and undamaged, and write these, all or none. Ends in `committed` when
+    /// they are on disk.
     case commit([Write])
     /// Drop the oldest positions of other vehicles to make room for this number of writes. Ends in `madeRoom`.
     case makeRoom(writes: Int, sparing: FleetEngineVehicle)
-    /// Read the positions of a vehicle, oldest first. Ends in `read`.
+    /// Read the positions of a vehicle, oldest first. If there are many more than `Backlog.mostRecords`, the oldest
+    /// ones are deleted. Ends in `read`.
     case read(FleetEngineVehicle)
     /// Delete positions of other vehicles from before a time. Ends in `forgotten`.
     case forgetOthers(sparing: FleetEngineVehicle, before: Timestamp)
@@ -87,7 +90,8 @@ package struct StoreAgent: Sendable {
     /// - Parameters:
     ///   - damaged: keys of rows that are not valid positions.
     ///   - ownerless: the number of rows without a vehicle, which were deleted.
-    case read([Backlog.Record], damaged: [Backlog.ID] = [], ownerless: Int = 0)
+    ///   - excess: the number of older rows that were deleted.
+    case read([Backlog.Record], damaged: [Backlog.ID] = [], ownerless: Int = 0, excess: Int = 0)
     case forgotten
     /// The file is unchanged.
     case failed(Failure)
@@ -287,7 +291,7 @@ package struct StoreAgent: Sendable {
   private mutating func commit(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     dueAt = nil
     let batch = pending.batch()
-    guard !batch.isEmpty else { return committed(attempt) }
+    guard !batch.isEmpty else { return committed(attempt, at: now) }
     state = .committing(attempt)
     return [.perform(.commit(batch))]
   }
@@ -302,7 +306,7 @@ package struct StoreAgent: Sendable {
       isRestorePending = true
       state = .refilling(attempt)
       return [.report(.storeReplaced(directory: configuration.directory ?? "")), .report(.storeStartsOver)]
-    case (.committing(let attempt), .committed): return committed(attempt)
+    case (.committing(let attempt), .committed): return committed(attempt, at: now)
     case (.committing(let attempt), .failed(let failure)):
       pending.notWritten()
       guard failure.kind == .full else { return recover(attempt, from: failure, at: now) }
@@ -314,14 +318,17 @@ package struct StoreAgent: Sendable {
       return commit(attempt, at: now)
     case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(_, let attempt), .failed(let failure)):
       return recover(attempt, from: failure, at: now)
-    case (.reading(let subject, _), .read(let records, let damaged, let ownerless)):
+    case (.reading(let subject, _), .read(let records, let damaged, let ownerless, let excess)):
       state = .open
       // The settings name another vehicle since: ignore the result.
       guard subject == vehicle else { return [] }
       isRestorePending = false
       let lost = damaged.count + ownerless
       if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
-      return (lost > 0 ? [.report(.storeRowsDamaged(lost))] : []) + [.report(.restored(records))] + report(.healthy)
+      let losses: [Effect] = [(lost, .damaged), (excess, .full)].compactMap { count, reason in
+        count > 0 ? .report(.storeRowsDropped(count, reason)) : nil
+      }
+      return losses + [.report(.restored(records))] + report(.healthy)
     case (.forgetting, .forgotten):
       state = .open
       return []
@@ -330,8 +337,9 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  private mutating func committed(_ attempt: Attempt) -> [Effect] {
+  private mutating func committed(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     pending.written()
+    if pending.isCut { return commit(attempt, at: now) }
     resetBackoff()
     isFileVerified = isClosing
     let dropped = reportDropped(attempt)

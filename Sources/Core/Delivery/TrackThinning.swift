@@ -11,7 +11,20 @@ import Timekeeping
 /// track is thinned.
 ///
 /// Always preserved: the ends of the track, of every stop, and of every segment that cannot be interpolated.
+///
+/// For 100,000 positions it needs about 8 MB.
 struct TrackThinning {
+  /// The outcome, without the track.
+  struct Result {
+    /// The accumulated error of the segment that ends at each position, in metres; `infinity` at a segment break.
+    var interpolationError: [Double]
+    /// The largest error of all removals, in metres.
+    var error: Double
+    var isRemoved: [Bool]
+    /// The number of remaining positions.
+    var count: Int
+  }
+
   /// Metres. A larger error would say nothing about where a vehicle was: then the position is dropped instead.
   static let largestError = 1000.0
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
@@ -19,15 +32,12 @@ struct TrackThinning {
   /// Metres per degree: an upper bound for latitude, and for longitude at the equator.
   private static let degree = 111_700.0
 
-  /// The accumulated error of the segment that ends at each position, in metres; `infinity` at a segment break.
-  private(set) var interpolationError: [Double]
-  /// The largest error of all removals, in metres.
-  private(set) var error = 0.0
-  private(set) var isRemoved: [Bool]
-  /// The number of remaining positions.
-  private(set) var count: Int
+  private var interpolationError: [Double]
+  private var error = 0.0
+  private var isRemoved: [Bool]
+  private var count: Int
 
-  private let track: [VehicleLocation]
+  private let track: Track
   /// The number of the stop that a position belongs to; 0 while moving.
   private let stops: [Int32]
   private var before: [Int32]
@@ -38,12 +48,29 @@ struct TrackThinning {
   /// The cosine of latitude where the track is nearest to the equator, so that no error is underestimated.
   private let narrowness: Double
 
-  /// - Parameters:
-  ///   - track: in order of time; at most `Int32.max` positions.
-  ///   - interpolationError: as ``interpolationError``, from earlier thinning; one per position.
-  init(_ track: [VehicleLocation], interpolationError: [Double]) {
-    self.track = track
-    self.interpolationError = interpolationError
+  /// Removes positions until `goal` are left, or no other can be removed.
+  ///
+  /// - Parameter records: in order of time; at most `Int32.max`.
+  static func thin(_ records: ArraySlice<Backlog.Record>, to goal: Int) -> Result {
+    var thinning = TrackThinning(records)
+    thinning.thin(to: goal)
+    return Result(
+      interpolationError: thinning.interpolationError, error: thinning.error, isRemoved: thinning.isRemoved,
+      count: thinning.count)
+  }
+
+  /// The positions of a backlog by index from 0, without a copy.
+  private struct Track: RandomAccessCollection {
+    let records: ArraySlice<Backlog.Record>
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { records.count }
+    subscript(index: Int) -> VehicleLocation { records[records.startIndex + index].location }
+  }
+
+  private init(_ records: ArraySlice<Backlog.Record>) {
+    track = Track(records: records)
+    interpolationError = records.map(\.interpolationError)
     count = track.count
     isRemoved = Array(repeating: false, count: track.count)
     version = Array(repeating: 0, count: track.count)
@@ -59,7 +86,7 @@ struct TrackThinning {
   }
 
   /// A stop is a series of positions without speed, or at the same place, none far from the previous one.
-  private static func stops(of track: [VehicleLocation]) -> [Int32] {
+  private static func stops(of track: Track) -> [Int32] {
     var stops = [Int32](repeating: 0, count: track.count)
     var number: Int32 = 0
     for index in track.indices {
@@ -77,13 +104,13 @@ struct TrackThinning {
     return stops
   }
 
-  /// Removes positions until `goal` are left, or no other can be removed.
-  mutating func thin(to goal: Int) {
+  private mutating func thin(to goal: Int) {
     queue.reserve(count)
     for index in track.indices { offer(index) }
     while count > goal, let next = queue.next() {
-      guard next.version == version[next.index], next.cost <= TrackThinning.largestError else { continue }
-      remove(next.index, cost: next.cost)
+      let index = Int(next.index)
+      guard next.version == version[index], next.cost <= TrackThinning.largestError else { continue }
+      remove(index, cost: next.cost)
     }
   }
 
@@ -109,7 +136,7 @@ struct TrackThinning {
     guard stop == 0 || stop == stops[first] && stop == stops[last] else { return }
     let cost = max(interpolationError[index], interpolationError[last]) + distance(of: index, between: first, and: last)
     guard cost <= TrackThinning.largestError else { return }
-    queue.add(Queue.Entry(cost: cost, index: index, version: version[index]))
+    queue.add(Queue.Entry(cost: cost, index: Int32(clamping: index), version: version[index]))
   }
 
   /// The distance in metres of a position from the interpolation between two others at its time; never underestimated.
@@ -137,7 +164,7 @@ struct TrackThinning {
   private struct Queue {
     struct Entry {
       var cost: Double
-      var index: Int
+      var index: Int32
       var version: UInt32
     }
 

@@ -85,8 +85,8 @@ package struct VehicleAgent: Sendable {
     case storeSetAside(name: String, why: String)
     /// The store's file in this directory was deleted or replaced while in use; it is filled from memory again.
     case storeReplaced(directory: String)
-    /// This many rows of the store's file were not valid positions, and were dropped.
-    case storeRowsDamaged(Int)
+    /// This many rows of the store's file were dropped: they were not valid positions, or more than can be queued.
+    case storeRowsDropped(Int, Backlog.Removal)
     /// The store's file is empty or another one: `backlogSnapshot` is the only effect, also after the end.
     case storeStartsOver
     /// This many positions of other vehicles were dropped to make room in the store's file.
@@ -222,9 +222,9 @@ package struct VehicleAgent: Sendable {
     case .store(let state): storeChanged(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
-    case .storeRowsDamaged(let count):
-      statistics.removed[.damaged, default: 0] += count
-      report(eventLimiter.removed(count, .damaged, within: 0, at: now.boot), &effects)
+    case .storeRowsDropped(let count, let reason):
+      statistics.removed[reason, default: 0] += count
+      report(eventLimiter.removed(count, reason, within: 0, at: now.boot), &effects)
     case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):

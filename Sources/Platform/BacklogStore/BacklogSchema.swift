@@ -41,6 +41,17 @@ struct BacklogSchema {
     "ALTER TABLE positions ADD COLUMN spent REAL NOT NULL DEFAULT 0",
   ])
 
+  /// Verifies the structure of a file.
+  ///
+  /// - Parameter isNew: whether it has no tables yet.
+  static func check(_ database: Database, isNew: Bool) throws(BacklogStoreError) {
+    // Whose positions they are is stored twice, which the quick check does not compare.
+    for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
+      let result = try database.text("PRAGMA \(check)")
+      guard result == "ok" else { throw BacklogStoreError(.damaged, "\(database.path) is damaged: \(result)") }
+    }
+  }
+
   /// Verifies that a file is ours and undamaged, and migrates it.
   func prepare(_ database: Database) throws(BacklogStoreError) {
     let path = database.path
@@ -53,11 +64,7 @@ struct BacklogSchema {
     guard version <= steps.count, version >= 0 else {
       throw BacklogStoreError(.foreign, "\(path) is of a later release (version \(version))")
     }
-    // Whose positions they are is stored twice, which the quick check does not compare.
-    for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
-      let result = try database.text("PRAGMA \(check)")
-      guard result == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(result)") }
-    }
+    try BacklogSchema.check(database, isNew: isNew)
     // All sizes are computed in pages of this size.
     guard try database.number("PRAGMA page_size") == BacklogStore.pageSize else {
       throw BacklogStoreError(.foreign, "\(path) has pages of another size than this program makes")

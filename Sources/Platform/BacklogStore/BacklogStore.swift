@@ -18,6 +18,8 @@ package final class BacklogStore {
     package var damaged: [Backlog.ID] = []
     /// The number of rows without a vehicle, as in a damaged file, that were deleted since the last read.
     package var ownerless = 0
+    /// The number of oldest rows that were deleted, because more are stored than can be queued.
+    package var excess = 0
   }
 
   private let file: StoreFile
@@ -25,6 +27,7 @@ package final class BacklogStore {
   private let put: Statement
   private let delete: Statement
   private let select: Statement
+  private let count: Statement
   private let addVehicle: Statement
   private let findVehicle: Statement
   private var keys: [FleetEngineVehicle: Int64] = [:]
@@ -34,6 +37,8 @@ package final class BacklogStore {
   package let isNew: Bool
   /// Deleted rows without a vehicle that were not reported yet.
   private var ownerless = 0
+  /// The state of the files after the last write.
+  private var lastWrite: FileState
 
   /// Small pages, because a commit writes whole pages and usually changes one: two thirds of the writes of 4 kB pages.
   static let pageSize: Int64 = 1024
@@ -42,6 +47,10 @@ package final class BacklogStore {
   private static let logPages: Int64 = 1024
   /// Additional positions to delete when making room, so that it is rarely necessary.
   private static let leastRoom = 500
+  /// The most rows that are read: a full backlog, and positions that were stored before it was read.
+  package static let mostRows = Backlog.mostRecords + 1000
+  /// A file with more invalid rows than this is damaged as a whole.
+  static let mostDamaged = 10_000
 
   /// Opens or creates the file. A damaged or foreign file is renamed (set aside).
   ///
@@ -118,13 +127,19 @@ package final class BacklogStore {
         speed_accuracy, heading_accuracy, spent
       FROM positions ORDER BY vehicle, time
       """)
+    count = try database.prepare("SELECT count(*) FROM positions WHERE vehicle = ?")
     addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
     findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
-    identity = file.identity
+    lastWrite = file.state(headers: database.headers)
+    identity = lastWrite.identity
     ownerless = try deleteOwnerless()
+    lastWrite = state
   }
 
   deinit { if !isInPlace { database.leaveLog() } }
+
+  /// The current state of the files.
+  private var state: FileState { file.state(headers: database.headers) }
 
   /// Whether the paths still refer to the open files.
   private var isInPlace: Bool { identity == file.identity }
@@ -146,16 +161,44 @@ package final class BacklogStore {
   /// Size on disk in bytes.
   package var size: Int64 { file.size }
 
-  /// The stored positions of a vehicle. Invalid values are damage that the structure of the file does not show.
+  /// The stored positions of a vehicle: if there are more than `limit`, the newest ones, and the others are deleted.
+  /// Invalid values are damage that the structure of the file does not show.
   ///
   /// Reads all rows, also of other vehicles: SQLite 3.40 does not check the order of tables without row IDs.
   ///
   /// - Throws: `damaged` also if rows are not in order: then they cannot be found by key.
-  package func content(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Content {
+  package func content(
+    of vehicle: FleetEngineVehicle, limit: Int = BacklogStore.mostRows
+  ) throws(BacklogStoreError) -> Content {
     let own = try key(of: vehicle)
+    var content = try read(own, limit: limit)
+    if let own, content.excess > 0, let first = content.records.first?.id {
+      // Without it they would be read again at the next start.
+      try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time < ?").run(
+        .integer(own), .integer(first.milliseconds))
+      lastWrite = state
+    }
+    content.ownerless = ownerless
+    ownerless = 0
+    return content
+  }
+
+  private func rowCount(of vehicle: Int64?) throws(BacklogStoreError) -> Int {
+    guard let vehicle else { return 0 }
+    defer { count.reset() }
+    try count.bind([.integer(vehicle)])
+    return try count.step() ? Int(clamping: count.integer(0)) : 0
+  }
+
+  private func read(_ own: Int64?, limit: Int) throws(BacklogStoreError) -> Content {
     let rows = select
     defer { rows.reset() }
-    var (content, last) = (Content(ownerless: ownerless), (vehicle: Int64, time: Int64)?.none)
+    var (content, last) = (Content(), (vehicle: Int64, time: Int64)?.none)
+    let rowCount = try rowCount(of: own)
+    content.excess = max(rowCount - limit, 0)
+    var toSkip = content.excess
+    // Without it the array would be moved, and need twice the memory.
+    content.records.reserveCapacity(min(rowCount, limit))
     while try rows.step() {
       let key = (vehicle: rows.integer(0), time: rows.integer(1))
       guard rows.isInteger(0), rows.isInteger(1), last.map({ $0 < key }) ?? true else {
@@ -163,10 +206,17 @@ package final class BacklogStore {
       }
       last = key
       guard key.vehicle == own else { continue }
+      guard toSkip == 0 else {
+        toSkip -= 1
+        continue
+      }
       let time = Timestamp(milliseconds: key.time)
       if let record = record(rows, time) { content.records.append(record) } else { content.damaged.append(time) }
+      guard content.damaged.count <= BacklogStore.mostDamaged else {
+        throw BacklogStoreError(
+          .damaged, "\(file.path) is damaged: more than \(BacklogStore.mostDamaged) rows are not valid positions")
+      }
     }
-    ownerless = 0
     return content
   }
 
@@ -175,6 +225,9 @@ package final class BacklogStore {
     guard let latitude = row.real(2), let longitude = row.real(3),
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
     else { return nil }
+    // Not-a-number: neither a number nor NULL.
+    let isNumeric = (4...10).allSatisfy { row.real($0)?.isNaN != true }
+    guard isNumeric else { return nil }
     var location = VehicleLocation(coordinate: coordinate, time: time)
     location.altitude = row.real(4)
     location.speed = row.real(5)
@@ -188,11 +241,16 @@ package final class BacklogStore {
   }
 
   /// Writes all or nothing; on return the changes are on disk, in the file that is in place.
-  /// `replaced`, `full`, `damaged`, `failed`; then the file is unchanged.
-  /// - Throws: `replaced`, `full`, `damaged`, `failed`; then the file is as it was.
+  ///
+  /// - Throws: `replaced`, `full`, `damaged`, `failed`; then the file is unchanged.
   package func commit(_ writes: [StoreAgent.Write]) throws(BacklogStoreError) {
-    guard isInPlace else { throw BacklogStoreError(.replaced, "\(file.path) was deleted or replaced") }
+    let current = state
+    guard current.identity == identity else {
+      throw BacklogStoreError(.replaced, "\(file.path) was deleted or replaced")
+    }
+    if current != lastWrite { try verify(current) }
     guard !writes.isEmpty else { return }
+    defer { lastWrite = state }
     do throws(BacklogStoreError) {
       try database.transaction { () throws(BacklogStoreError) in
         for write in writes { try perform(write) }
@@ -202,6 +260,18 @@ package final class BacklogStore {
       keys = [:]
       throw error
     }
+  }
+
+  /// Checks the files after another program has written to them. SQLite itself does not read them again: its lock is
+  /// exclusive.
+  private func verify(_ current: FileState) throws(BacklogStoreError) {
+    guard current.headers == lastWrite.headers else {
+      throw BacklogStoreError(.damaged, "\(file.path) is damaged: another program has written to it or its log")
+    }
+    // The pages in memory are not those of the files.
+    database.releaseMemory()
+    try BacklogSchema.check(database, isNew: false)
+    lastWrite = current
   }
 
   /// Deletes the oldest positions of other vehicles to make room within `max_size`.
@@ -214,6 +284,7 @@ package final class BacklogStore {
     let needed = Int64(writes * Backlog.recordSize) / BacklogStore.pageSize + 16
     let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
     guard used + needed > (try database.number("PRAGMA max_page_count")) else { return 0 }
+    defer { lastWrite = state }
     let delete = try database.prepare(
       """
       DELETE FROM positions WHERE (vehicle, time) IN (
@@ -264,6 +335,7 @@ package final class BacklogStore {
     try find.bind(values)
     guard try find.step() else { return }
     find.reset()
+    defer { lastWrite = state }
     try database.transaction { () throws(BacklogStoreError) in
       let delete = try database.prepare("DELETE FROM positions WHERE \(others)")
       try delete.bind(values)

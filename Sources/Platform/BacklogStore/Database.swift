@@ -60,6 +60,21 @@ import SystemCalls
     }
   }
 
+  /// The first bytes of the file and of its log, which identify both and their last checkpoint.
+  var headers: [UInt8] {
+    [(SQLITE_FCNTL_FILE_POINTER, 100), (SQLITE_FCNTL_JOURNAL_POINTER, 32)].flatMap { which, count in
+      var bytes = [UInt8](repeating: 0, count: count)
+      // What cannot be read stays zero, and differs from what was there.
+      _ = unsafe bytes.withUnsafeMutableBytes {
+        unsafe fleet_sqlite_read_file(raw, which, $0.baseAddress, Int32(clamping: count))
+      }
+      return bytes
+    }
+  }
+
+  /// Drops the pages in memory that are on disk as well.
+  func releaseMemory() { _ = unsafe sqlite3_db_release_memory(raw) }
+
   /// Closing leaves the log file in place from now on: the path may belong to another file.
   func leaveLog() {
     var isPersistent: CInt = 1

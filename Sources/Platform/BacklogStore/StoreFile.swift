@@ -16,7 +16,18 @@ struct StoreFile {
   private static let companions = ["", "-wal", "-journal"]
 
   /// Of the file and log that are in place now.
-  var identity: FileIdentity { FileIdentity(file: path, log: path + "-wal") }
+  var identity: FileIdentity { state(headers: []).identity }
+
+  /// The state of the file and log that are in place now.
+  ///
+  /// - Parameter headers: their first bytes.
+  func state(headers: [UInt8]) -> FileState {
+    let files = [path, path + "-wal"].map { path in
+      var status = stat()
+      return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+    return FileState(file: files[0], log: files[1], headers: headers)
+  }
 
   /// Ensures that the directory and the file exist, and that only their owner can read the file.
   ///
@@ -108,16 +119,28 @@ package struct FileIdentity: Equatable, Sendable {
   private var file: [UInt64]?
   private var log: [UInt64]?
 
-  fileprivate init(file: String, log: String) {
-    func numbers(_ path: String) -> [UInt64]? {
-      var status = stat()
-      guard unsafe lstat(path, &status) == 0 else { return nil }
-      return [UInt64(status.st_dev), UInt64(status.st_ino)]
-    }
-    self.file = numbers(file)
-    self.log = numbers(log)
+  fileprivate init(file: stat?, log: stat?) {
+    self.file = file.map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
+    self.log = log.map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
   }
 
   /// Whether it is the same file, whatever its log is.
   package func isSameFile(as other: FileIdentity) -> Bool { file == other.file }
+}
+
+/// What changes when any program writes to the file or its log.
+struct FileState: Equatable {
+  let identity: FileIdentity
+  /// Their first bytes.
+  let headers: [UInt8]
+  /// Their sizes and modification times.
+  private let versions: [Int]
+
+  fileprivate init(file: stat?, log: stat?, headers: [UInt8]) {
+    identity = FileIdentity(file: file, log: log)
+    self.headers = headers
+    versions = [file, log].flatMap { status in
+      status.map { [Int($0.st_size), $0.st_mtim.tv_sec, $0.st_mtim.tv_nsec] } ?? []
+    }
+  }
 }
