@@ -17,7 +17,7 @@ name=${CONTAINER_NAME:-fleet-locationd}
 cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
 suite=${SUITE:-bookworm}
 # Later releases have some of them by other names and provide these, as for the dependencies of our packages.
-packages=systemd,systemd-sysv,dbus,procps,man-db,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0${CONTAINER_EXTRA:+,$CONTAINER_EXTRA}
+packages=systemd,systemd-sysv,dbus,procps,man-db,ca-certificates,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0${CONTAINER_EXTRA:+,$CONTAINER_EXTRA}
 base=$cache/$suite-$(printf %s "$packages" | sha256sum | cut -c1-8)
 run=/run/fleet-locationd-tests/$name
 cgroup=/sys/fs/cgroup/$name

@@ -66,13 +66,17 @@ nonisolated enum FailureTable {
     }
   }
 
+  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
+
   /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
   /// never contains the path or the query of the URL.
   static func message(_ endpoint: WebAddress?, _ reason: String) -> String {
     let printable = reason.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
     }
-    let text = String(printable)
+    var text = String(printable)
+    // libcurl has found no certificate authorities: Debian has them in a package of their own.
+    if text.hasSuffix(systemAuthorities) { text += "; install the package ca-certificates" }
     return endpoint.map { "\($0): \(text)" } ?? text
   }
 }
