@@ -134,6 +134,44 @@ import Timekeeping
     #expect(fourth.ended.isEmpty && fourth.month == 1631)
   }
 
+  @Test(
+    "one wrong date does not empty the month: when the right one returns, both are continued, also by the next run",
+    arguments: [4_000, 40, 9, 2, -2, -400, -20_000])
+  func wrongDate(days: Int64) throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000)
+    run.time = Self.noon + .seconds(days * 86_400)
+    run.pass(.seconds(60), bytes: 10)
+    // The next run after a power cut.
+    if abs(days) > 31 {
+      var next = Run(run.kept, time: Self.noon + .seconds(600))
+      next.pass(.seconds(60), bytes: 5)
+      #expect(next.month == 1005)
+    }
+    run.time = Self.noon + .seconds(240)
+    run.pass(.seconds(60), bytes: 100)
+    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 21)))
+    #expect(run.today == 1110 && run.month == 1110)
+    run.pass(.seconds(86_400), bytes: 7, isLast: true)
+    #expect(run.today == 0 && run.month == 1117)
+    var next = Run(run.kept, time: Self.noon + .seconds(90_000))
+    next.pass(.seconds(60), bytes: 3)
+    #expect(next.month == 1120)
+  }
+
+  @Test("a date that stays is used: after a quarter of an hour it is stored, and its month is a new one")
+  func newDate() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000)
+    run.time = Self.noon + .seconds(400 * 86_400)
+    run.pass(.seconds(60), bytes: 10)
+    run.pass(.seconds(900), bytes: 1)
+    var next = Run(run.kept, time: Self.noon + .seconds(400 * 86_400 + 2000))
+    next.pass(.seconds(60), bytes: 1)
+    #expect(next.ledger.today?.date == (try Self.date(2027, 12, 26)))
+    #expect(next.month == 2)
+  }
+
   @Test("a power cut costs what was counted since the last quarter of an hour, or in a first minute")
   func powerCut() throws {
     var run = Run(time: Self.noon)

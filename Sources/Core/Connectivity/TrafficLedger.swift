@@ -88,6 +88,8 @@ package struct TrafficLedger: Equatable, Sendable {
   package static let interval = Duration.seconds(900)
   /// The maximum size of text that `init` parses.
   package static let maxTextSize = 1024
+  /// A change of the date by more days is doubtful.
+  private static let maxDaysParked = 31
   private static let firstReading = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
 
@@ -95,6 +97,19 @@ package struct TrafficLedger: Equatable, Sendable {
   package private(set) var sinceStart = Counts()
   /// The current day; nil while no date is known, and nothing was stored by a previous run.
   private var day: Day?
+  /// A change of the date by more than a day, which may be wrong.
+  private struct Jump: Equatable {
+    /// The day before it.
+    let before: Day
+    let at: BootInstant
+    /// Whether it is so great that only a wrong clock, or a vehicle that was parked for long, explains it.
+    let isDoubtful: Bool
+    /// Counted since then.
+    var since = Counts()
+  }
+
+  /// The first jump since the date last advanced by one day; nil if there was none in this run.
+  private var jump: Jump?
   /// Not added to a day yet, because the date is unknown.
   private var undated = Counts()
   private var isDated = false
@@ -130,12 +145,13 @@ package struct TrafficLedger: Equatable, Sendable {
     nextReading = now + (time == nil ? TrafficLedger.firstReading : TrafficLedger.interval)
     guard let time else { return [] }
     if isDated { date() }
-    var effects = begin(time.date)
+    var effects = begin(time.date, at: now)
     isDated = true
     date()
     nextReading = min(nextReading, now + .milliseconds(86_400_000 - time.millisecondsOfDay))
     // The end of a day is stored at once, so that the next run does not report it again.
-    guard now >= storeAt || isLast || !effects.isEmpty, let day, case let text = TrafficLedger.text(of: day),
+    guard now >= storeAt || isLast || !effects.isEmpty, !isDoubtful(at: now), let day,
+      case let text = TrafficLedger.text(of: day),
       text != lastStored
     else { return effects }
     storeAt = now + TrafficLedger.interval
@@ -148,10 +164,17 @@ package struct TrafficLedger: Equatable, Sendable {
   private mutating func date() {
     day?.counts += undated
     day?.month += undated
+    jump?.since += undated
     undated = Counts()
   }
 
-  private mutating func begin(_ date: CivilDate) -> [Effect] {
+  /// Whether the date has been a doubtful one for less than an interval: it is not stored until then, so that a restart
+  /// continues the month before.
+  private func isDoubtful(at now: BootInstant) -> Bool {
+    jump.map { $0.isDoubtful && now - $0.at < TrafficLedger.interval } ?? false
+  }
+
+  private mutating func begin(_ date: CivilDate, at now: BootInstant) -> [Effect] {
     guard let before = day else {
       day = Day(date: date)
       return []
@@ -159,6 +182,15 @@ package struct TrafficLedger: Equatable, Sendable {
     let days = date.daysSince1970 - before.date.daysSince1970
     // A clock that is set back across midnight does not end a day twice.
     if days == 0 || days == -1 { return [] }
+    if days == 1 {
+      jump = nil
+    } else if let jump, let day = TrafficLedger.day(on: date, after: jump) {
+      self.jump = nil
+      self.day = day
+      return []
+    } else if jump == nil {
+      jump = Jump(before: before, at: now, isDoubtful: days < 0 || days > TrafficLedger.maxDaysParked)
+    }
     // An earlier date: the previous one was wrong, and its counts belong to the new one.
     if days < 0 {
       day?.date = date
@@ -167,6 +199,17 @@ package struct TrafficLedger: Equatable, Sendable {
     let isSameMonth = (date.year, date.month) == (before.date.year, before.date.month)
     day = Day(date: date, month: isSameMonth ? before.month : Counts())
     return before.counts == Counts() ? [] : [.ended(before)]
+  }
+
+  /// The day if the date returns from a wrong one to the month before; nil if it does not.
+  private static func day(on date: CivilDate, after jump: Jump) -> Day? {
+    let before = jump.before
+    let days = date.daysSince1970 - before.date.daysSince1970
+    guard days >= -1, (date.year, date.month) == (before.date.year, before.date.month) else { return nil }
+    var day = days <= 0 ? before : Day(date: date, month: before.month)
+    day.counts += jump.since
+    day.month += jump.since
+    return day
   }
 
   // MARK: - For the next run
