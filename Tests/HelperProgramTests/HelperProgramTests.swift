@@ -52,6 +52,28 @@ import Timekeeping
     #expect(String(decoding: result.errors, as: UTF8.self) == "hm\n")
   }
 
+  @Test("a program whose end cannot be watched does not stay behind")
+  func unwatched() throws {
+    // sd-event watches no child while SIGCHLD is not blocked.
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGCHLD)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    defer { pthread_sigmask(SIG_BLOCK, &set, nil) }
+    let mark = directory("started")
+    let result = try run("exec sleep 987654 0<\(directory.path) # \(mark)")
+    guard case .notStarted = result.ending else {
+      Issue.record("it ended with \(result.ending)")
+      return
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }
+    let left = names.filter { name in
+      let line = try? String(contentsOfFile: "/proc/\(name)/cmdline", encoding: .utf8)
+      return line?.contains("987654") == true
+    }
+    #expect(left == [])
+  }
+
   @Test("arguments are handed over as they are: no shell has a part in it")
   func arguments() throws {
     let words = ["$HOME", "a b", "*", "`id`", "", "ä\"'\\"]

@@ -107,10 +107,29 @@ import Timekeeping
     self.output = output
     self.errors = errors
     running = self
-    child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
-    try output.watch(on: loop) { [weak self] in self?.outputArrived() }
-    try errors.watch(on: loop) { [weak self] in self?.errorsArrived() }
-    timer?.arm(at: loop.now.boot + deadline)
+    do {
+      child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
+    } catch {
+      // Its end would not be reported, so it is awaited here.
+      reap()
+      throw error
+    }
+    do {
+      try output.watch(on: loop) { [weak self] in self?.outputArrived() }
+      try errors.watch(on: loop) { [weak self] in self?.errorsArrived() }
+      timer?.arm(at: loop.now.boot + deadline)
+    } catch {
+      endReason = .notStarted("\(error)")
+      killAll()
+    }
+  }
+
+  /// Kills the program and its supervisor, and waits for the supervisor's end.
+  private func reap() {
+    _ = kill(-groupID, SIGKILL)
+    _ = kill(processID, SIGKILL)
+    while waitpid(processID, nil, 0) < 0, errno == EINTR {}
+    processID = 0
   }
 
   private func outputArrived() {
