@@ -118,12 +118,13 @@ package enum DeviceFindings {
       holders.map { holder in
         let name =
           "\(holder.program) (process \(holder.processID)\(holder.service.map { ", \($0)" } ?? ""))"
+        if holder.isFeeding { return .pass("\(name) feeds this pseudo-terminal") }
         if holder.program == serviceProgram {
           return .pass("\(name) reads it, as it should; fleet-locationctl status shows what it receives")
         }
         let sentence = "\(name) has it open" + (isRead ? " too: with two readers each gets only part of the data" : "")
         return .fail(sentence, advice(holder))
-      }, false
+      }, holders.allSatisfy(\.isFeeding)
     )
   }
 

@@ -161,6 +161,19 @@ import SystemCalls
     #expect(try fixture.seconds(store).isEmpty)
   }
 
+  @Test("a state directory that is read-only is a disk that is; another directory may also need the unit's permission")
+  func readOnly() {
+    let own = StoreFile.advice(onReadOnly: "/var/lib/f", stateDirectories: "/var/lib/f:/var/lib/g")
+    #expect(own.hasPrefix("the disk is mounted read-only: findmnt -T /var/lib/f"))
+    #expect(StoreFile.advice(onReadOnly: "/var/lib/g/b", stateDirectories: "/var/lib/f:/var/lib/g") != own)
+    #expect(!own.contains("ReadWritePaths"))
+    for directories in [nil, "/var/lib/f"] {
+      let other = StoreFile.advice(onReadOnly: "/var/lib/fleet", stateDirectories: directories)
+      #expect(other.hasPrefix("the unit has to allow it, with ReadWritePaths=/var/lib/fleet"))
+      #expect(other.contains("or the disk is mounted read-only"))
+    }
+  }
+
   @Test("a file of the first version keeps its positions, with an interpolation error of 0")
   func firstVersion() throws {
     let fixture = try StoreFixture()

@@ -137,6 +137,19 @@ import Testing
     #expect(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice == "End it: kill 9")
   }
 
+  @Test("the program that feeds a pseudo-terminal is no other reader, whether it has both ends open or only its own")
+  func feeder() {
+    let socat = DeviceHolder(processID: 9, program: "socat", service: nil, isFeeding: true)
+    let feed = DeviceFindings.findings(heldBy: [socat], isComplete: true)
+    #expect(feed.isFree && feed.findings == [.pass("socat (process 9) feeds this pseudo-terminal")])
+    let service = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
+    let read = DeviceFindings.findings(heldBy: [service, socat], isComplete: true)
+    #expect(!read.isFree && read.findings.map(\.severity) == [.pass, .pass])
+    let cat = DeviceHolder(processID: 10, program: "cat", service: nil)
+    #expect(
+      DeviceFindings.findings(heldBy: [socat, cat], isComplete: true).findings.map(\.severity) == [.pass, .fail])
+  }
+
   @Test("a device that no visible process has open is free, with a warning if not all processes are visible")
   func free() {
     let seen = DeviceFindings.findings(heldBy: [], isComplete: true)

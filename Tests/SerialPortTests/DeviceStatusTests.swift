@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import FileTesting
 import Glibc
-import SerialPort
+import SystemCalls
 import Testing
+
+@testable import SerialPort
 
 @Suite struct DeviceStatusTests {
   private static func refusal(_ path: String) -> DeviceStatus.Refusal? {
@@ -46,5 +48,16 @@ import Testing
     let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(descriptor) }
     #expect(DeviceHolders().holders(of: terminal.path).isEmpty)
+  }
+
+  @Test("the terminal of a master is named in the kernel's description of the descriptor")
+  func master() throws {
+    let lines = ["pos:\t0", "flags:\t02100002", "mnt_id:\t28", "tty-index:\t7"]
+    #expect(DeviceHolders.terminal(lines) == "/dev/pts/7")
+    #expect(DeviceHolders.terminal(Array(lines.dropLast())) == nil)
+    let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(master) }
+    let real = SystemFile.lines("/proc/self/fdinfo/\(master)")
+    #expect(DeviceHolders.terminal(real)?.hasPrefix("/dev/pts/") == true)
   }
 }

@@ -50,14 +50,24 @@ struct StoreFile {
   }
 
   private func denied(_ error: Errno) -> BacklogStoreError {
-    // For the service everything but its own directories is read-only (ProtectSystem=strict).
     let advice =
       error.code == EROFS
-      ? "the unit has to allow it, with ReadWritePaths=\(directory): docs/containers.md"
+      ? StoreFile.advice(onReadOnly: directory, stateDirectories: Environment.value(of: "STATE_DIRECTORY"))
       : "backlog.directory must be a directory that the service's user may write to"
     return BacklogStoreError(
       error.code == ENOSPC || error.code == EDQUOT ? .full : .denied,
       "\(path) cannot be made or opened (\(error)); \(advice)")
+  }
+
+  /// For the service everything but its own directories is read-only (ProtectSystem=strict): in these, the disk is.
+  static func advice(onReadOnly directory: String, stateDirectories: String?) -> String {
+    let own =
+      stateDirectories?.split(separator: ":").contains { directory == $0 || directory.hasPrefix("\($0)/") } ?? false
+    let disk = "findmnt -T \(directory) shows its options, journalctl -k the errors of a failing disk"
+    return own
+      ? "the disk is mounted read-only: \(disk)"
+      : "the unit has to allow it, with ReadWritePaths=\(directory) (docs/containers.md), or the disk is mounted read-only: "
+        + disk
   }
 
   /// A rename is only durable after its directory was synced.

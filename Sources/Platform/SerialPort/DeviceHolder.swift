@@ -10,15 +10,19 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   package var program: String
   /// Its systemd service, as in `gpsd.service`; nil for none.
   package var service: String?
+  /// Whether it has the other end of a pseudo-terminal open, so that it feeds the device.
+  package var isFeeding: Bool
 
-  package init(processID: pid_t, program: String, service: String?) {
+  package init(processID: pid_t, program: String, service: String?, isFeeding: Bool = false) {
     self.processID = processID
     self.program = program
     self.service = service
+    self.isFeeding = isFeeding
   }
 
-  fileprivate init(_ id: pid_t) {
+  fileprivate init(_ id: pid_t, isFeeding: Bool) {
     processID = id
+    self.isFeeding = isFeeding
     program = SystemFile.lines("/proc/\(id)/comm").first ?? "unknown"
     let unit = SystemFile.lines("/proc/\(id)/cgroup").compactMap { $0.split(separator: "/").last }
       .first { $0.hasSuffix(".service") }
@@ -42,8 +46,19 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
         if unsafe access("/proc/\(id)", F_OK) == 0 { isComplete = false }
         continue
       }
-      let devices = descriptors.compactMap { DeviceHolders.device(SystemFile.target(ofLink: "\(directory)/\($0)")) }
-      for device in Set(devices) { holders[device, default: []].append(DeviceHolder(id)) }
+      var devices: Set<String> = [], fed: Set<String> = []
+      for descriptor in descriptors {
+        guard let device = DeviceHolders.device(SystemFile.target(ofLink: "\(directory)/\(descriptor)")) else {
+          continue
+        }
+        devices.insert(device)
+        guard device.hasSuffix("/ptmx") else { continue }
+        let terminal = DeviceHolders.terminal(SystemFile.lines("/proc/\(id)/fdinfo/\(descriptor)"))
+        if let terminal { fed.insert(terminal) }
+      }
+      for device in devices.union(fed) {
+        holders[device, default: []].append(DeviceHolder(id, isFeeding: fed.contains(device)))
+      }
     }
   }
 
@@ -51,6 +66,15 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
   ///
   /// - Parameter device: the resolved path.
   package func holders(of device: String) -> [DeviceHolder] { holders[device] ?? [] }
+
+  /// The pseudo-terminal of an open master, from its lines in /proc/PID/fdinfo (proc(5)).
+  static func terminal(_ lines: [String]) -> String? {
+    for line in lines {
+      let words = line.split { $0 == ":" || $0 == " " || $0 == "\t" }
+      if words.count == 2, words[0] == "tty-index", let index = UInt32(words[1]) { return "/dev/pts/\(index)" }
+    }
+    return nil
+  }
 
   private static let suffix = " (deleted)"
 
