@@ -40,8 +40,8 @@ package struct KeptSettings: Sendable {
 
   /// Parses them, for use instead of the settings files, which have mistakes.
   ///
-  /// They are used only if the files, as far as they can be read, name the same vehicle, token provider and Fleet
-  /// Engine with the same connection settings, so that no position or credential is sent to another destination.
+  /// They are used only if the files, as far as they can be read, name no other vehicle, token provider, Fleet Engine
+  /// or connection to them, so that no position or credential is sent to another destination.
   ///
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
@@ -57,7 +57,7 @@ package struct KeptSettings: Sendable {
       throw Refusal(message: "cannot be read: \(error)")
     }
     try SettingsDestination.requireSame(
-      of: try PartialSettings.read(path: mainPath, environment: environment), as: kept)
+      of: try PartialSettings(path: mainPath, environment: environment), as: kept)
     do throws(ConfigurationError) {
       var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
       // Logging of positions may have been disabled in the same edit as the mistake.

@@ -1,31 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the valid part of settings files with syntax errors: all lines but those with an error.
-enum PartialSettings {
+/// The valid part of settings files: all lines but those with a syntax error, of all files that can be read.
+struct PartialSettings {
+  /// The merged text.
+  let root: TOMLValue
+  /// Whether every file could be read and has text. Otherwise a key that is not in `root` may be in the others.
+  let isComplete: Bool
+
   /// Maximum number of lines with an error in one file.
   private static let maxErrors = 20
 
-  /// - Throws: a file cannot be read, or a line with an error may decide where positions and credentials are sent.
-  static func read(
-    path: String, environment: ConfigurationEnvironment
-  ) throws(KeptSettings.Refusal) -> TOMLValue {
+  /// A file or directory that is empty, or that the system does not let this user read, names no other destination.
+  ///
+  /// - Throws: a file is missing or no text, or a line with an error may decide where positions and credentials are
+  ///   sent.
+  init(path: String, environment: ConfigurationEnvironment) throws(KeptSettings.Refusal) {
     var root = TOMLValue(content: .table([:]), position: SourcePosition(file: path))
-    let files: [String]
-    do throws(ConfigurationError) {
-      files = try SettingsFile.names(path: path, environment: environment).files
-    } catch {
-      throw .unreadable(error.message)
-    }
+    let (files, _, unreadable) = SettingsFile.names(path: path, environment: environment)
+    var isComplete = unreadable.isEmpty
     for file in files {
       let bytes: [UInt8]
-      do throws(Diagnostic) {
-        bytes = try SettingsFile.read(file, isMain: file == path, environment)
+      do throws(ConfigurationEnvironment.FileProblem) {
+        bytes = try environment.readFile(file, SettingsFile.maxFileSize)
       } catch {
-        throw .unreadable("\(error)")
+        switch error {
+        case .denied, .refused:
+          isComplete = false
+          continue
+        case .missing, .directory, .notRegular, .tooLarge: throw .unreadable("\(file) \(error.explanation)")
+        }
       }
-      root = root.merged(with: try validLines(of: bytes, file), merges: SettingsFile.isMerged)
+      guard !SettingsFile.isEmpty(bytes) else {
+        isComplete = false
+        continue
+      }
+      if let line = SettingsFile.invalidLine(bytes) { throw .unreadable("\(file):\(line) is not UTF-8 text") }
+      root = root.merged(with: try PartialSettings.validLines(of: bytes, file), merges: SettingsFile.isMerged)
     }
-    return root
+    self.root = root
+    self.isComplete = isComplete
   }
 
   /// Parses a file, leaving out each line with an error.
@@ -52,13 +65,11 @@ enum PartialSettings {
   private static func leftOut(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
     let line = text(lines[index])
     guard !line.isEmpty else { return nil }
+    let section = lines[..<index].lazy.map(text).last(where: isHeading)
+    if let section, SettingsDestination.isUnrelated(assignment: line, below: section) { return index..<index + 1 }
     let end = line.hasPrefix("[") ? lines[(index + 1)...].firstIndex { isHeading(text($0)) } ?? lines.count : index + 1
     guard !lines[index..<end].contains(where: { SettingsDestination.isNamed(in: text($0)) }) else { return nil }
-    if !isHeading(line), let section = lines[..<index].lazy.map(text).last(where: isHeading),
-      SettingsDestination.isNamed(in: section)
-    {
-      return nil
-    }
+    if !isHeading(line), let section, SettingsDestination.isNamed(in: section) { return nil }
     return index..<end
   }
 

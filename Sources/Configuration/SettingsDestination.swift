@@ -22,18 +22,37 @@ enum SettingsDestination {
     return (sections.keys.map(\.rawValue) + keys).contains { text.contains(text: $0) }
   }
 
+  /// Whether a line with an error, as in `device = "/dev/gps0`, sets a key that decides nothing, in a section that
+  /// decides nothing.
+  ///
+  /// - Parameter heading: the valid heading above it.
+  static func isUnrelated(assignment line: String, below heading: String) -> Bool {
+    guard let name = line.split(separator: "=", maxSplits: 1).first, name.utf8.count < line.utf8.count else {
+      return false
+    }
+    let key = String(name.prefix { $0 != " " && $0 != "\t" })
+    let title = heading.drop { $0 == "[" || $0 == " " }.prefix { $0 != "]" && $0 != " " }
+    guard let section = SettingSection(rawValue: String(title)), sections[section] == nil, !keys.contains(key) else {
+      return false
+    }
+    return section.settings.contains { $0.name == key }
+  }
+
   /// Compares the written values, not what they refer to (files, credentials, host name).
   ///
-  /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to them,
-  ///   or contains a name that may be a misspelling of one of these.
-  static func requireSame(of new: TOMLValue, as kept: TOMLValue) throws(KeptSettings.Refusal) {
+  /// - Throws: `partial` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to
+  ///   them, or contains a name that may be a misspelling of one of these. A key that is unknown in its section is no
+  ///   such name if every known key is unchanged. If `partial` is not complete, a key may be missing in it.
+  static func requireSame(of partial: PartialSettings, as kept: TOMLValue) throws(KeptSettings.Refusal) {
+    let new = partial.root
     for (section, unrelatedKeys) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
         throw .unreadable("\(value.position): \(section.rawValue) is no table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
-      let unrelated = { (name: String) in unrelatedKeys.contains(name) || isMisspeltUnrelatedKey(name, of: section) }
-      for name in Set(new.keys).union(kept.keys).filter({ !unrelated($0) }).sorted() {
+      let known = Set(section.settings.map(\.name))
+      for name in Set(new.keys).union(kept.keys).subtracting(unrelatedKeys).sorted() {
+        if partial.isComplete ? !known.contains(name) && kept[name] == nil : new[name] == nil { continue }
         guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(
@@ -46,20 +65,13 @@ enum SettingsDestination {
     try refuseMisspelled(in: new)
   }
 
-  /// Whether a name is unknown, and closest to a key of the section that decides nothing.
-  private static func isMisspeltUnrelatedKey(_ name: String, of section: SettingSection) -> Bool {
-    let names = section.settings.map(\.name)
-    guard !names.contains(name), let meant = NearestName.find(name, among: names + keys) else { return false }
-    return sections[section]?.contains(meant) ?? false
-  }
-
   private static func members(of root: TOMLValue, _ section: SettingSection) -> [String: TOMLValue.Member] {
     root.members[section.rawValue]?.value.members ?? [:]
   }
 
-  /// Rejects an unknown section or key that may be a misspelling of one that decides the destination. An unknown
-  /// section is harmless only if its name is close to that of another section, and none of its keys is close to one
-  /// that decides.
+  /// Rejects an unknown section, or an unknown key of another section, that may be a misspelling of one that decides
+  /// the destination. An unknown section is harmless only if its name is close to that of another section, and none of
+  /// its keys is close to one that decides.
   private static func refuseMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
     let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.keys.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {
@@ -70,6 +82,7 @@ enum SettingsDestination {
           throw .unreadable("\(member.value.position): \(name.printable) is no section")
         }
       }
+      if let section, sections[section] != nil { continue }
       let known = Set(section?.settings.map(\.name) ?? [])
       for unknown in member.value.names(but: known).sorted() where NearestName.find(unknown, among: names) != nil {
         throw .unreadable("\(member.value.position): \(unknown.printable) is no setting there")

@@ -28,9 +28,8 @@ package struct SettingsFile: Equatable, Sendable {
   package static func load(
     path: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) -> SettingsFile {
-    let (files, others) = try names(path: path, environment: environment)
+    var (files, others, unreadable) = names(path: path, environment: environment)
     var root: TOMLValue?
-    var unreadable: [Diagnostic] = []
     var malformed: [Diagnostic] = []
     for file in files {
       let bytes: [UInt8]
@@ -77,12 +76,13 @@ package struct SettingsFile: Equatable, Sendable {
     self.root = root
   }
 
-  /// The files that `load` reads, in the order in which they are merged, and those beside them that it does not.
+  /// The files that `load` reads, in the order in which they are merged, those beside them that it does not, and the
+  /// directories that cannot be read.
   static func names(
     path: String, environment: ConfigurationEnvironment
-  ) throws(ConfigurationError) -> (files: [String], others: [String]) {
+  ) -> (files: [String], others: [String], unreadable: [Diagnostic]) {
     let directory = directory(of: path)
-    var (files, others) = ([path], [String]())
+    var (files, others, unreadable) = ([path], [String](), [Diagnostic]())
     for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
       do throws(ConfigurationEnvironment.FileProblem) {
         let names = try environment.listDirectory(extras).filter { !$0.hasPrefix(".") }
@@ -91,15 +91,16 @@ package struct SettingsFile: Equatable, Sendable {
         // Backup files of editors and dpkg are ignored without a warning.
         others += names.filter { !$0.contains(text: ".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
       } catch {
-        throw ConfigurationError(
-          code: .unreadable,
-          diagnostics: [
-            Diagnostic(
-              position: SourcePosition(file: extras), message: error.explanation, isPermissionDenied: error == .denied)
-          ])
+        let advice =
+          error == .denied
+          ? "; the user of the service must be able to enter it and the directories above it (chmod 755)" : ""
+        unreadable.append(
+          Diagnostic(
+            position: SourcePosition(file: extras), message: error.explanation + advice,
+            isPermissionDenied: error == .denied))
       }
     }
-    return (files, others)
+    return (files, others, unreadable)
   }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.
@@ -120,13 +121,14 @@ package struct SettingsFile: Equatable, Sendable {
         case .missing: "; fleet-locationd --example-settings prints one to start with"
         case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
         case .denied:
-          "; the user of the service must be able to read it (chmod 644), and cannot see anything under /root and /home"
+          "; the user of the service must be able to read it (chmod 644) and to enter its directory (chmod 755), and cannot see "
+            + "anything under /root and /home"
         case .refused: "; the user of the service must be able to read it"
         case .directory, .notRegular: ""
         }
       throw Diagnostic(position: position, message: error.explanation + advice, isPermissionDenied: error == .denied)
     }
-    guard !isMain || bytes.contains(where: { !" \t\r\n".utf8.contains($0) }) else {
+    guard !isMain || !isEmpty(bytes) else {
       throw Diagnostic(
         position: position, message: "is empty; at least [vehicle], [source] and [token] are expected")
     }
@@ -137,8 +139,13 @@ package struct SettingsFile: Equatable, Sendable {
     return bytes
   }
 
+  /// Whether a file has no text: nothing but white space, or the zeros that some file systems leave after a power cut.
+  static func isEmpty(_ bytes: [UInt8]) -> Bool {
+    bytes.allSatisfy { " \t\r\n\0".utf8.contains($0) }
+  }
+
   /// The number of the first line that is not UTF-8.
-  private static func invalidLine(_ bytes: [UInt8]) -> Int? {
+  static func invalidLine(_ bytes: [UInt8]) -> Int? {
     guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let index = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil }

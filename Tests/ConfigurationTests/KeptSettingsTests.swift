@@ -104,6 +104,16 @@ import Testing
       Self.good + "\n[fleet_engine]\ntransprt = \"http1\"\n",
       Self.good.replacing("[reporting]", with: "[reporting"),
       Self.good + "\n[reporting\nheartbeat = \"40s\"\n[log]\nlevel = \"info\"\n",
+      // The line names a vehicle, but it is one of a section and of a key that decide nothing.
+      Self.good.replacing("/dev/gps0\"", with: "/dev/vehicle-token"),
+      // Unknown keys of sections that decide, whose known keys are unchanged.
+      Self.good + "\n[fleet_engine]\nintervall = 3\n",
+      Self.good.replacing("[vehicle]", with: "[vehicle]\nvehicel_id = \"truck-18\""),
+      Self.good.replacing("[token]", with: "[token]\nendpoint = \"https://other.example.com\""),
+      Self.good.replacing("[token]", with: "[token]\nwhere = \"https://other.example.com\""),
+      Self.good + "\n[fleet_engine.more]\nproxy = \"http://10.0.0.1\"\n",
+      // Emptied; zeros are left by a power cut.
+      "", " \n\t\r\n", "\u{0}\u{0}\u{0}",
     ]
     for text in mistakes {
       #expect(throws: ConfigurationError.self) { try TestMachine().adding(text).load() }
@@ -145,8 +155,6 @@ import Testing
       Self.good + "\n[fleet_engin\ndeadline = \"3s\"\nendpoint = \"https://other.example.com\"\n",
       Self.good + "\n[vehicl\nvehicle_id = \"truck-18\"\n",
       Self.good + "\n[reporting\n[\nproxy = \"http://10.0.0.1\"\n",
-      Self.good.replacing("[token]", with: "[token]\nendpoint = \"https://other.example.com\""),
-      Self.good.replacing("[token]", with: "[token]\nwhere = \"https://other.example.com\""),
       Self.good + "\n[fleet_engin]\nproxy = \"http://10.0.0.1\"\n",
       Self.good + "\n[[fleet_engine]]\nendpoint = \"https://other.example.com\"\n",
       "fleet_engine = \"https://other.example.com\"\n" + Self.good,
@@ -159,8 +167,9 @@ import Testing
       Self.good.replacing("[vehicle]", with: "[vehicle]\nnote = 'unterminated"),
       Self.good.replacing("interval = \"20s\"", with: "interval = \"\"\"20s\n[token.headers]\nX-Depot = \"1\"\n"),
       "vehicle: truck-17",
-      "",
       "\u{0}\u{1}",
+      Self.good.replacing("vehicle_id", with: "vehicel_id"),
+      Self.good.replacing("/dev/gps0\"", with: "/dev/gps0\"\nproxy = http://10.0.0.1"),
     ])
   func unreadable(_ text: String) throws {
     let said = try outcome(text)
@@ -176,6 +185,45 @@ import Testing
       #expect(throws: KeptSettings.Refusal.self) {
         try kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment)
       }
+    }
+  }
+
+  @Test("a file or directory that the system does not let the service read names no other vehicle or server")
+  func denied() throws {
+    let kept = try kept()
+    func outcome(_ machine: TestMachine) -> String {
+      do throws(KeptSettings.Refusal) {
+        let file = try kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment)
+        return "interval \(file.settings.agent.reporting.interval)"
+      } catch {
+        return error.message
+      }
+    }
+    for problem: ConfigurationEnvironment.FileProblem in [.denied, .refused("Input/output error")] {
+      var machine = TestMachine().adding(Self.good, ["10.toml": "[log]\nlevel = \"info\"\n"])
+      machine.problems["/etc/f/f.toml"] = problem
+      #expect(outcome(machine) == used)
+      machine.problems["/etc/f/conf.d"] = problem
+      machine.problems["/etc/f/f.toml.d"] = problem
+      #expect(outcome(machine) == used)
+      #expect(throws: ConfigurationError.self) { try machine.load() }
+      machine.problems = ["/etc/f/conf.d": problem]
+      #expect(outcome(machine) == used)
+    }
+    // What can be read names another one.
+    for text in [
+      "[vehicle]\nvehicle_id = \"truck-18\"\n", "[vehicle]\nvehicel_id = \"truck-18\"\n",
+      "[fleet_engine]\nendpoint = \"https://other.example.com\"\n", "[vehicl]\nvehicle_id = \"truck-18\"\n",
+    ] {
+      var machine = TestMachine().adding("", ["10.toml": text])
+      #expect(outcome(machine).hasPrefix("are not used"), "\(text)")
+      machine.problems["/etc/f/f.toml"] = .denied
+      #expect(outcome(machine).hasPrefix("are not used"), "\(text)")
+    }
+    for problem: ConfigurationEnvironment.FileProblem in [.missing, .directory, .notRegular, .tooLarge] {
+      var machine = TestMachine()
+      machine.problems["/etc/f/f.toml"] = problem
+      #expect(outcome(machine).hasPrefix("are not used"))
     }
   }
 

@@ -131,7 +131,9 @@ import Testing
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
     let exposed = #expect(throws: DaemonError.self) { try loader(Self.good).start() }
     #expect(exposed?.mayAppearLater == true)
-    let mistake = #expect(throws: DaemonError.self) { try loader(Self.good + "\nx = 1").start() }
+    let mistake = #expect(throws: DaemonError.self) {
+      try loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")).start()
+    }
     #expect(mistake?.mayAppearLater == false)
   }
 
