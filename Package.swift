@@ -295,7 +295,7 @@ let package = Package(
         "Configuration",
         "EventLoop",
         "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "MessageBus", "Observability", "Release",
-        "CPseudoTerminal",
+        "CPseudoTerminal", "FileTesting",
       ]),
   ],
   cxxLanguageStandard: .cxx17

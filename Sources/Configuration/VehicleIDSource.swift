@@ -65,7 +65,9 @@ enum VehicleIDSource: Equatable, Sendable {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ValueProblem(message: "\(name) is not UTF-8 text")
     }
-    return text
+    // The byte order mark that some editors put before the text.
+    let hasMark = text.unicodeScalars.first == "\u{FEFF}"
+    return hasMark ? String(text.unicodeScalars.dropFirst()) : text
   }
 }
 

@@ -43,7 +43,7 @@ enum StatusCommand: Command {
     }
     if options.has("watch") { return try watch(options) }
     if let operand = options.operands.first { throw CommandError(.usage, "status: unexpected \"\(operand)\"") }
-    let (text, status) = try DaemonClient.status(options)
+    let (text, status) = try answer(options)
     if options.has("healthy") {
       let health = ServiceFindings.health(status)
       _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(health.sentence)\n")
@@ -55,6 +55,20 @@ enum StatusCommand: Command {
       _ = try StandardOutput.write(self.text(of: status))
     }
     return status.isOnline ? 0 : 1
+  }
+
+  /// - Throws: code `unavailable` with the reason why no daemon answers, as far as systemd knows it.
+  private static func answer(
+    _ options: CommandLineOptions
+  ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
+    do throws(CommandError) {
+      return try DaemonClient.status(options)
+    } catch {
+      guard error.code == .unavailable,
+        let reason = StoppedService.explanation(socket: try DaemonClient.path(options))
+      else { throw error }
+      throw CommandError(.unavailable, "\(error.message)\n\(reason)")
+    }
   }
 
   /// Formatted for standard output: a terminal, or a file or pipe.

@@ -8,6 +8,8 @@ package struct InstalledService: Equatable, Sendable {
   package let unit: String
   /// The control socket of its daemon.
   package let socket: String
+  /// The path of its main settings file.
+  package let settings: String
 
   /// - Parameter path: of the main settings file.
   /// - Returns: nil when no unit of the package reads this file.
@@ -17,6 +19,7 @@ package struct InstalledService: Equatable, Sendable {
     let instance = path.dropFirst(directory.utf8.count).dropLast(5)
     guard !instance.isEmpty, !instance.contains("/") else { return nil }
     unit = InstalledService.unit(for: path)
+    settings = path
     let suffix = instance == InstalledService.name ? "" : "-\(instance)"
     socket = "/run/\(InstalledService.name)\(suffix)/control.sock"
   }

@@ -21,6 +21,8 @@ package struct RootView: Codable, Equatable, Sendable {
   package var status: ServiceStatus
   /// The names of the credentials that have changed since the service was started.
   package var outdated: [String]
+  /// The files of credentials that every user can read.
+  package var exposed: [String]
 
   /// Collects it.
   ///
@@ -28,6 +30,7 @@ package struct RootView: Codable, Equatable, Sendable {
   package init(_ status: ServiceStatus) {
     self.status = status
     outdated = ServiceCredentials.outdated(status)
+    exposed = ServiceCredentials.exposed(status)
   }
 
   /// The one passed to this process on standard input, which can be read once; nil if there is none.

@@ -46,7 +46,8 @@ package struct ServiceCheck: Check {
     let status = try? unit?.get()
     let findings = ServiceFindings.findings(
       unit: unit, outdated: environment.rootView?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
-      missing: status.map(ServiceCredentials.missing) ?? [:], daemon: daemon,
+      exposed: environment.rootView?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
+      faults: status.map(CredentialFault.all) ?? [], daemon: daemon,
       vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }

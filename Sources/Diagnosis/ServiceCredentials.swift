@@ -37,9 +37,13 @@ package enum ServiceCredentials {
     }.keys.sorted()
   }
 
-  /// The missing files of credentials, by credential name. Relative paths are not checked: systemd searches for them.
-  static func missing(_ status: ServiceStatus) -> [String: String] {
-    status.credentialFiles.filter { $1.hasPrefix("/") && FileAccess.refusal($1, F_OK)?.code == ENOENT }
+  /// The plain files of credentials that every user can read. Relative paths are not checked.
+  static func exposed(_ status: ServiceStatus) -> [String] {
+    status.credentialFiles.values.filter { file in
+      var information = stat()
+      guard file.hasPrefix("/"), unsafe stat(file, &information) == 0 else { return false }
+      return information.st_mode & 0o004 != 0
+    }.sorted()
   }
 
   /// Why the service must not reload its settings: a credential has changed, and only a restart provides the new value.
@@ -66,12 +70,15 @@ package enum ServiceCredentials {
       status.needsReload
       ? "\(service.unit): its files have changed since systemd read them: systemctl daemon-reload, and check again\n"
       : ""
-    return stale
+    return stale + exposed(status).map { "\($0) \(exposedClause); chmod 600 \($0)\n" }.joined()
       + outdated(status).map { "credential \($0) \(outdatedClause): systemctl restart \(service.unit)\n" }.joined()
   }
 
   /// Follows the name of a credential in a sentence.
   static let outdatedClause = "has changed since the service was started; the service still uses the previous value"
+
+  /// Follows the path of a credential's file in a sentence.
+  static let exposedClause = "holds a credential, and every user of this machine can read it"
 
   /// Whether a credential or secret file is missing or not readable for this user, although the service may have it.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {

@@ -9,8 +9,8 @@ struct ServiceEnd: Equatable {
   /// What to do.
   let advice: String
 
-  /// - Parameter missing: the missing files of credentials, by credential name.
-  init(_ status: ServiceStatus, missing: [String: String] = [:]) {
+  /// - Parameter faults: of the files of its credentials.
+  init(_ status: ServiceStatus, faults: [CredentialFault] = []) {
     let journal = "journalctl -u \(status.unit) -n 20 has the reason"
     switch (status.result, status.end) {
     case ("watchdog", _): (cause, advice) = ("the watchdog ended it because its event loop hung", journal)
@@ -26,12 +26,12 @@ struct ServiceEnd: Equatable {
     case (_, .killed(let signal)):
       (cause, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
     case (_, .exited(let code)):
-      let (reason, what) = ServiceEnd.reason(code, status.unit, missing) ?? (nil, journal)
+      let (reason, what) = ServiceEnd.reason(code, status.unit, faults) ?? (nil, journal)
       (cause, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
     }
   }
 
-  private static func reason(_ code: Int, _ unit: String, _ missing: [String: String]) -> (String?, String)? {
+  private static func reason(_ code: Int, _ unit: String, _ faults: [CredentialFault]) -> (String?, String)? {
     switch code {
     case 0: (nil, "Start it: systemctl start \(unit)")
     case 64: ("wrong arguments", "Check ExecStart=: systemctl cat \(unit)")
@@ -56,23 +56,21 @@ struct ServiceEnd: Equatable {
     case 238:
       (
         "238/STATE_DIRECTORY: the state directory cannot be created",
-        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see docs/containers.md"
+        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see docs/containers.md. It is started again every "
+          + "minute"
       )
     case 241:
       ("241/CONFIGURATION_DIRECTORY: /etc/fleet-locationd cannot be created", "Check it: ls -ld /etc/fleet-locationd")
-    case 243 where !missing.isEmpty:
+    case 243 where !faults.isEmpty:
       (
-        "243/CREDENTIALS: "
-          + missing.sorted { $0.key < $1.key }.map {
-            "the file of the credential \($0.key) does not exist: \($0.value)"
-          }
-          .joined(separator: ", "),
-        "Write it (mode 0600), or correct LoadCredential= with systemctl edit \(unit); then systemctl restart \(unit)"
+        "243/CREDENTIALS: " + faults.map(\.sentence).joined(separator: ", "),
+        faults[0].advice(unit) + "; then systemctl restart \(unit), or wait: it is started again every minute"
       )
     case 243:
       (
         "243/CREDENTIALS: a credential of the unit cannot be read",
-        "Its file does not exist or is not readable: systemctl cat \(unit) shows its path in LoadCredential="
+        "journalctl -u \(unit) -n 20 says why, and systemctl cat \(unit) shows its path in LoadCredential=. It is started "
+          + "again every minute"
       )
     default: nil
     }

@@ -23,18 +23,20 @@ package enum ServiceFindings {
   /// - Parameters:
   ///   - unit: nil when no installed service reads these settings.
   ///   - outdated: the names of the credentials that have changed since the service was started.
-  ///   - missing: the missing files of credentials, by credential name.
+  ///   - exposed: the files of credentials that every user can read.
+  ///   - faults: of the files of credentials.
   ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
   ///   - heartbeat: of the settings file, for a daemon that does not report its own.
   package static func findings(
-    unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], missing: [String: String] = [:],
+    unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], exposed: [String] = [],
+    faults: [CredentialFault] = [],
     daemon: Daemon, vehicle: String?, heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
     switch (unit, daemon) {
-    case (.success(let status), .none): findings += self.findings(status, outdated, missing)
+    case (.success(let status), .none): findings += self.findings(status, outdated, exposed, faults)
     case (.success(let status), .status):
-      findings += self.findings(status, outdated, missing).map(\.downgradedToWarning)
+      findings += self.findings(status, outdated, exposed, faults).map(\.downgradedToWarning)
     case (.failure(let error), _):
       findings.append(.warn(error.message, "Without systemd only the daemon's own response can be checked"))
     case (nil, _): break
@@ -70,9 +72,9 @@ package enum ServiceFindings {
   // MARK: - The unit
 
   private static func findings(
-    _ status: ServiceStatus, _ outdated: [String], _ missing: [String: String]
+    _ status: ServiceStatus, _ outdated: [String], _ exposed: [String], _ faults: [CredentialFault]
   ) -> [Finding] {
-    var findings = [state(status, missing)]
+    var findings = [state(status, faults)]
     if status.needsReload {
       findings.append(
         .warn(
@@ -83,6 +85,9 @@ package enum ServiceFindings {
       findings.append(
         .warn("the credential \(name) \(ServiceCredentials.outdatedClause)", "systemctl restart \(status.unit)"))
     }
+    for file in exposed {
+      findings.append(.warn("\(file) \(ServiceCredentials.exposedClause)", "chmod 600 \(file)"))
+    }
     if status.load == "loaded", status.file == "disabled" {
       findings.append(
         .warn("\(status.unit) is not started at boot (disabled)", "systemctl enable \(status.unit)"))
@@ -90,7 +95,7 @@ package enum ServiceFindings {
     return findings
   }
 
-  private static func state(_ status: ServiceStatus, _ missing: [String: String]) -> Finding {
+  static func state(_ status: ServiceStatus, _ faults: [CredentialFault] = []) -> Finding {
     let unit = status.unit
     switch (status.load, status.active, status.sub) {
     case ("not-found", _, _):
@@ -98,7 +103,7 @@ package enum ServiceFindings {
     case ("masked", _, _): return .fail("\(unit) is masked", "systemctl unmask \(unit)")
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
-      let end = ServiceEnd(status, missing: missing)
+      let end = ServiceEnd(status, faults: faults)
       let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
       return .fail(
         "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.cause)\(endMessage(status))",
@@ -108,7 +113,7 @@ package enum ServiceFindings {
     case ("loaded", "deactivating", _):
       return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
     case ("loaded", "failed", _):
-      let end = ServiceEnd(status, missing: missing)
+      let end = ServiceEnd(status, faults: faults)
       return .fail("\(unit) has failed: it ended with \(end.cause)\(endMessage(status))", end.advice)
     case ("loaded", _, _):
       guard status.isConditionMet else {

@@ -50,6 +50,8 @@ package enum ServiceImpersonation {
     guard let service = InstalledService(settings: settings) else {
       return .inPlace(remark("no installed service reads \(settings)"))
     }
+    // The unit would make the directories of a service that does not exist.
+    guard FileAccess.refusal(settings, F_OK)?.code != ENOENT else { return .inPlace("") }
     guard geteuid() == 0 else { return .inPlace(remark("only root can run checks as \(service.unit)")) }
     let runsCommand = asksForToken && hasCommand(settings)
     guard let program = Environment.program else {
@@ -190,8 +192,8 @@ package enum ServiceImpersonation {
   /// Why systemd cannot start a unit with the properties of this service.
   static func finding(_ end: ServiceStatus, _ service: ServiceStatus) -> Finding {
     var cause = end
-    (cause.unit, cause.credentialFiles) = (service.unit, service.credentialFiles)
-    let explained = ServiceEnd(cause, missing: ServiceCredentials.missing(service))
+    cause.unit = service.unit
+    let explained = ServiceEnd(cause, faults: CredentialFault.all(service))
     return .fail("\(service.unit) cannot start: it would end with \(explained.cause)", explained.advice)
   }
 }

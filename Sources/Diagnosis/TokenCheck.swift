@@ -25,6 +25,9 @@ struct TokenCheck: Check {
 
   func run(_ report: (Finding) -> Void) {
     do {
+      for warning in SecretWarnings.warnings(settings.token) {
+        report(.warn(warning, "A new credential needs a restart of the service"))
+      }
       guard let response = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
       for finding in TokenFindings.findings(response) { report(finding) }
       if case .success = response.token { token.secret = response.secret }

@@ -23,6 +23,8 @@ package final class LocationDaemon {
   /// Whether Fleet Engine accepted the last update and there is a network, as the agent last reported.
   private var isOnline = false
   private var lastReload: SettingsStatus.Reload?
+  /// The main settings file, if it did not exist when this was last checked, at most half a minute ago.
+  private var deletedFile: String?
   private var agent: VehicleAgent
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
@@ -86,6 +88,7 @@ package final class LocationDaemon {
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
         guard let self else { return false }
         let now = loop.now
+        deletedFile = loader.missingFile
         writeMetrics(at: now)
         statusPublisher.refresh(at: now, text: statusLine(at: now))
         return isProgressing
@@ -183,12 +186,15 @@ package final class LocationDaemon {
   /// Logs the warnings about the settings in force.
   private func warn() {
     for warning in activeSettings.file.warnings { write(.settingsWarning("\(warning)")) }
+    for warning in SecretWarnings.warnings(settings.token) { write(.settingsWarning(warning)) }
   }
 
   // MARK: - The settings in force
 
   private var settingsStatus: SettingsStatus {
-    SettingsStatus(hash: settingsHash, mistake: activeSettings.mistake, lastReload: lastReload)
+    SettingsStatus(
+      hash: settingsHash, mistake: activeSettings.mistake, lastReload: lastReload,
+      deletedFile: deletedFile)
   }
 
   private func statusLine(at now: Moment) -> String {
@@ -227,6 +233,7 @@ package final class LocationDaemon {
   }
 
   private func report(at now: Moment) -> StatusReport {
+    deletedFile = loader.missingFile
     var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
     report.summary += settingsStatus.statusSuffix
     report.settings = settingsStatus.report(at: now.boot)

@@ -25,6 +25,9 @@ package struct SettingsLoader {
       .map { "\($0)/\(SettingsLoader.keptName)" }
   }
 
+  /// The path of the main settings file, if it does not exist; otherwise nil.
+  var missingFile: String? { FileAccess.refusal(path, F_OK)?.code == ENOENT ? path : nil }
+
   /// Reads the settings, and the credentials that they name.
   ///
   /// - Throws: exit code `configuration`, with every mistake on a line of its own.

@@ -36,7 +36,8 @@ package struct SettingsValidation: Sendable {
       }
       exitCode = ExitCode.done
       output = "\(file.files.joined(separator: ", ")): valid\n"
-      errors = file.warnings.map { "\($0)\n" }.joined()
+      errors = (file.warnings.map { "\($0)" } + SecretWarnings.warnings(file.settings.token)).map { "\($0)\n" }
+        .joined()
     } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notPassed {
       // Only the service gets the credential, so it cannot be checked here.
       exitCode = ExitCode.done

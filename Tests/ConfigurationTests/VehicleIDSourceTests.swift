@@ -10,7 +10,7 @@ import Testing
   init() {
     machine.files = [
       "/etc/id": Array(" van-3\n".utf8), "/etc/f/id": Array("van-4".utf8), "/run/c/vehicle": Array("van-5\n".utf8),
-      "/etc/empty": Array("\n".utf8), "/etc/latin1": [0xE4],
+      "/etc/marked": Array("\u{FEFF}van-9\r\n".utf8), "/etc/empty": Array("\n".utf8), "/etc/latin1": [0xE4],
     ]
     machine.variables = ["CREDENTIALS_DIRECTORY": "/run/c", "VEHICLE": "van-6", "BAD": "a/b"]
     machine.hostname = "van-7"
@@ -20,6 +20,7 @@ import Testing
     "the ID is read from where the settings say",
     arguments: [
       ("\"van-2\"", "van-2"), ("{ file = \"/etc/id\" }", "van-3"), ("{ file = \"id\" }", "van-4"),
+      ("{ file = \"/etc/marked\" }", "van-9"),
       ("{ credential = \"vehicle\" }", "van-5"), ("{ environment = \"VEHICLE\" }", "van-6"),
       ("{ hostname = true }", "van-7"), ("\"Lieferwagen Süd\"", "Lieferwagen Süd"),
     ])

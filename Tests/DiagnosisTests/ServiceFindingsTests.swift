@@ -421,7 +421,8 @@ import Timekeeping
   @Test("a credential whose file is missing is named, with its file")
   func missingCredential() {
     let findings = ServiceFindings.findings(
-      unit: .success(Self.looping(.exited(243))), missing: ["token-provider": "/etc/f/key"], daemon: Self.silent,
+      unit: .success(Self.looping(.exited(243))),
+      faults: [CredentialFault(kind: .missing, name: "token-provider", file: "/etc/f/key")], daemon: Self.silent,
       vehicle: nil, heartbeat: Self.heartbeat)
     #expect(findings.first?.severity == .fail)
     #expect(

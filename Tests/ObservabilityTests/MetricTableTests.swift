@@ -114,6 +114,9 @@ import Timekeeping
   func settingsSuffix() {
     #expect(SettingsStatus(hash: "0").statusSuffix == "")
     #expect(
+      SettingsStatus(hash: "0", deletedFile: "/etc/f.toml").statusSuffix
+        == "; /etc/f.toml does not exist any more: without it the service will not start again")
+    #expect(
       SettingsStatus(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix
         == "; settings have a mistake, the last ones that worked are used: a.toml:1: what (and 2 more)")
     let reload = SettingsStatus.Reload(at: .boot, mistake: "a.toml:1: what")

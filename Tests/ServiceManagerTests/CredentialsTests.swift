@@ -20,6 +20,7 @@ import Testing
     "A secret is the text of the file without the line break at its end",
     arguments: [
       ("key\n", "key"), ("key", "key"), ("key\r\n", "key"), ("a b\n\n", "a b\n"), ("schlüssel\n", "schlüssel"),
+      ("\u{FEFF}key\n", "key"),
     ])
   func text(content: String, secret: String) throws {
     let path = try directory.write(content, to: "token")

@@ -24,7 +24,8 @@ fails() { # UNIT
   inside systemctl stop "$1"
   inside sh -c 'rm -f /var/lib/fleet-locationd*/kept-settings.toml'
   ! inside systemctl start "$1" 2>/dev/null || fail "$1 starts with a mistake"
-  [ "$(property ActiveState "$1")" = failed ] || fail "with a mistake $1 is $(property ActiveState "$1")"
+  # The change of the settings may just start it once more.
+  until_true 5 eval '[ "$(property ActiveState "'"$1"'")" = failed ]' || fail "with a mistake $1 is $(property ActiveState "$1")"
 }
 runs() { [ "$(property SubState "$1")" = running ]; }
 # A failed unit must start after each correction; the pause before it is another one in each round.
@@ -88,6 +89,109 @@ corrected fleet-locationd@van-2 "by a file in its directory, renamed" "printf '[
 inside systemctl stop fleet-locationd@van-2
 inside sed -i "$right" $etc/van-2.toml
 inside rm -rf $etc/van-2.toml.d
+
+step "kept settings: used when a file is emptied or cannot be read; a deleted one stops the service, visibly"
+settings truck-17
+kept() { until_true 15 inside grep -q truck-17 /var/lib/fleet-locationd/kept-settings.toml; }
+inside systemctl start fleet-locationd || fail "systemctl start"
+kept || fail "the settings are not kept"
+inside cp -p $main /root/good.toml
+accident() { # NAME COMMAND WORDS
+  inside sh -c "$2"
+  inside systemctl restart fleet-locationd || fail "$1: the service does not start"
+  until_true 15 status_says Online || fail "$1: $(property StatusText)"
+  status_says "the last ones that worked are used: $3" || fail "$1: $(property StatusText)"
+  journal -n 20 FLEET_EVENT=settingsKept -p err | has "$3" || fail "$1: not in the journal: $(journal -n 8)"
+  inside fleet-locationctl metrics | has '^fleet_locationd_config_kept{.*} 1$' || fail "$1: no metric"
+  # No other vehicle, and no other destination.
+  inside fleet-locationctl status | has truck-17 || fail "$1: $(inside fleet-locationctl status)"
+  echo "   $1: $(property StatusText | sed 's/.*settings have/settings have/')"
+  inside sh -c "chmod 755 $etc; rm -f $main; cp -p /root/good.toml $main"
+  inside systemctl restart fleet-locationd || fail "after $1: the service does not start"
+  until_true 15 status_says Online && ! status_says 'settings have' || fail "after $1: $(property StatusText)"
+}
+accident "emptied" ": >$main" "$main: is empty"
+accident "zeros of a power cut" "head -c 300 /dev/zero >$main" "$main: is empty"
+accident "mode 600" "chmod 600 $main" "$main: cannot be read: Permission denied"
+accident "directory 0700" "chmod 700 $etc" "$etc/conf.d: cannot be read: Permission denied"
+accident "unknown key" "echo intervall = 3 >/tmp/key; sed -i '/^.fleet_engine.$/r /tmp/key' $main" "$main:13:1: fleet_engine.intervall"
+inside sed -i 's/^vehicle_id = "truck-17"/vehicle_id = "truck-17/' $main
+! inside systemctl restart fleet-locationd 2>/dev/null || fail "a damaged line that may name another vehicle"
+inside sh -c "rm -f $main; cp -p /root/good.toml $main"
+until_true 10 status_says Online || fail "not started by the corrected line: $(property StatusText)"
+inside rm $main
+until_true 40 status_says "$main does not exist any more" || fail "STATUS with a deleted file: $(property StatusText)"
+status_says Online || fail "a deleted file stops the running daemon: $(property StatusText)"
+echo "   deleted: $(property StatusText | sed 's/.*; //')"
+inside systemctl restart fleet-locationd
+[ "$(property ActiveState)" = inactive ] || fail "without its settings file it is $(property ActiveState)"
+code=0
+inside fleet-locationctl status >"$work/answer" 2>&1 || code=$?
+[ $code -eq 69 ] && grep -q "is not started, because its settings file $main does not exist" "$work/answer" || fail "status: $code: $(cat "$work/answer")"
+inside dpkg -i /root/fleet-locationd.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade without settings"; }
+has "^fleet-locationd: fleet-locationd.service does not run: its settings file $main does not exist" "$work/dpkg" || fail "dpkg says: $(cat "$work/dpkg")"
+inside cp -p /root/good.toml $main
+inside systemctl restart fleet-locationd || fail "with settings again"
+
+step "credentials: what is wrong with one is named"
+names() { # WORDS COMMAND...
+  inside "${@:2}" >"$work/answer" 2>&1 || true
+  grep -q "$1" "$work/answer" || fail "${*:2} does not say \"$1\": $(cat "$work/answer")"
+}
+secret() { # TEXT
+  printf "$1" | write $etc/token-provider 600
+  inside systemctl restart fleet-locationd || fail "a start with another credential"
+}
+inside chmod 644 $etc/token-provider
+names "$etc/token-provider holds a credential, and every user of this machine can read it" fleet-locationctl doctor
+names "$etc/token-provider holds a credential, and every user of this machine can read it" fleet-locationd --check
+secret '"Bearer s3cret-of-the-box"'
+names 'token.headers.Authorization: credential token-provider: the secret is in quotes' fleet-locationctl doctor
+names 'token.headers.Authorization: credential token-provider: the secret is in quotes' fleet-locationd --check
+secret 'Authorization: Bearer s3cret-of-the-box'
+names 'the secret begins with the name of the header' fleet-locationctl doctor
+names 'the secret begins with the name of the header' fleet-locationd --check
+! grep -q s3cret "$work/answer" || fail "the secret is shown"
+secret '\357\273\277Bearer s3cret-of-the-box\n'
+until_true 15 status_says Online || fail "with a byte order mark: $(property StatusText)"
+inside fleet-locationctl doctor >"$work/answer" || fail "doctor: $(cat "$work/answer")"
+encrypted() { # FILE
+  printf "[Service]\nLoadCredential=\nLoadCredentialEncrypted=token-provider:$1\n" |
+    write /etc/systemd/system/fleet-locationd.service.d/credential.conf
+  inside systemctl daemon-reload
+  inside systemctl restart fleet-locationd 2>/dev/null || true
+}
+encrypted $etc/token-provider
+names "243/CREDENTIALS: the file of the credential token-provider is not encrypted: $etc/token-provider" fleet-locationctl doctor
+names "the file of the credential token-provider is not encrypted: $etc/token-provider" fleet-locationd --check
+inside systemd-creds encrypt --with-key=host --name=token-provider $etc/token-provider /root/cred 2>/dev/null || fail "systemd-creds"
+encrypted /root/cred
+until_true 15 status_says Online || fail "with an encrypted credential: $(property StatusText)"
+# The key of another machine.
+inside mv /var/lib/systemd/credential.secret /root/
+encrypted /root/cred
+names '243/CREDENTIALS: the credential token-provider cannot be decrypted: /root/cred was encrypted on another machine' fleet-locationctl doctor
+names 'the credential token-provider cannot be decrypted' fleet-locationd --check
+inside systemctl stop fleet-locationd
+inside systemctl reset-failed fleet-locationd
+credential
+
+step "without certificate authorities the message names the package"
+bundle=/etc/ssl/certs/ca-certificates.crt
+inside test -s $bundle || fail "the package has not brought ca-certificates"
+inside sh -c "mv /etc/ssl/certs /root/; mkdir /etc/ssl/certs; sed -i 's|^url = \"http://|url = \"https://|' $main"
+inside rm -rf /run/fleet-locationd/token
+inside systemctl restart fleet-locationd || fail "restart without certificate authorities"
+until_true 15 status_says 'install the package ca-certificates' || fail "STATUS: $(property StatusText)"
+echo "   $(property StatusText | sed 's/; last update.*//')"
+inside sh -c "rmdir /etc/ssl/certs; mv /root/certs /etc/ssl/; sed -i 's|^url = \"https://|url = \"http://|' $main"
+inside systemctl stop fleet-locationd
+
+step "doctor makes nothing for an instance that does not exist"
+before=$(inside sh -c 'ls -d /var/lib/fleet-locationd* /run/fleet-locationd* 2>/dev/null' || true)
+names 'ghost.toml: does not exist' fleet-locationctl doctor --instance ghost
+[ "$(inside sh -c 'ls -d /var/lib/fleet-locationd* /run/fleet-locationd* 2>/dev/null' || true)" = "$before" ] ||
+  fail "doctor has made $(inside ls -d /var/lib/fleet-locationd* /run/fleet-locationd*)"
 
 step "a missing credential: failed, few lines in the journal, and a start when it comes"
 # By default a minute.

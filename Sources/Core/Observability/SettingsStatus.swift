@@ -24,15 +24,19 @@ package struct SettingsStatus: Equatable, Sendable {
   package var mistake: String?
   /// Nil before the first.
   package var lastReload: Reload?
+  /// The path of the main settings file, if it does not exist any more; otherwise nil.
+  package var deletedFile: String?
 
   /// - Parameters:
   ///   - hash: equal for equal settings.
   ///   - mistake: nil while the files are in force.
   ///   - lastReload: nil before the first.
-  package init(hash: String, mistake: String? = nil, lastReload: Reload? = nil) {
+  ///   - deletedFile: nil while the main settings file exists.
+  package init(hash: String, mistake: String? = nil, lastReload: Reload? = nil, deletedFile: String? = nil) {
     self.hash = hash
     self.mistake = mistake
     self.lastReload = lastReload
+    self.deletedFile = deletedFile
   }
 
   /// Whether the settings of the last start or reload came into force.
@@ -43,6 +47,9 @@ package struct SettingsStatus: Equatable, Sendable {
 
   /// The end of the status line of systemd; empty without a mistake.
   package var statusSuffix: String {
+    if let deletedFile {
+      return "; \(deletedFile) does not exist any more: without it the service will not start again"
+    }
     guard let lastMistake else { return "" }
     let words =
       mistake != nil

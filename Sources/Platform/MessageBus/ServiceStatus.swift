@@ -36,6 +36,8 @@ package struct ServiceStatus: Codable, Equatable, Sendable {
   package var text = ""
   /// LoadCredential: the file of each credential, by its name.
   package var credentialFiles: [String: String] = [:]
+  /// LoadCredentialEncrypted: the file of each credential, by its name.
+  package var encryptedFiles: [String: String] = [:]
 
   package init(unit: String) {
     self.unit = unit
@@ -62,6 +64,8 @@ extension ServiceStatus {
     text = try bus.string("StatusText", of: object, "Service")
     credentialFiles = Dictionary(
       try bus.pairs("LoadCredential", of: object, "Service"), uniquingKeysWith: { $1 })
+    encryptedFiles = Dictionary(
+      try bus.pairs("LoadCredentialEncrypted", of: object, "Service"), uniquingKeysWith: { $1 })
     let status = try bus.integer("ExecMainStatus", of: object, "Service")
     // CLD_EXITED is 1, CLD_KILLED 2, CLD_DUMPED 3; 0 before the first end.
     end = try bus.integer("ExecMainCode", of: object, "Service") > 1 ? .killed(signal: status) : .exited(status)

@@ -134,6 +134,8 @@ package struct Credentials: Sendable {
     }
     // The trailing line break that editors add.
     var text = bytes[...]
+    // The byte order mark that some editors put before the text; no header begins with it.
+    if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
     if text.last == UInt8(ascii: "\n") { text.removeLast() }
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
     guard !text.isEmpty else {

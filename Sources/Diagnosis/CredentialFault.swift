@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import HTTPMessages
+import MessageBus
+import ServiceManager
+import SystemCalls
+
+/// Why systemd cannot pass a credential of `LoadCredential=` or `LoadCredentialEncrypted=` to the service.
+package struct CredentialFault: Equatable, Sendable {
+  /// What is wrong with its file.
+  enum Kind: Equatable, Sendable {
+    case missing
+    /// A plain file, but named in `LoadCredentialEncrypted=`.
+    case notEncrypted
+    /// It is encrypted, and systemd could not use it.
+    case undecryptable
+  }
+
+  let kind: Kind
+  /// Of the credential.
+  let name: String
+  let file: String
+
+  /// Continues a sentence, without a capital letter.
+  var sentence: String {
+    switch kind {
+    case .missing: "the file of the credential \(name) does not exist: \(file)"
+    case .notEncrypted:
+      "the file of the credential \(name) is not encrypted: \(file), which LoadCredentialEncrypted= names"
+    case .undecryptable:
+      "the credential \(name) cannot be decrypted: \(file) was encrypted on another machine, or for another name"
+    }
+  }
+
+  /// What to do.
+  func advice(_ unit: String) -> String {
+    switch kind {
+    case .missing: "Write it (mode 0600), or correct LoadCredential= with systemctl edit \(unit)"
+    case .notEncrypted, .undecryptable:
+      "Encrypt it on this machine: systemd-creds encrypt --name=\(name) PLAIN_FILE \(file)"
+        + (kind == .notEncrypted ? ", or name it in LoadCredential= (systemctl edit \(unit))" : "")
+    }
+  }
+
+  /// The faults of a service's credentials, by name. Relative paths are not checked: systemd searches for them.
+  ///
+  /// An encrypted file is only reported if there is no other fault, because only systemd can decrypt it: that is for a
+  /// service that has ended with 243.
+  static func all(_ status: ServiceStatus) -> [CredentialFault] {
+    func faults(_ files: [String: String], _ kind: (String) -> Kind?) -> [CredentialFault] {
+      var faults: [CredentialFault] = []
+      for (name, file) in files.sorted(by: { $0.key < $1.key }) where file.hasPrefix("/") {
+        if let kind = kind(file) { faults.append(CredentialFault(kind: kind, name: name, file: file)) }
+      }
+      return faults
+    }
+    let isMissing = { (file: String) in FileAccess.refusal(file, F_OK)?.code == ENOENT }
+    let plain = faults(status.credentialFiles) { isMissing($0) ? .missing : nil }
+    let encrypted = faults(status.encryptedFiles) { file in
+      if isMissing(file) { return .missing }
+      guard let content = try? Credentials.bytes(file) else { return nil }
+      return isEncrypted(content.reveal()) ? nil : .notEncrypted
+    }
+    guard plain.isEmpty, encrypted.isEmpty else { return plain + encrypted }
+    return faults(status.encryptedFiles) { _ in .undecryptable }
+  }
+
+  /// Whether a text may be what systemd-creds(1) writes: Base64, of a header, a key's parameters and a signature.
+  static func isEncrypted(_ text: String) -> Bool {
+    let digits = text.utf8.filter { !" \t\r\n".utf8.contains($0) }
+    let isBase64 = digits.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+        true
+      default: false
+      }
+    }
+    return isBase64 && digits.count >= minEncryptedSize
+  }
+
+  /// The shortest encrypted credential, of an empty text, in Base64 digits.
+  private static let minEncryptedSize = 120
+}

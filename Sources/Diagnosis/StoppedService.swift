@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import MessageBus
+import SystemCalls
+
+/// Why no daemon listens at a control socket.
+package enum StoppedService {
+  /// - Parameter socket: of the daemon.
+  /// - Returns: what is wrong, and what to do on a second line; nil if the socket does not belong to an installed
+  ///   service, its daemon runs, or systemd cannot be asked.
+  package static func explanation(socket: String) -> String? {
+    guard let service = InstalledService(socket: socket) else { return nil }
+    let isMissing = FileAccess.refusal(service.settings, F_OK)?.code == ENOENT
+    guard let bus = try? MessageBus(timeLimit: .seconds(2)),
+      let status = try? ServiceStatus(of: service.unit, from: bus)
+    else { return explanation(service, nil, isSettingsFileMissing: isMissing) }
+    return explanation(service, status, isSettingsFileMissing: isMissing)
+  }
+
+  /// - Parameter status: nil if systemd cannot be asked.
+  static func explanation(
+    _ service: InstalledService, _ status: ServiceStatus?, isSettingsFileMissing: Bool
+  ) -> String? {
+    if isSettingsFileMissing, status?.load ?? "loaded" == "loaded" {
+      return "\(service.unit) is not started, because its settings file \(service.settings) does not exist"
+    }
+    guard let status, case let finding = ServiceFindings.state(status), finding.severity == .fail else { return nil }
+    return finding.message
+  }
+}

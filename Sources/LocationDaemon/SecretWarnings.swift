@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+import HTTPMessages
+import ServiceManager
+
+/// Warnings about the secrets of token requests that the provider will probably reject, because something was added to
+/// them when they were written. They never contain the secret.
+package enum SecretWarnings {
+  /// - Returns: one sentence for each credential or file with such a secret; none for one that cannot be read.
+  package static func warnings(_ token: Settings.Token) -> [String] {
+    token.headers.compactMap { header in
+      let (secret, source): (Secret?, String)
+      switch header.value {
+      case .plain: return nil
+      case .credential(let name): (secret, source) = (try? Credentials().credential(named: name), "credential \(name)")
+      case .file(let path): (secret, source) = (try? Credentials().secret(inFile: path), path)
+      }
+      return secret.flatMap { problem(of: $0, header: header.name) }
+        .map { "token.headers.\(header.name): \(source): \($0)" }
+    }
+  }
+
+  /// What is probably wrong with the secret, and what to do; nil if nothing is.
+  ///
+  /// - Parameter header: the name of the header whose value it is.
+  static func problem(of secret: Secret, header: String) -> String? {
+    let text = secret.reveal()
+    if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {
+      return "the secret is in quotes, which are sent too; remove them, unless the token provider expects them"
+    }
+    if text.lowercased().hasPrefix("\(header.lowercased()):") {
+      return "the secret begins with the name of the header; write only the value that follows \"\(header):\""
+    }
+    return nil
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import HTTPMessages
+import Testing
+
+@testable import Configuration
+@testable import LocationDaemon
+
+@Suite struct SecretWarningsTests {
+  @Test(
+    "quotes and the header's name are named, and the secret is not shown",
+    arguments: [
+      ("\"Bearer s3cret\"", "is in quotes"), ("'s3cret'", "is in quotes"),
+      ("Authorization: Bearer s3cret", "begins with the name of the header"),
+      ("authorization:Bearer s3cret", "begins with the name of the header"),
+      ("Bearer s3cret", nil), ("Bearer \"s3cret\"", nil), ("\"", nil),
+    ])
+  func problems(_ text: String, _ problem: String?) throws {
+    let found = SecretWarnings.problem(of: Secret(text), header: "Authorization")
+    #expect(problem.map { found?.contains($0) == true } ?? (found == nil))
+    #expect(found?.contains("s3cret") != true)
+  }
+
+  @Test("the warning names the key and the file; a file that cannot be read has none")
+  func file() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("'s3cret'\n", to: "key", mode: 0o600)
+    var token = Settings.Token()
+    token.headers = [
+      Settings.Token.Header(name: "Authorization", value: .file(path)),
+      Settings.Token.Header(name: "X-Key", value: .file(directory("none"))),
+    ]
+    let warnings = SecretWarnings.warnings(token)
+    #expect(warnings.count == 1)
+    #expect(warnings.first?.hasPrefix("token.headers.Authorization: \(path): the secret is in quotes") == true)
+  }
+}
