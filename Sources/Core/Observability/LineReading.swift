@@ -31,7 +31,10 @@ extension StatusReport.Line {
   /// fixes are too far from the last position.
   package var senderWarnings: [SenderWarning] {
     LineStatistics.RefusalReason.allCases.compactMap { reason in
-      refused?.last { $0.reason == reason.rawValue && $0.age < Self.refusalWindow }.map { refusal(of: $0, reason) }
+      refused?.last { refused in
+        let why = refused.reason ?? LineStatistics.RefusalReason.notAllowed.rawValue
+        return why == reason.rawValue && refused.age < Self.refusalWindow
+      }.map { refusal(of: $0, reason) }
     }
       + (senders ?? []).compactMap { sender in
         sender.heldFor.map {

@@ -83,8 +83,9 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Refused: Equatable, Sendable, Codable {
     /// As in `192.168.0.77`.
     package var address: String
-    /// `notAllowed`, `noRoom`, or `portInUse`: `LineStatistics.RefusalReason`.
-    package var reason: String
+    /// `notAllowed`, `noRoom`, or `portInUse`: `LineStatistics.RefusalReason`; nil, for `notAllowed`, in the response
+    /// of an earlier release.
+    package var reason: String?
     /// Number of connections or datagrams.
     package var count: Int
     /// Seconds since the last of them.
