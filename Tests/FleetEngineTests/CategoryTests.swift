@@ -79,7 +79,7 @@ import Timekeeping
   @Test("no other source compares categories")
   func comparisons() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
-    let names = Category.allCases.map(\.rawValue).joined(separator: "|")
+    let names = Category.allCases.map { "\($0)" }.joined(separator: "|")
     let pattern = try Regex("(category|Category) *(==|!=) *\\.(\(names))\\b|switch .*\\bcategory\\b *\\{")
     var read = 0
     for case let file as URL in try #require(
