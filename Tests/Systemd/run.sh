@@ -451,6 +451,9 @@ waiting=$(waiting)
 mistake
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
+for directory in conf.d fleet-locationd.toml.d van-2.toml.d; do
+  [ "$(property ActiveState "fleet-locationd-settings@$directory.path")" = active ] || fail "after the upgrade $directory is not watched"
+done
 until_true 10 runs_installed fleet-locationd@van-2 || fail "van-2 still runs the program before the upgrade"
 inside journalctl _PID="$(property MainPID)" FLEET_EVENT=tokenRestored -o cat | has . || fail "the upgrade has cost the token"
 until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
