@@ -6,8 +6,14 @@ package struct InstalledService: Equatable, Sendable {
 
   /// As in `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
   package let unit: String
+  /// In /run, with the control socket and the lock of its daemon.
+  let runtimeDirectory: String
+  /// In /var/lib, with its pause.
+  let stateDirectory: String
+  /// The option of `fleet-locationctl` for it, with a leading space; empty for the service of one vehicle.
+  let option: String
   /// The control socket of its daemon.
-  package let socket: String
+  package var socket: String { "\(runtimeDirectory)/control.sock" }
   /// The path of its main settings file.
   package let settings: String
 
@@ -20,8 +26,11 @@ package struct InstalledService: Equatable, Sendable {
     guard !instance.isEmpty, !instance.contains("/") else { return nil }
     unit = InstalledService.unit(for: path)
     settings = path
-    let suffix = instance == InstalledService.name ? "" : "-\(instance)"
-    socket = "/run/\(InstalledService.name)\(suffix)/control.sock"
+    let isMain = instance == InstalledService.name
+    let directoryName = InstalledService.name + (isMain ? "" : "-\(instance)")
+    runtimeDirectory = "/run/\(directoryName)"
+    stateDirectory = "/var/lib/\(directoryName)"
+    option = isMain ? "" : " --instance \(instance)"
   }
 
   /// - Parameter path: of a daemon's socket.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
-import SystemCalls
+package import SystemCalls
 
 /// Locks the service's directories, so that only one daemon uses their control socket, token and backlog. Tools and
 /// `--check` do not lock them.
@@ -17,6 +17,11 @@ package nonisolated struct DirectoryLocks {
     runtime = try DirectoryLocks.lock(in: RuntimeDirectory.path)
     state = try DirectoryLocks.lock(in: Environment.value(of: "STATE_DIRECTORY"))
   }
+
+  /// Whether a daemon has locked this directory.
+  ///
+  /// - Throws: the error of open(2), if this user cannot find out.
+  package static func isHeld(in directory: String) throws(Errno) -> Bool { try FileLock.isHeld("\(directory)/\(name)") }
 
   /// - Parameter directories: separated by colons; only the first is locked.
   private static func lock(in directories: String?) throws(DaemonError) -> FileLock? {

@@ -15,7 +15,8 @@ package nonisolated enum ExitCode {
   package static let unavailable: Int32 = 69
   /// The system denied a required resource, such as an event loop.
   package static let system: Int32 = 71
-  /// Another daemon uses the same directories.
+  /// Another daemon uses the same directories; or the program was started by hand with the settings of an installed
+  /// service, which runs or is paused.
   package static let occupied: Int32 = 73
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75

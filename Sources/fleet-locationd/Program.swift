@@ -37,7 +37,8 @@ enum Program {
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
-      // The locks come first: another daemon's files must not be changed.
+      // These come first: another daemon's files must not be changed.
+      try ManualStart.check(settings: path)
       let locks = try DirectoryLocks()
       defer { withExtendedLifetime(locks) {} }
       LocationDaemon.reportCrashes()

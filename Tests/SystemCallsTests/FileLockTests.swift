@@ -19,6 +19,36 @@ import Testing
     _ = try FileLock(path)
   }
 
+  @Test("the remark of the owner is in the file until the next one locks it; a lock can be tested")
+  func remark() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory("lock")
+    #expect(try !FileLock.isHeld(path))
+    do {
+      let lock = try FileLock(path, remark: "van.service")
+      #expect(FileLock.holder(path) == getpid())
+      #expect(FileLock.remark(in: path) == "van.service")
+      #expect(try FileLock.isHeld(path))
+      withExtendedLifetime(lock) {}
+    }
+    #expect(try !FileLock.isHeld(path))
+    let lock = try FileLock(path)
+    #expect(FileLock.remark(in: path) == nil)
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test("a file that root creates belongs to the user of the directory", .enabled(if: geteuid() == 0))
+  func owner() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory("lock")
+    var status = stat()
+    for owner in [65_534, 65_533] as [uid_t] {
+      _ = try FileLock(path, owner: owner)
+      // An existing file keeps its owner.
+      #expect(lstat(path, &status) == 0 && status.st_uid == 65_534)
+    }
+  }
+
   @Test("a symbolic link in place of the file is not followed")
   func link() throws {
     let directory = try TemporaryDirectory()
