@@ -222,6 +222,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry.service}
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
+	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
 	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
@@ -237,7 +238,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0644 -t $(DOC)/docs docs/*.md
 	install -D -m 0644 -t $(DOC) README.md
 	install -d $(DESTDIR)/etc/fleet-locationd/conf.d
-	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemctl daemon-reload" \
+	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemd-tmpfiles --create" "  systemctl daemon-reload" \
 	  "  udevadm control --reload" "  journalctl --update-catalog" "  systemctl enable fleet-locationd"
 
 clean: ## Removes what was built.

@@ -17,7 +17,7 @@ cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheu
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
-for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
+for file in service sysusers tmpfiles; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
 cp systemd/fleet-locationd-{settings,failed,retry}* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 

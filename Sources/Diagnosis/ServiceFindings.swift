@@ -194,6 +194,13 @@ package enum ServiceFindings {
   }
 
   private static func delivery(_ report: StatusReport, _ heartbeat: Duration) -> [Finding] {
+    if let state = report.state, state.cause == "vehicleInUse" {
+      return [
+        .fail(
+          "\(state.label)\(state.detail)",
+          "If a settings file was copied, give it the vehicle_id of its own vehicle, then: fleet-locationctl reload")
+      ]
+    }
     if report.isPaused {
       let since = report.pausedSince.map { " since \($0)" } ?? ""
       if let state = report.state, state.cause == "offlinePending" {

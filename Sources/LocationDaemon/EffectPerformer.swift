@@ -81,7 +81,7 @@ final class EffectPerformer {
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     // Performed by `LocationDaemon`, which has the settings.
-    case .storeSettings: break
+    case .storeSettings, .lockVehicle: break
     case .stopping: handlers?.stopping()
     case .finished(let ending):
       tokens.endPrograms()

@@ -29,6 +29,9 @@ package final class LocationDaemon {
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
   private var sources: SourceSet?
+  private let vehicleLock = VehicleLock()
+  /// The sources while another process has the vehicle: closed, because that process may read the same receiver.
+  private var closedSources: [SourceSet.Member]?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var control: ControlServer?
@@ -102,6 +105,8 @@ package final class LocationDaemon {
       let trouble = monitor.watch(
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
+      // Nothing is sent for a vehicle that another process reports.
+      let isVehicleInUse = use(vehicleLock.attempt(settings))
       // The state of the previous run is restored before the first fix. The token comes before the pause, because a
       // paused vehicle may have to send OFFLINE.
       performer.restoreRunState()
@@ -110,7 +115,7 @@ package final class LocationDaemon {
       try performer.prepareBacklog(settings)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
-      use(try sources.prepare(settings.sources))
+      use(try sources.prepare(settings.sources), isVehicleInUse: isVehicleInUse)
       performer.watchToken(try VehicleAgent.Configuration(settings).tokenProvider)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
@@ -136,16 +141,21 @@ package final class LocationDaemon {
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline, isOnline) = agent.step(input, at: now)
     self.isOnline = isOnline
-    var storesSettings = false
+    var (storesSettings, locksVehicle) = (false, false)
     for effect in effects {
       performer.perform(effect)
-      if case .storeSettings = effect { storesSettings = true }
+      switch effect {
+      case .storeSettings: storesSettings = true
+      case .lockVehicle: locksVehicle = true
+      default: break
+      }
     }
     if storesSettings { storeSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     statusPublisher.update(after: input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
     if traffic.isDue(at: now.boot) { readTraffic(at: now) }
+    if locksVehicle { retryLock() }
   }
 
   private func readTraffic(at now: Moment, isLast: Bool = false) {
@@ -177,10 +187,26 @@ package final class LocationDaemon {
 
   // MARK: - The sources
 
-  private func use(_ list: [SourceSet.Member]) {
+  private func use(_ list: [SourceSet.Member], isVehicleInUse: Bool) {
     guard let sources else { return }
-    sources.replace(by: list)
+    closedSources = isVehicleInUse ? list : nil
+    sources.replace(by: isVehicleInUse ? [] : list)
     feed(.sources(sources.configuredSources))
+  }
+
+  // MARK: - The lock of the vehicle
+
+  /// - Returns: whether another process has the vehicle.
+  private func use(_ attempt: VehicleLock.Attempt) -> Bool {
+    if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
+    feed(.vehicleLocked(by: attempt.holder))
+    return attempt.holder != nil
+  }
+
+  /// Tries again to lock the vehicle, and opens the sources once it is locked.
+  private func retryLock() {
+    guard !use(vehicleLock.attempt(settings)), let list = closedSources else { return }
+    use(list, isVehicleInUse: false)
   }
 
   /// Logs the warnings about the settings in force.
@@ -289,7 +315,9 @@ package final class LocationDaemon {
   private func apply(_ file: SettingsFile) throws(DaemonError) {
     let configuration = try VehicleAgent.Configuration(file.settings)
     let newClients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
-    let newSources = try sources?.prepare(file.settings.sources)
+    let attempt = vehicleLock.attempt(file.settings)
+    let isVehicleInUse = attempt.holder != nil
+    let newSources = try sources?.prepare(file.settings.sources, areNew: isVehicleInUse)
     // Earlier clock changes belong to the previous settings.
     let now = loop.now
     for change in monitor.changes(at: now) { step(change, at: now) }
@@ -297,11 +325,12 @@ package final class LocationDaemon {
     settingsHash = activeSettings.hash
     performer.configure(settings, clients: newClients)
     statusPublisher.configure(metricsFile: settings.metricsFile)
-    feed(.configure(configuration))
+    if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
+    feed(.configure(configuration, lockedBy: attempt.holder))
     performer.startStore()
     performer.watchToken(configuration.tokenProvider)
     if let state = monitor.networkState { feed(.network(state)) }
-    if let newSources { use(newSources) }
+    if let newSources { use(newSources, isVehicleInUse: isVehicleInUse) }
   }
 }
 

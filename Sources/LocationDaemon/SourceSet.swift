@@ -36,10 +36,11 @@ final class SourceSet {
 
   /// The members for new settings: existing ones with unchanged settings, and new ones, which are made but not started.
   ///
+  /// - Parameter areNew: whether no existing one is used.
   /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver
   ///   is not opened yet.
-  func prepare(_ settings: [Settings.Source]) throws(DaemonError) -> [Member] {
-    var known = members
+  func prepare(_ settings: [Settings.Source], areNew: Bool = false) throws(DaemonError) -> [Member] {
+    var known = areNew ? [] : members
     var list: [Member] = []
     for (index, source) in settings.enumerated() {
       if let position = known.firstIndex(where: { $0.settings == source }) {

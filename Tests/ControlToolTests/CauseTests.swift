@@ -25,7 +25,7 @@ import Timekeeping
   /// reach it.
   enum Wait: String, CaseIterable {
     case stopping, stopped, paused, goingOffline, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken,
-      failed
+      failed, vehicleInUse
     case floor, attempts, waking, offlineUnderWay, inFlight, notDue
 
     init(_ cause: Cause) {
@@ -43,6 +43,7 @@ import Timekeeping
         case .noToken(nil, _): .firstToken
         case .noToken(.some, _): .noToken
         case .failed: .failed
+        case .vehicleInUse: .vehicleInUse
         case .rateLimited(_, by: .floor): .floor
         case .rateLimited(_, by: .attempts): .attempts
         case .rateLimited(_, by: .waking): .waking
@@ -261,6 +262,20 @@ import Timekeeping
       $0 = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
       _ = $0.handle(.pause(nil), at: 5)
     },
+    Case(name: "another service has the vehicle from the start", second: 5) {
+      _ = $0.handle(.sources([]), at: 0)
+      _ = $0.handle(.vehicleLocked(by: van), at: 0)
+    },
+    Case(name: "a process that a user has started has the vehicle of new settings", second: 75) {
+      try $0.comeOnline()
+      let settings = try AgentFixture.configuration(vehicle: "truck-2")
+      _ = $0.handle(.configure(settings, lockedBy: VehicleHolder(unit: nil, process: 4711)), at: 5)
+    },
+    Case(name: "another service has the vehicle, and the driver is off duty", second: 30) {
+      try trips(&$0)
+      _ = $0.handle(.vehicleLocked(by: van), at: 5)
+      _ = $0.handle(.pause(nil), at: 6)
+    },
     Case(name: "a recording has ended, and there is no network", second: 30) {
       _ = $0.handle(network(true), at: 0)
       try $0.comeOnline()
@@ -286,6 +301,8 @@ import Timekeeping
       _ = $0.handle(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
   ]
+
+  private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
   /// Of a vehicle of on-demand trips, from the start on.
   private static func trips(_ fixture: inout AgentFixture) throws {

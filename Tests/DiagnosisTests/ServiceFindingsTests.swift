@@ -102,6 +102,21 @@ import Timekeeping
     #expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
+  @Test("a vehicle that another process has fails, even if it was reported a moment ago or the driver is off duty")
+  func vehicleInUse() throws {
+    let state = [
+      "cause": "vehicleInUse", "label": "vehicle in use", "level": "bad",
+      "detail": " by fleet-locationd@van.service (process 812) on this machine, so nothing is sent",
+    ]
+    for isPaused in [false, true] {
+      let report = try Self.status(["isPaused": isPaused, "isOnline": false, "state": state])
+      let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)
+      #expect(finding.severity == .fail)
+      #expect(finding.sentence.hasPrefix("vehicle in use by fleet-locationd@van.service (process 812)"))
+      #expect(!ServiceFindings.health(report).isHealthy)
+    }
+  }
+
   // MARK: - What was tried on a box
 
   /// A mistake, and what the service lives through with it.

@@ -41,7 +41,7 @@ install_programs() {
     strip "$stage"/usr/bin/fleet-*
     tar -C "$stage" -cf - . | guest 'tar -C / -xmf - --no-same-owner'
     rm -rf "$stage"
-    guest 'systemd-sysusers 2>/dev/null && systemctl daemon-reload'
+    guest 'systemd-sysusers 2>/dev/null && systemd-tmpfiles --create fleet-locationd.conf && systemctl daemon-reload'
   fi
   guest 'systemd-run --quiet --unit=emulator fleet-engine-emulator --port 8080
     until curl -s -o /dev/null http://127.0.0.1:8080/; do sleep 0.1; done'

@@ -98,6 +98,9 @@ struct Fault: Sendable {
     /// The receiver writes nothing.
     case mute
 
+    /// Another daemon on this machine has this vehicle: it locks it when no other process has.
+    case otherDaemon(vehicle: String)
+
     /// The store cannot write.
     case diskFull
     /// Whatever is done with the store's file ends in an error.
@@ -123,7 +126,7 @@ struct Fault: Sendable {
 
   func isActive(at second: Double) -> Bool { Double(from) <= second && second < Double(until) }
 
-  enum Place: Sendable { case network, server, provider, receiver, line, disk }
+  enum Place: Sendable { case network, server, provider, receiver, line, disk, machine }
 
   var place: Place {
     switch kind {
@@ -140,6 +143,7 @@ struct Fault: Sendable {
     case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull, .diskFails, .diskDamaged, .diskDeleted: .disk
+    case .otherDaemon: .machine
     }
   }
 }

@@ -85,6 +85,7 @@ extension Scenario {
     addBadConnections()
     addUnanswered()
     addUndatedProvider()
+    addOtherDaemon()
   }
 
   /// A token provider without a `Date`, half of the time with a receiver that has no leap seconds, or a machine's clock
@@ -119,6 +120,16 @@ extension Scenario {
     for (second, act) in acts {
       if case .pause = act { add(max(second - 8, 0)..<(second + 8)) }
     }
+  }
+
+  /// A second daemon with the same vehicle, from a seed of its own.
+  private mutating func addOtherDaemon() {
+    var random = SplitMix64(seed: seed ^ 0x6C6F_636B)
+    guard Int.random(in: 0..<6, using: &random) == 0 else { return }
+    // Most are there first. Others get the vehicle when this one is killed, or when new settings name theirs.
+    let from = Int.random(in: 0..<3, using: &random) > 0 ? 0 : Int.random(in: 0..<duration, using: &random)
+    let vehicle = Int.random(in: 0..<3, using: &random) > 0 ? "truck-1" : "truck-2"
+    faults.append(Fault(.otherDaemon(vehicle: vehicle), from..<(from + Int.random(in: 1...300, using: &random))))
   }
 
   /// A load balancer with a backend that does not work, from a seed of its own.

@@ -20,6 +20,7 @@ extension World {
     checkDrain()
     checkReturn()
     checkPauses()
+    checkLock()
     if finishedAt == nil { checkOffline() }
     checkStateOrder()
     // The file is read after the first request, which may take its whole deadline.
@@ -31,8 +32,7 @@ extension World {
 
   /// No position of a pause is sent, not even afterwards.
   private func checkPauses() {
-    let open = pausedAt.map { [$0...max(now, $0)] } ?? []
-    let times = (offDuty + open).map {
+    let times = (offDuty + openPauses).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
     // A modem is polled, and its response is at most as old as the previous poll.
@@ -171,15 +171,16 @@ extension World {
 
   /// Whether the machine was suspended in between, or knew that it had no network, or the driver was off duty.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
-    let open = [absentSince, pausedAt].compactMap { $0.map { $0...max(now, $0) } }
-    return (pauses + offDuty + open).contains {
+    let open = absentSince.map { [$0...max(now, $0)] } ?? []
+    return (pauses + offDuty + open + openPauses).contains {
       start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
     }
   }
 
   private func isOffDuty(from start: Double, to end: Double) -> Bool {
-    let open = pausedAt.map { [$0...max(now, $0)] } ?? []
-    return (offDuty + open).contains { start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end }
+    return (offDuty + openPauses).contains {
+      start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
+    }
   }
 
   /// Between two positions that are kept or have arrived there is never more time than the policy allows.

@@ -68,13 +68,13 @@ extension World {
 
   /// While nothing is wrong for long enough, a driver who is off duty is OFFLINE at Fleet Engine.
   func checkOffline() {
-    guard setsState, let pausedAt, !isOff, absentSince == nil else { return }
+    guard setsState, let pausedAt, !isOff, absentSince == nil, inUseSince == nil else { return }
     // What a wrong clock makes of certificates is no fault that ends.
     guard !scenario.hasCertificates else { return }
     // The longest wait after a failure, and a request.
     let longest = 330
     var calmSince = World.seconds(pausedAt)
-    for fault in scenario.faults where [.network, .server, .provider].contains(fault.place) {
+    for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
       calmSince = max(calmSince, Double(fault.until + longest))
     }
@@ -89,7 +89,7 @@ extension World {
 
   /// A run that ends as the end of a duty says so when Fleet Engine does not have it.
   func checkOfflineOnStop() {
-    guard scenario.trips?.offlineOnStop == true, pausedAt == nil,
+    guard scenario.trips?.offlineOnStop == true, pausedAt == nil, inUseSince == nil,
       !events.contains(where: { $0.event.kind == .stateOfflineMissing && $0.at == now }),
       // What was given up may have come after OFFLINE.
       !attempts.contains(where: { abandonedIDs.contains($0.id) && now - $0.at < .seconds(20) })

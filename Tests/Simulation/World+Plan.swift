@@ -60,6 +60,7 @@ extension Plan.Step {
     case .reportFixMissing:
       effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }
     case .readStore: effects.contains(.readStore)
+    case .lockVehicle: effects.contains(.lockVehicle)
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
     // OFFLINE follows, or the end.
     case .setOffline: true

@@ -65,6 +65,8 @@ extension World {
     copy = [:]
     unrestored = disk.held
     store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ runNumber &* 17)
+    lockedVehicle = nil
+    lockVehicle()
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }

@@ -22,6 +22,8 @@ final class World {
     /// A response to a request that was cancelled before.
     case lateAnswer(id: UInt64, HTTPOutcome)
     case powerReturns
+    /// The result of an attempt to lock the vehicle.
+    case lockAttempted(runNumber: UInt64)
   }
 
   struct Flight {
@@ -152,7 +154,11 @@ final class World {
   var pausedAt: BootInstant?
   /// When the daemon has noted in this pause that OFFLINE was accepted for good.
   var offlineSettledAt: BootInstant?
-  /// Pauses that have ended.
+  /// The vehicle that the program has locked.
+  var lockedVehicle: String?
+  /// Since when another daemon has the vehicle.
+  var inUseSince: BootInstant?
+  /// Pauses that have ended, and times in which another daemon had the vehicle.
   var offDuty: [ClosedRange<BootInstant>] = []
   var absentSince: BootInstant?
 
@@ -234,6 +240,7 @@ final class World {
   /// Runs to the end of the scenario, or to the agent's own.
   func run() {
     let end = World.time(scenario.duration)
+    lockVehicle()
     handle(.store(.unread))
     startPorts()
     while finishedAt == nil, violations.count < 20 {
@@ -275,6 +282,7 @@ final class World {
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
+    case .lockAttempted(let number): if !isOff, number == runNumber { lockVehicle() }
     case .lateAnswer(let id, let outcome):
       if !isOff, id >> 32 == runNumber { handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
     case .requestArrives(let id): updateArrives(id)
@@ -372,7 +380,7 @@ final class World {
       case .tokenEnds(let id, _):
         queue.schedule(
           .tokenEnds(id: id, .failure(TransportFailure(.timedOut, "suspended"))), at: wake + .milliseconds(1))
-      case .act: queue.schedule(event, at: wake + .milliseconds(2))
+      case .act, .lockAttempted: queue.schedule(event, at: wake + .milliseconds(2))
       case .lateAnswer, .powerReturns: break
       }
     }
@@ -391,7 +399,7 @@ final class World {
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     configureStore(new, vehicle: other)
     guard !isOff else { return }
-    handle(.configure(new))
+    handle(.configure(new, lockedBy: lock(other)))
     // As a shell does, it asks its store after that.
     startStore()
   }
@@ -445,6 +453,7 @@ final class World {
         if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
         performStore(.snapshot(records))
       case .readyForNextFix: violate("a source is released that does not wait")
+      case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
       case .connect, .storeSettings, .stopping: break
       case .finished(let ending):
         finishedAt = now
@@ -473,6 +482,7 @@ final class World {
     switch change {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
+      if inUseSince != nil { violate("a position is recorded while another daemon has the vehicle") }
       recorded[Disk.Key(vehicle: vehicle, id: record.id)] = (now, record.location.coordinate)
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
     case .changed(let records):
@@ -496,6 +506,7 @@ final class World {
 
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     if update != nil { violate("two updates in flight") }
+    if inUseSince != nil { violate("an update while another daemon has the vehicle") }
     checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
@@ -606,6 +617,7 @@ final class World {
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
     if pausedAt != nil, !isOfflinePending { violate("a token fetch during a pause") }
+    if inUseSince != nil { violate("a token fetch while another daemon has the vehicle") }
     if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }

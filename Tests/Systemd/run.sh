@@ -437,6 +437,60 @@ until_true 15 status_says Online fleet-locationd@van-2 || fail "new settings of 
 until_true 5 inside test -e /run/fleet-locationd-van-2/metrics.prom || fail "van-2 writes no metrics of its own"
 status_says Online || fail "the first vehicle: $(property StatusText)"
 
+step "one vehicle in two daemons: the second sends nothing, names the first, and takes over when that ends"
+copy=fleet-locationd@copy
+settings truck-17 copy
+inside systemctl start $copy || fail "start of the copy"
+until_true 10 status_says 'Vehicle in use by fleet-locationd.service (process ' $copy || fail "STATUS of the copy: $(property StatusText $copy)"
+doctor_fails 'vehicle in use by fleet-locationd.service (process [0-9]*) on this machine' --instance copy
+doctor_passes 'Fleet Engine accepted an update'
+inside journalctl -u $copy FLEET_EVENT=vehicleInUse -o cat | has '^Nothing is sent: fleet-locationd.service' || fail "the journal of the copy"
+inside test ! -e /run/fleet-locationd-copy/token || fail "the copy has fetched a token"
+locks=/run/fleet-locationd.vehicles
+[ "$(inside stat -c '%a %U' $locks)" = "700 fleet-locationd" ] || fail "the directory of the locks: $(inside stat -c '%a %U' $locks)"
+! inside setpriv --reuid=65534 --clear-groups ls $locks >/dev/null 2>&1 || fail "nobody can list the locks"
+# A restart of the second costs the first nothing; the end of the first is noticed.
+inside systemctl restart $copy
+sleep 1
+status_says Online || fail "the first vehicle after a restart of the copy: $(property StatusText)"
+inside systemctl stop fleet-locationd
+until_true 15 status_says Online $copy || fail "the copy does not take over: $(property StatusText $copy)"
+inside systemctl start fleet-locationd
+until_true 10 status_says "Vehicle in use by $copy.service (process " || fail "STATUS of the second: $(property StatusText)"
+# Corrected, both have a vehicle of their own.
+settings copy-1 copy
+inside systemctl reload $copy || fail "reload of the copy"
+until_true 10 status_says Online $copy || fail "STATUS of the corrected copy: $(property StatusText $copy)"
+until_true 15 status_says Online || fail "STATUS of the first: $(property StatusText)"
+! journal FLEET_EVENT=vehicleNotLocked | has . || fail "$(journal FLEET_EVENT=vehicleNotLocked | tail -n 1)"
+inside systemctl stop $copy
+# A lock that root has made is the service's, too.
+settings truck-root copy
+inside timeout -s TERM 4 fleet-locationd --config /etc/fleet-locationd/copy.toml >"$work/hand" 2>&1 || true
+inside systemctl start $copy
+until_true 10 status_says Online $copy || fail "after a daemon of root: $(property StatusText $copy)"
+! inside journalctl -u $copy FLEET_EVENT=vehicleNotLocked -o cat | has . || fail "a lock of root keeps the service from locking"
+inside systemctl stop $copy
+inside rm /etc/fleet-locationd/copy.toml
+
+step "by hand, with the settings of a service that runs or is paused: the program ends, and says what to run"
+by_hand() { # WORDS: for root and the service's user
+  for user in root fleet-locationd; do
+    code=0
+    inside setpriv --reuid=$user --regid=$user --init-groups timeout 5 fleet-locationd >"$work/hand" 2>&1 || code=$?
+    [ "$code" = 73 ] && grep -q "$1" "$work/hand" || fail "by hand as $user: exit $code: $(cat "$work/hand")"
+  done
+}
+by_hand 'fleet-locationd.service runs with these settings.*systemctl status fleet-locationd'
+inside fleet-locationctl pause >/dev/null
+by_hand 'fleet-locationd.service is paused, .*fleet-locationctl resume ends the pause'
+inside systemctl stop fleet-locationd
+by_hand 'is stopped: systemctl start fleet-locationd.service, then fleet-locationctl resume'
+inside fleet-locationd --check >/dev/null || fail "--check in a pause"
+inside systemctl start fleet-locationd
+inside fleet-locationctl resume >/dev/null
+until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
+
 step "upgrade: settings, backlog and token stay, one restart; the second vehicle too runs the new program"
 # Queued positions: Fleet Engine is not reachable.
 inside systemctl stop emulator

@@ -57,6 +57,8 @@ extension DeliveryAgent {
     /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
     /// newest position that Fleet Engine has.
     case restoredLimits([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
+    /// Another process may have sent an update of this vehicle until now.
+    case updatedElsewhere
     /// The last request of the previous run may still arrive until then.
     case mayArrive(RequestKind, until: BootInstant)
     /// Timestamps after this one were wrong.

@@ -273,6 +273,9 @@ package struct DeliveryAgent: Sendable {
       vehicle.deliveredBefore = delivered
       if let start { floor.begin(at: start) }
       return []
+    case .updatedElsewhere:
+      floor.begin(at: now)
+      return []
     case .mayArrive(let kind, let end):
       mayArrive(kind, until: end)
       return []

@@ -132,6 +132,12 @@ package enum Event: Equatable, Sendable {
   /// The system call that failed, and its error.
   case networkUnwatched(String)
   case resumed(after: Duration)
+  /// Another process on this machine has locked the vehicle.
+  case vehicleInUse(by: VehicleHolder)
+  /// The other process has released the vehicle, which is locked by this one from now on.
+  case vehicleFree(after: Duration)
+  /// Whether another process has the vehicle cannot be determined: the reason, and what to do.
+  case vehicleNotLocked(String)
   /// - Parameter isOld: whether the pause began before the daemon started.
   case paused(PauseRecord, isOld: Bool)
   /// - Parameter after: nil if the duration is unknown.
@@ -178,6 +184,7 @@ extension Event {
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside, storeReplaced
     case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
     case networkLost, networkBack, networkUnwatched, resumed, trafficOfDay
+    case vehicleInUse, vehicleFree, vehicleNotLocked
     case paused, pauseEnded, pauseNotKept
     case stateOffline, stateOfflineFailed, stateOfflineMissing
   }
@@ -234,6 +241,9 @@ extension Event {
     case .networkUnwatched: .networkUnwatched
     case .resumed: .resumed
     case .trafficOfDay: .trafficOfDay
+    case .vehicleInUse: .vehicleInUse
+    case .vehicleFree: .vehicleFree
+    case .vehicleNotLocked: .vehicleNotLocked
     case .paused: .paused
     case .pauseEnded: .pauseEnded
     case .pauseNotKept: .pauseNotKept

@@ -24,6 +24,8 @@ package enum Plan: Equatable, Sendable {
     case reportFixMissing
     /// The first request has ended, or none is made soon: read the store.
     case readStore
+    /// Another process has locked the vehicle: try again to lock it.
+    case lockVehicle
     /// A position is due and cannot be sent now: add it to the backlog.
     case enqueue
     /// A request is due and there is no token: request one from the provider.
@@ -80,6 +82,8 @@ package enum Plan: Equatable, Sendable {
 package enum Cause: Equatable, Sendable {
   /// The daemon stops at `until` or before; nil if it has. Then what it still waits for.
   indirect case stopping(until: BootInstant?, Cause?)
+  /// Another process on this machine has locked the vehicle, since this time: nothing is sent.
+  case vehicleInUse(by: VehicleHolder, since: BootInstant)
   /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil if it has, or need not.
   indirect case paused(PauseRecord, offline: Cause?)
   /// No source is read; the text has the cause and the remedy.

@@ -15,6 +15,9 @@ extension VehicleAgent {
         report(fixes.reportMissing(inView: selector.overview.satellitesInView, at: now.boot), &effects)
       case .selectSource: feedSelector(.deadline, at: now, &effects)
       case .readStore: readStore(&effects)
+      case .lockVehicle:
+        lock.attempt(at: now.boot)
+        effects.append(.lockVehicle)
       case .reviewTime: reviewTime(at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
@@ -76,7 +79,7 @@ extension VehicleAgent {
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
     apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
     var missing = 0
-    if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
+    if !isSuspended, let newest = policy.newest, newest.time != delivery.delivered?.time {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.contains(newest.time) { missing = 1 }
     }

@@ -27,12 +27,7 @@ extension VehicleAgent {
     // Store it first: a pause that was confirmed survives a power cut.
     if record == nil { effects.append(.storePause(new)) }
     effects.append(.event(.paused(new, isOld: record != nil)))
-    if !delivery.isIdle { statistics.abandoned += 1 }
-    apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
-    apply(tokens.handle(.cancel, at: now), at: now, &effects)
-    effects.append(.dropConnections)
-    eventLimiter.paused()
-    forgetPositions()
+    suspendDelivery(at: now, &effects)
   }
 
   mutating func resume(at now: Moment, _ effects: inout [Effect]) {
@@ -41,12 +36,9 @@ extension VehicleAgent {
     let length = ended.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
     // OFFLINE is not repeated. One in flight is not cancelled, because it might arrive after ONLINE: ONLINE waits for
-    // its outcome. Positions of the pause are dropped: the next fix is treated as the first.
-    forgetPositions()
-    withoutFixSince = now.boot
-    apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
-    apply(tokens.handle(.networkUp, at: now), at: now, &effects)
-    if isTokenFileChanged { apply(tokens.handle(.fileChanged, at: now), at: now, &effects) }
+    // its outcome.
+    resumeDelivery(at: now, &effects)
+    if isTokenFileChanged { tokenFileChanged(at: now, &effects) }
   }
 
   /// Whether OFFLINE is pending for this pause. False on duty.
@@ -69,16 +61,12 @@ extension VehicleAgent {
 
   private var vehicleName: String { StoredRunState.name(of: configuration.delivery.endpoint.vehicle) }
 
-  /// A token file that changes during a pause is read after it, or at once if OFFLINE needs a token.
+  /// A token file that changes during a pause is read after it, or at once if OFFLINE needs a token; one that changes
+  /// while another process has the vehicle is read afterwards.
   mutating func tokenFileChanged(at now: Moment, _ effects: inout [Effect]) {
-    if pauseState.tokenFileChanged(isNeeded: isOfflinePending) {
+    if lock.tokenFileChanged(), pauseState.tokenFileChanged(isNeeded: isOfflinePending) {
       apply(tokens.handle(.fileChanged, at: now), at: now, &effects)
     }
-  }
-
-  private mutating func forgetPositions() {
-    policy.forget()
-    track.forget()
   }
 
   /// The best known time; nil if unknown.

@@ -55,6 +55,8 @@ extension VehicleAgent {
   enum Obstacle {
     /// The run has ended.
     case finished
+    /// Another process has locked the vehicle, since this time.
+    case vehicleInUse(VehicleHolder, since: BootInstant)
     case paused(PauseRecord)
     /// The driver is off duty, and OFFLINE is pending: the next attempt; nil: a request is in flight.
     case offline(PauseRecord, NextRequest?)
@@ -76,10 +78,41 @@ extension VehicleAgent {
 
   /// Whether the end of the run sets OFFLINE.
   var setsOfflineAtEnd: Bool {
-    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsPause && !isPaused
+    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsPause && !isSuspended
+  }
+
+  /// While another process has the vehicle nothing is sent, and a run that is to end has nothing to wait for.
+  private func decideToWait(
+    for holder: VehicleHolder, since: BootInstant, attemptAt: BootInstant, at now: BootInstant
+  ) -> Decision {
+    switch lifecycle.state {
+    case .finished: return .wait(until: nil, .finished)
+    case .settingOffline, .stopping, .draining: return .act(.finish)
+    case .running:
+      if let step = dueStep(at: now) { return .act(step) }
+      guard now < attemptAt else { return .act(.lockVehicle) }
+      return interruptedBySteps(.wait(until: attemptAt, .vehicleInUse(holder, since: since)))
+    }
+  }
+
+  /// The step that is due while running, whether or not positions are sent.
+  private func dueStep(at now: BootInstant) -> Plan.Step? {
+    if let selectionAt = selector.nextDeadline, now >= selectionAt { return .selectSource }
+    if let missingAt = fixes.missingAt, now >= missingAt { return .reportFixMissing }
+    if let readAt = storeReading.dueAt, now >= readAt { return .readStore }
+    return nil
+  }
+
+  /// The same, but ends when the next of these steps is due.
+  private func interruptedBySteps(_ decision: Decision) -> Decision {
+    decision.interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline).interrupted(
+      at: storeReading.dueAt)
   }
 
   private func decideInState(at now: BootInstant) -> Decision {
+    if let holder = lock.holder, let since = lock.since, let attemptAt = lock.nextAttempt {
+      return decideToWait(for: holder, since: since, attemptAt: attemptAt, at: now)
+    }
     switch lifecycle.state {
     case .finished: return .wait(until: nil, .finished)
     case .settingOffline(let end, let attempted, _):
@@ -97,12 +130,8 @@ extension VehicleAgent {
       if isDelivered, !storeReading.isPending { return .act(.finish) }
       return decideToReport(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
     case .running:
-      let (selectionAt, missingAt) = (selector.nextDeadline, fixes.missingAt)
-      if let selectionAt, now >= selectionAt { return .act(.selectSource) }
-      if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
-      if let readAt = storeReading.dueAt, now >= readAt { return .act(.readStore) }
-      let decision = pauseState.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
-      return decision.interrupted(at: missingAt).interrupted(at: selectionAt).interrupted(at: storeReading.dueAt)
+      if let step = dueStep(at: now) { return .act(step) }
+      return interruptedBySteps(pauseState.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now))
     }
   }
 
@@ -281,6 +310,7 @@ extension VehicleAgent {
   private func cause(of obstacle: Obstacle) -> Cause {
     switch obstacle {
     case .finished: .stopping(until: nil, nil)
+    case .vehicleInUse(let holder, let since): .vehicleInUse(by: holder, since: since)
     case .paused(let pause): .paused(pause, offline: nil)
     case .offline(let pause, let attempt): .paused(pause, offline: offlineCause(attempt))
     case .attempt(let attempt): cause(attempt: attempt)

@@ -138,3 +138,8 @@ extension VehicleAgent {
     return copy.plan(at: now.boot)
   }
 }
+
+extension VehicleAgent.Snapshot {
+  /// Whether another process on this machine has locked the vehicle.
+  package var isVehicleInUse: Bool { if case .vehicleInUse = cause { true } else { false } }
+}

@@ -74,8 +74,12 @@ package struct VehicleAgent: Sendable {
     case resumed(after: Duration)
     /// The wall clock was stepped; negative is backward.
     case clockStepped(Duration)
-    /// New settings. If they name another vehicle, its backlog begins empty: `restored` follows.
-    indirect case configure(Configuration)
+    /// New settings. If they name another vehicle, its backlog begins empty: `restored` follows. `lockedBy`: as in
+    /// `vehicleLocked`.
+    indirect case configure(Configuration, lockedBy: VehicleHolder? = nil)
+    /// An attempt was made to lock the vehicle on this machine: at the start before the first fix, and after
+    /// `lockVehicle`. The process that has locked it; nil: this one has, or the machine has no such locks.
+    case vehicleLocked(by: VehicleHolder?)
     /// The stored positions of this vehicle: once after `readStore`, after new settings with another vehicle, and when
     /// a failed store has recovered. Positions that are queued already are ignored.
     case restored([Backlog.Record])
@@ -115,6 +119,8 @@ package struct VehicleAgent: Sendable {
     case storeRunState(String)
     /// Open connections are most likely dead: use new ones.
     case dropConnections
+    /// Try to lock the vehicle of the current configuration; `vehicleLocked` follows.
+    case lockVehicle
     /// Read the store: once, after `store(.unread)`. `restored` follows, or a state with the reason why not.
     case readStore
     /// For the store of the current configuration's vehicle.
@@ -171,6 +177,7 @@ package struct VehicleAgent: Sendable {
   /// The latest timestamp with which a queued position can be sent as the live one; nil: the time is unknown.
   var liveLimit: DeliveryAgent.LiveLimit?
   var pauseState = PauseState()
+  var lock = VehicleLockState()
   /// Since when `policy.newest` has been nil: after an interval the newest queued position is sent as the live one.
   var withoutFixSince = BootInstant.boot
   /// Timestamp of the live position of the last request, if it came from the backlog. Such a position does not affect
@@ -217,7 +224,8 @@ package struct VehicleAgent: Sendable {
       fixes.woke(at: now.boot)
       resetConnections(at: now, &effects)
     case .clockStepped(let step): report(eventLimiter.clockStepped(step, at: now.boot), &effects)
-    case .configure(let configuration): configure(configuration, at: now, &effects)
+    case .configure(let configuration, let holder): configure(configuration, lockedBy: holder, at: now, &effects)
+    case .vehicleLocked(let holder): vehicleLocked(by: holder, at: now, &effects)
     case .restored(let records): restoreBacklog(records, at: now, &effects)
     case .store(let state): storeChanged(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
@@ -244,10 +252,10 @@ package struct VehicleAgent: Sendable {
   /// The timestamp of the newest accepted fix: the better clock while the machine's is unset.
   package var newestTime: Timestamp? { policy.newestTime }
 
-  /// Releases the sources that wait once the newest position is delivered or not due. During a pause a recording waits;
-  /// after it the next fix is needed.
+  /// Releases the sources that wait once the newest position is delivered or not due. During a pause, or while another
+  /// process has the vehicle, a recording waits; after it the next fix is needed.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
-    guard selector.hasWaiting, !isPaused, delivery.isIdle,
+    guard selector.hasWaiting, !isSuspended, delivery.isIdle,
       policy.newest == nil || !delivery.hasOverduePosition && policy.reason(at: now) == nil
     else { return }
     effects += selector.release().map { .readyForNextFix($0) }
@@ -275,7 +283,7 @@ package struct VehicleAgent: Sendable {
       }
     }
     policy.observe(accepted, at: now.boot)
-    if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
+    if let newest = policy.newest, !isSuspended { track.observe(newest.coordinate, at: now.boot) }
     expiry.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
@@ -350,7 +358,9 @@ package struct VehicleAgent: Sendable {
   /// The part of the time for shutdown that is reserved for OFFLINE.
   func reserve(of time: Duration) -> Duration { setsOfflineAtEnd ? Lifecycle.reserve(of: time) : .zero }
 
-  private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
+  private mutating func configure(
+    _ new: Configuration, lockedBy holder: VehicleHolder?, at now: Moment, _ effects: inout [Effect]
+  ) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
     unconfirmedSettingsSince = now.boot
@@ -365,6 +375,7 @@ package struct VehicleAgent: Sendable {
     policy.configure(new.reporting)
     if isOtherVehicle {
       pauseState.vehicleChanged()
+      if holder != nil { lock.vehicleChanged() }
       policy.restart()
       track.forget()
       outcomes = RecentOutcomes()
@@ -374,5 +385,6 @@ package struct VehicleAgent: Sendable {
     apply(
       delivery.handle(.configured(new.delivery, isOtherVehicle: isOtherVehicle), at: now.boot), at: now, &effects)
     eventLimiter.configured(isOtherVehicle: isOtherVehicle)
+    vehicleLocked(by: holder, at: now, &effects)
   }
 }

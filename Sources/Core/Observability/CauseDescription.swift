@@ -36,6 +36,14 @@ extension VehicleAgent.Snapshot {
       return CauseDescription(
         reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
         clause: "the daemon stops\(limit)\(obstacle(inner))\(attempt("next attempt"))")
+    case .vehicleInUse(let holder, let since):
+      let time = duration(since, atLeast: .seconds(10))
+      return CauseDescription(
+        reason: "vehicleInUse", label: "vehicle in use", level: .bad,
+        detail: " by \(holder.phrase) on this machine\(time), so nothing is sent: \(VehicleHolder.advice)",
+        clause:
+          "the vehicle has been in use by \(holder.phrase) on this machine\(time), and nothing is sent until that "
+          + "ends: \(VehicleHolder.advice)")
     case .paused(let pause, let offline?):
       let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
       return CauseDescription(
@@ -141,6 +149,7 @@ extension VehicleAgent.Snapshot {
 
   /// The next request to Fleet Engine, as `status` shows it.
   var nextRequest: String {
+    if isVehicleInUse { return "when the other process has ended" }
     let request =
       switch next {
       case .report(let at): when(at)

@@ -142,6 +142,13 @@ extension Event {
     case .networkUnwatched(let why): ("Network changes are not monitored: \(why)", [])
     case .resumed(let time): ("Awake after \(time.toTheSecond.humanReadable) of suspend", [seconds(time.toTheSecond)])
     case .trafficOfDay(let day): trafficOfDay(day)
+    case .vehicleInUse(let holder):
+      (
+        "Nothing is sent: \(holder.phrase) on this machine already reports this vehicle; \(VehicleHolder.advice)", []
+      )
+    case .vehicleFree(let time):
+      ("No other process on this machine has the vehicle any more, after \(time.humanReadable)", [seconds(time)])
+    case .vehicleNotLocked(let why): (why, [])
     case .paused(let record, let isOld):
       (
         (isOld ? "Still paused\(record.phrase)" : "Paused")

@@ -211,6 +211,21 @@ extension Event.Kind {
         "5a9512b81999467891b4d03ae1a59a55", .notice,
         "Data volume of a completed day (UTC) and of its month so far: bytes to and from Fleet Engine and the token provider, with IP and TCP headers and handshakes, without name look-ups. Written with the first activity after midnight. A power cut loses the count of up to 15 minutes."
       )
+    case .vehicleInUse:
+      (
+        "0770adcd61384d1595181a60e7fe39d9", .error,
+        "Another process on this machine reports the vehicle that the settings name, so this one sends nothing, fetches no token and leaves its receiver closed; it takes over within seconds when the other one ends. Usually a settings file was copied without a new vehicle_id: correct it and reload, or stop one of the two."
+      )
+    case .vehicleFree:
+      (
+        "72b2ac7a33d04ab5b492877e92ac721e", .notice,
+        "The other process with this vehicle has ended, or the settings name another vehicle: this one reports it from now on."
+      )
+    case .vehicleNotLocked:
+      (
+        "d6a2bcc3d51d48fab8466579a68f9a4c", .warning,
+        "The vehicle cannot be locked, so another daemon on this machine with the same vehicle would not be noticed. Positions are sent. The sentence says why; systemd-tmpfiles --create makes the directory as the package does."
+      )
     case .paused:
       (
         "b493003d44914333831c7db86d645c41", .notice,

@@ -24,6 +24,21 @@ extension PauseRecord {
   }
 }
 
+extension VehicleHolder {
+  /// As in `fleet-locationd@van.service (process 812)`.
+  var phrase: String {
+    switch (unit, process) {
+    case (let unit?, let process?): "\(unit) (process \(process))"
+    case (let unit?, nil): unit
+    case (nil, let process?): "process \(process)"
+    case (nil, nil): "another process"
+    }
+  }
+
+  /// What to do about it.
+  static let advice = "correct vehicle.vehicle_id in the settings of one of the two, or stop one"
+}
+
 extension SourceNumber {
   /// As in `1 of 2`.
   var phrase: String { "\(number) of \(count)" }

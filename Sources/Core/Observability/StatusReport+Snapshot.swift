@@ -22,7 +22,8 @@ extension StatusReport {
     isPaused = snapshot.pause != nil
     pausedSince = snapshot.pause?.since?.canonicalJSON
     source = snapshot.sources.name
-    sourceTrouble = snapshot.sources.lossReason
+    sourceTrouble =
+      snapshot.isVehicleInUse ? "not opened while another process has the vehicle" : snapshot.sources.lossReason
     sources = Source.all(in: snapshot.sources)
     fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
     withoutFix = snapshot.fixMissingSince.map { (now - $0).wholeSeconds }

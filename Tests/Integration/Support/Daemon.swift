@@ -18,6 +18,11 @@ final class Daemon {
       environment: ["NOTIFY_SOCKET": path].merging(environment) { $1 }, input: input)
   }
 
+  init(process: ChildProcess, notifications: NotifySocket) {
+    self.process = process
+    self.notifications = notifications
+  }
+
   var sources: [any Readable] { process.sources + [notifications] }
   var log: [String] { process.errors.lines }
   var statuses: [String] { notifications.statuses }

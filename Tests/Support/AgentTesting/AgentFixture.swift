@@ -144,6 +144,7 @@ extension [VehicleAgent.Effect] {
       case .backlog(.changed): nil
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
       case .readStore: "read store"
+      case .lockVehicle: "lock vehicle"
       case .forgetOthers: "forget others"
       case .storeToken: "keep token"
       case .removeStoredToken: "forget token"

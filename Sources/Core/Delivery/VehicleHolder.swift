@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Another process on this machine that reports the same vehicle.
+package struct VehicleHolder: Equatable, Sendable {
+  /// Its systemd unit, as in `fleet-locationd@van.service`; nil if it is not a service.
+  package var unit: String?
+  /// Its process ID; nil if unknown.
+  package var process: Int32?
+
+  package init(unit: String?, process: Int32?) {
+    self.unit = unit
+    self.process = process
+  }
+}

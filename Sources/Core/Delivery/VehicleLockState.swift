@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Whether another process on this machine has locked the vehicle, and when to try again to lock it.
+struct VehicleLockState: Equatable, Sendable {
+  /// The time between two attempts. One costs a system call, and is made only while another process has the vehicle.
+  static let interval = Duration.seconds(5)
+
+  /// The result of an attempt.
+  enum Change: Equatable {
+    case none
+    /// Another process has the vehicle. False: another than before.
+    case begins(isNew: Bool)
+    /// This process has it, after this time. Whether the token file changed meanwhile.
+    case ends(after: Duration, isTokenFileChanged: Bool)
+  }
+
+  private struct Wait: Equatable {
+    var holder: VehicleHolder
+    var since: BootInstant
+    var nextAttempt: BootInstant
+    var isTokenFileChanged = false
+  }
+
+  private var wait: Wait?
+
+  /// The process that has locked the vehicle; nil if it is this one, or if the machine has no such locks.
+  var holder: VehicleHolder? { wait?.holder }
+
+  /// Since when another process has it; nil if none has.
+  var since: BootInstant? { wait?.since }
+
+  /// When to try again; nil if no other process has it.
+  var nextAttempt: BootInstant? { wait?.nextAttempt }
+
+  /// An attempt was made.
+  ///
+  /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or need not.
+  mutating func attempted(_ holder: VehicleHolder?, at now: BootInstant) -> Change {
+    guard let holder else {
+      guard let ended = wait else { return .none }
+      wait = nil
+      return .ends(after: now - ended.since, isTokenFileChanged: ended.isTokenFileChanged)
+    }
+    guard let before = wait else {
+      wait = Wait(holder: holder, since: now, nextAttempt: now + VehicleLockState.interval)
+      return .begins(isNew: true)
+    }
+    wait?.holder = holder
+    wait?.nextAttempt = now + VehicleLockState.interval
+    return before.holder == holder ? .none : .begins(isNew: false)
+  }
+
+  /// An attempt is being made; its result follows.
+  mutating func attempt(at now: BootInstant) {
+    wait?.nextAttempt = now + VehicleLockState.interval
+  }
+
+  /// The token file has changed.
+  ///
+  /// - Returns: whether to read it now; otherwise it is read when this process has the vehicle.
+  mutating func tokenFileChanged() -> Bool {
+    guard wait != nil else { return true }
+    wait?.isTokenFileChanged = true
+    return false
+  }
+
+  /// The settings name another vehicle, so that the next result is the first one.
+  mutating func vehicleChanged() {
+    wait = nil
+  }
+}

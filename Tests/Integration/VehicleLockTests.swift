@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Glibc
+import Testing
+
+/// Several daemons on one machine, with one vehicle.
+@Suite struct VehicleLockTests {
+  /// A second daemon beside the one of the bench, whose settings are as `settings.toml` is now.
+  private func second(_ bench: TestBench) throws -> Daemon {
+    let path = try bench.directory.write(bench.settings.text, to: "van.toml")
+    mkdir(bench.directory("run-van"), 0o700)
+    let notify = bench.directory("notify-van")
+    let notifications = try NotifySocket(path: notify)
+    let daemon = try Daemon(
+      process: ChildProcess(
+        "fleet-locationd", ["--config", path],
+        environment: [
+          "NOTIFY_SOCKET": notify, "RUNTIME_DIRECTORY": bench.directory("run-van"),
+          "FLEET_VEHICLE_LOCKS": bench.directory("locks"),
+        ]), notifications: notifications)
+    bench.servers += daemon.sources
+    return daemon
+  }
+
+  private func bench() throws -> TestBench {
+    let bench = try TestBench()
+    mkdir(bench.directory("locks"), 0o700)
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    bench.settings["reporting.interval"] = "\"1s\""
+    try bench.start(environment: [
+      "RUNTIME_DIRECTORY": bench.directory.path, "FLEET_VEHICLE_LOCKS": bench.directory("locks"),
+    ])
+    return bench
+  }
+
+  private func ctl(_ bench: TestBench, _ words: String...) throws -> ChildProcess {
+    let process = try ChildProcess(
+      "fleet-locationctl", words + ["--socket", bench.directory("run-van/control.sock")])
+    try process.finish()
+    return process
+  }
+
+  @Test("the second sends nothing and names the first; when that is killed, it takes over within seconds")
+  func second() throws {
+    let bench = try bench()
+    let first = try #require(bench.daemon)
+    try bench.wait("the first is online") { first.shows("Online") }
+    let fetches = try #require(bench.emulator?.stats()["tokens"] as? Int)
+    // A copied file without its change; the receiver of the second must stay closed.
+    let receiver = try bench.receiver()
+    let van = try second(bench)
+    let holder = "by process \(first.process.processID) on this machine"
+    try bench.wait("the second says why it waits") { van.shows("Vehicle in use \(holder)") }
+    #expect(
+      van.logs("Nothing is sent: process \(first.process.processID) on this machine already reports this vehicle"))
+    try bench.wait("the second is ready") { van.notifications.states.contains("READY") }
+    #expect(!receiver.isOpened)
+    let status = try ctl(bench, "status")
+    #expect(status.exitCode == 1)
+    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains(holder) })
+    #expect(status.output.lines.contains { $0.hasPrefix("Source") && $0.contains("not opened") })
+    #expect(try ctl(bench, "explain").output.text.contains("The vehicle has been in use \(holder)"))
+    #expect(try ctl(bench, "status", "--healthy").exitCode == 1)
+    try bench.watch(for: .seconds(6))
+    #expect(try bench.emulator?.stats()["tokens"] as? Int == fetches)
+    #expect(van.log.count { $0.contains("already reports this vehicle") } == 1)
+
+    first.process.signal(SIGKILL)
+    try bench.wait("the second opens its receiver", within: .seconds(10)) { receiver.isOpened }
+    #expect(van.logs("No other process on this machine has the vehicle any more"))
+    let track = LiveTrack(receiver)
+    try bench.wait("the second is online", within: .seconds(20)) {
+      track.pump()
+      return van.shows("Online")
+    }
+    van.process.signal(SIGTERM)
+    try bench.wait("its end") { van.process.hasEnded }
+  }
+
+  @Test("after a reload with the vehicle of its own, both are online; with that of the other, it waits again")
+  func reload() throws {
+    let bench = try bench()
+    let first = try #require(bench.daemon)
+    try bench.wait("the first is online") { first.shows("Online") }
+    let van = try second(bench)
+    try bench.wait("the second waits") { van.shows("Vehicle in use") }
+    func reload(_ vehicle: String) throws {
+      bench.settings["vehicle.vehicle_id"] = "\"\(vehicle)\""
+      try bench.directory.write(bench.settings.text, to: "van.toml")
+      #expect(try ctl(bench, "reload").exitCode == 0)
+    }
+    try reload("van-1")
+    try bench.wait("updates of van-1") { bench.emulator?.accepted.contains { $0.path.contains("van-1") } == true }
+    try reload(TestBench.vehicle)
+    try bench.wait("the second waits again") { van.statuses.last?.hasPrefix("Vehicle in use") == true }
+    let count = bench.emulator?.accepted.count { $0.path.contains("van-1") }
+    try bench.watch(for: .seconds(3))
+    #expect(bench.emulator?.accepted.count { $0.path.contains("van-1") } == count)
+    // The vehicle that it had is free: the first may have it.
+    bench.settings["vehicle.vehicle_id"] = "\"van-1\""
+    try bench.writeSettings()
+    first.process.signal(SIGHUP)
+    try bench.wait("the first has van-1") {
+      bench.emulator?.accepted.count { $0.path.contains("van-1") } ?? 0 > count ?? 0
+    }
+    try bench.wait("the second has its vehicle", within: .seconds(15)) {
+      van.statuses.last?.hasPrefix("Online") == true
+    }
+    #expect(!first.logs("already reports"))
+    van.process.signal(SIGTERM)
+    try bench.wait("its end") { van.process.hasEnded }
+  }
+
+  @Test("without a directory for locks the daemon sends, and warns if its unit names one", arguments: [true, false])
+  func withoutLocks(isNamed: Bool) throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let daemon = try bench.start(environment: isNamed ? ["FLEET_VEHICLE_LOCKS": bench.directory("locks")] : [:])
+    try bench.wait("an update") { daemon.shows("Online") }
+    #expect(daemon.log.count { $0.contains("the same vehicle would not be noticed") } == (isNamed ? 1 : 0))
+  }
+
+  @Test(
+    "started by hand with the settings of a service that runs or is paused, the program ends; in a container it starts",
+    .enabled(if: ChildProcess.canMount))
+  func byHand() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    // Directories of its own, of which the program sees those of systemd and of the service.
+    let script = """
+      mount -t tmpfs none /etc && mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit 99
+      mkdir -p /etc/fleet-locationd /run/systemd/system /run/fleet-locationd-van /var/lib/fleet-locationd-van || exit 99
+      cp "$2" /etc/fleet-locationd/van.toml
+      ln -s /etc/fleet-locationd/van.toml "$3/link.toml"
+      run() { timeout 2 "$1" --config "$2" && code=0 || code=$?; echo "$3 $code"; }
+      : > /var/lib/fleet-locationd-van/paused
+      run "$1" /etc/fleet-locationd/van.toml paused
+      rm /var/lib/fleet-locationd-van/paused
+      exec 9> /run/fleet-locationd-van/daemon.lock && flock 9
+      run "$1" /etc/fleet-locationd/van.toml running
+      run "$1" "$3/link.toml" link
+      cd /etc/fleet-locationd && run "$1" van.toml relative
+      run "$1" "$2" elsewhere
+      STATE_DIRECTORY=/var/lib/fleet-locationd-van run "$1" /etc/fleet-locationd/van.toml service
+      "$1" --config /etc/fleet-locationd/van.toml --check >/dev/null; echo "check $?"
+      rmdir /run/systemd/system
+      run "$1" /etc/fleet-locationd/van.toml container
+      mkdir /run/systemd/system
+      exec 9>&-
+      run "$1" /etc/fleet-locationd/van.toml stopped
+      """
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--mount", "sh", "-c", script, "sh", "\(ChildProcess.products)/fleet-locationd", try bench.writeSettings(),
+        bench.directory.path,
+      ])
+    try process.finish(within: .seconds(60))
+    // timeout(1) ends what runs with SIGTERM, and says 124.
+    #expect(
+      process.output.lines == [
+        "paused 73", "running 73", "link 73", "relative 73", "elsewhere 124", "service 124", "check 0", "container 124",
+        "stopped 124",
+      ])
+    let errors = process.errors.text
+    #expect(errors.contains("fleet-locationd@van.service is paused, so no position may leave this machine"))
+    #expect(
+      errors.contains("systemctl start fleet-locationd@van.service, then fleet-locationctl resume --instance van"))
+    #expect(errors.contains("fleet-locationd@van.service runs with these settings"))
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import Delivery
+import FileTesting
+import Foundation
+import Testing
+
+@testable import LocationDaemon
+
+@Suite struct VehicleLockTests {
+  private nonisolated static func settings(
+    vehicle: String = "truck-17", provider: String = "project", service: String = "deliveries",
+    endpoint: String = "https://fleetengine.googleapis.com"
+  ) throws -> Settings {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(
+      """
+      [vehicle]
+      provider_id = "\(provider)"
+      vehicle_id = "\(vehicle)"
+      service = "\(service)"
+      [source]
+      type = "serial"
+      device = "/dev/gps0"
+      [token]
+      url = "https://tokens.example/{vehicle_id}"
+      [fleet_engine]
+      endpoint = "\(endpoint)"
+      """, to: "settings.toml")
+    return try SettingsFile.load(path: path, environment: .system).settings
+  }
+
+  private static func directory() throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    #expect(mkdir(directory("locks"), 0o700) == 0)
+    return directory
+  }
+
+  @Test("the second has the first's process, and the vehicle once the first is gone")
+  func second() throws {
+    let directory = try Self.directory()
+    let settings = try Self.settings()
+    let second = VehicleLock(directory: directory("locks"))
+    do {
+      let first = VehicleLock(directory: directory("locks"))
+      let attempt = first.attempt(settings)
+      #expect(attempt.holder == nil && attempt.trouble == nil)
+      #expect(first.use(attempt) == nil)
+      #expect(first.attempt(settings).holder == nil)
+      #expect(second.attempt(settings).holder?.process == getpid())
+      withExtendedLifetime(first) {}
+    }
+    #expect(second.attempt(settings).holder == nil)
+  }
+
+  @Test("the name of a lock contains nothing of the vehicle, and no other user can list it")
+  func name() throws {
+    let directory = try Self.directory()
+    let lock = VehicleLock(directory: directory("locks"))
+    _ = lock.use(lock.attempt(try Self.settings()))
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory("locks"))
+    #expect(names.count == 1)
+    #expect(names[0].utf8.count == 64 && names[0].allSatisfy(\.isHexDigit))
+    let text = try String(contentsOfFile: directory("locks/\(names[0])"), encoding: .utf8)
+    #expect(text.hasPrefix("\(getpid())\n"))
+    #expect(!text.contains("truck"))
+  }
+
+  @Test(
+    "another vehicle, provider, service or endpoint has another lock",
+    arguments: [
+      try? settings(vehicle: "truck-18"), try? settings(provider: "other"), try? settings(service: "trips"),
+      try? settings(endpoint: "http://127.0.0.1:8080"),
+    ])
+  func key(other: Settings?) throws {
+    let directory = try Self.directory()
+    let (first, second) = (VehicleLock(directory: directory("locks")), VehicleLock(directory: directory("locks")))
+    _ = first.use(first.attempt(try Self.settings()))
+    #expect(second.attempt(try #require(other)).holder == nil)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("the lock moves with the settings, but not before they are used")
+  func moves() throws {
+    let directory = try Self.directory()
+    let (first, second) = (VehicleLock(directory: directory("locks")), VehicleLock(directory: directory("locks")))
+    let (one, two) = (try Self.settings(), try Self.settings(vehicle: "truck-18"))
+    _ = first.use(first.attempt(one))
+    _ = first.attempt(two)
+    #expect(second.attempt(one).holder != nil)
+    #expect(second.attempt(two).holder == nil)
+    _ = first.use(first.attempt(two))
+    #expect(second.attempt(one).holder == nil)
+    #expect(second.attempt(two).holder != nil)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("a directory that others can open, or a file in its place, locks nothing and is reported once")
+  func unusable() throws {
+    let directory = try Self.directory()
+    let settings = try Self.settings()
+    for (path, words) in [("open", "others than its owner"), ("file", "Not a directory"), ("absent", "No such file")] {
+      if path == "open" { #expect(mkdir(directory(path), 0o755) == 0 && chmod(directory(path), 0o755) == 0) }
+      if path == "file" { _ = try directory.write("", to: path) }
+      let lock = VehicleLock(directory: directory(path))
+      let attempt = lock.attempt(settings)
+      #expect(attempt.holder == nil)
+      let trouble = try #require(lock.use(attempt))
+      #expect(trouble.contains(directory(path)) && trouble.contains(words))
+      #expect(trouble.contains("systemd-tmpfiles --create"))
+      #expect(lock.use(lock.attempt(settings)) == nil)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Timekeeping
+
+/// Other daemons on this machine, with vehicles that the program's settings name too.
+extension World {
+  private static let other = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
+
+  private var hasOthers: Bool { scenario.faults.contains { $0.place == .machine } }
+
+  /// As the shell does at the start, and when the agent asks for it.
+  func lockVehicle() {
+    guard hasOthers, finishedAt == nil else { return }
+    handle(.vehicleLocked(by: lock(vehicle)))
+  }
+
+  /// - Returns: the daemon that has the vehicle; nil if the program has it from now on.
+  func lock(_ vehicle: String) -> VehicleHolder? {
+    guard lockedVehicle != vehicle, isTaken(vehicle) else {
+      lockedVehicle = vehicle
+      if let since = inUseSince { offDuty.append(since...now) }
+      inUseSince = nil
+      return nil
+    }
+    lockedVehicle = nil
+    inUseSince = inUseSince ?? now
+    return World.other
+  }
+
+  private func isTaken(_ vehicle: String) -> Bool {
+    scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
+  }
+
+  /// Pauses, and times in which another daemon has the vehicle, that have not ended.
+  var openPauses: [ClosedRange<BootInstant>] {
+    [pausedAt, inUseSince].compactMap { $0.map { $0...max(now, $0) } }
+  }
+
+  /// The program has the vehicle soon after the other daemon has ended.
+  func checkLock() {
+    guard inUseSince != nil, !isOff, finishedAt == nil else { return }
+    let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0
+    if second - max(end, World.seconds(max(startedAt, resumedAt))) > 6 {
+      violate("another daemon has ended \(second - end) s ago, and the vehicle is not locked")
+    }
+  }
+}
