@@ -6,7 +6,7 @@ package import Timekeeping
 /// recover from failures.
 ///
 /// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory;
-/// thousands of them in several commits, one after the other.
+/// thousands of them in several commits with short pauses.
 /// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
 /// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
@@ -185,6 +185,8 @@ package struct StoreAgent: Sendable {
     case ended
   }
 
+  /// The pause between two commits of what was pending at once: the disk blocks the event loop during each.
+  private static let batchPause = Duration.milliseconds(10)
   /// The backoff after a failure.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
 
@@ -339,10 +341,13 @@ package struct StoreAgent: Sendable {
 
   private mutating func committed(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     pending.written()
-    if pending.isCut { return commit(attempt, at: now) }
     resetBackoff()
     isFileVerified = isClosing
     let dropped = reportDropped(attempt)
+    if pending.isCut {
+      (state, dueAt) = (.open, now + StoreAgent.batchPause)
+      return dropped
+    }
     guard isRestorePending, isReady else {
       state = .open
       return dropped + report(.healthy)
