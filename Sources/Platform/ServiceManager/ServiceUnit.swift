@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-import CSystemd
 import Glibc
+import SystemCalls
 
 /// The systemd unit of this process.
 package enum ServiceUnit {
+  private static let maxTextSize = 4096
+
   /// As in `fleet-locationd@van.service`; nil without systemd, and for a process that a user has started.
   package static var current: String? {
-    var name: UnsafeMutablePointer<CChar>?
-    guard unsafe sd_pid_get_unit(0, &name) >= 0, let name = unsafe name else { return nil }
-    defer { unsafe free(name) }
-    let unit = unsafe String(cString: name)
-    return unit.hasSuffix(".service") && !unit.hasPrefix("user@") ? unit : nil
+    var buffer = [UInt8](repeating: 0, count: maxTextSize)
+    guard let file = try? Descriptor.open("/proc/self/cgroup", O_RDONLY),
+      case .bytes(let count)? = try? file.read(into: &buffer)
+    else { return nil }
+    return unit(inCgroup: String(decoding: buffer.prefix(count), as: UTF8.self))
+  }
+
+  /// sd_pid_get_unit(3) would read the control group of process 1 as well, which the unit hides (ProtectProc=).
+  ///
+  /// - Parameter text: of /proc/PID/cgroup.
+  static func unit(inCgroup text: String) -> String? {
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      // That of systemd, in version 2 of control groups or beside version 1.
+      guard fields.count == 3, fields[1].isEmpty || fields[1] == "name=systemd",
+        let unit = fields[2].split(separator: "/").last, unit.hasSuffix(".service")
+      else { continue }
+      return String(unit)
+    }
+    return nil
   }
 }
