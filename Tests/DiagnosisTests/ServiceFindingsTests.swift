@@ -349,7 +349,9 @@ import Timekeeping
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 0, "cut": 0, "overlong": 0, "late": 0,
       "foreign": 0,
       "senders": [["address": "192.168.0.1", "isUsed": true], ["address": "192.168.0.2", "isUsed": false]],
-      "refused": [["address": "10.0.0.8", "count": 9, "age": 80], ["address": "10.0.0.9", "count": 1, "age": age]],
+      "refused": [
+        ["address": "10.0.0.8", "count": 9, "age": age + 80], ["address": "10.0.0.9", "count": 1, "age": age],
+      ],
     ]
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
     #expect(findings.contains(.pass("udp 0.0.0.0:10110: senders 192.168.0.1, which is used; 192.168.0.2")))
