@@ -158,8 +158,8 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 downgrade-test: build ## Two releases with one backlog's file: OLD is a package of the earlier one, or a directory of its programs.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Tests with independent programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser, ...
-	Tests/Interop/run.sh $(BIN)
+interop: build ## Tests with independent programs; PART=programs or PART=trials for one half: Google's client libraries, gpsd, nghttpx, ModemManager, a browser, ...
+	Tests/Interop/run.sh $(BIN) $(PART)
 
 h2-interop: setup build ## Seven HTTP/2 servers of Debian's between the daemon and the emulator, 400 updates through each.
 	@scripts/install-packages.sh $(H2_PACKAGES)

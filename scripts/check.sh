@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What CI runs: two lanes of steps at once on two processors, one that computes and one that mostly waits. Each step's output is
-# printed in one piece when the step has ended; the first failure ends the run with the step's name.
+# What CI runs: lanes of steps at once on two processors, one that computes, and others that mostly wait once the programs are built.
+# Each step's output is printed in one piece when the step has ended; the first failure ends the run with the step's name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,11 +44,18 @@ compute() {
   step "tests with the address sanitizer" background scripts/sanitize.sh
   step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
 }
-wait_for() {
-  step "release build" background make --no-print-directory build QUIET=--quiet
+packages() {
   step "unit" make --no-print-directory unit
   step "packages under systemd" make --no-print-directory systemd-test
-  step "independent programs" make --no-print-directory interop
+}
+wait_for() {
+  step "release build" background make --no-print-directory build QUIET=--quiet
+  packages &
+  local others=$!
+  step "trials with real processes" make --no-print-directory interop PART=trials &
+  others+=" $!"
+  step "independent programs" make --no-print-directory interop PART=programs
+  for job in $others; do wait "$job"; done
 }
 lane() { # FUNCTION
   ( trap - EXIT; "$1" ) &

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Other people's code as the judge: run.sh BINDIR, with the programs built for release there.
+# Other people's code as the judge: run.sh BINDIR [programs | trials], with the programs built for release there.
+# The trials mostly wait, so they can run beside the programs.
 set -euo pipefail
 
 bin=$1
@@ -19,58 +20,68 @@ judge() { # TEXT COMMAND...
   [[ $status != 124 && $status != 137 ]] || echo "failed: not over after $limit s" >&2
   [ $status -eq 0 ] || exit $status
 }
-judge "Google's client library can refuse" \
-  "$python" "$here/google_client_judge.py" --self-test
-judge "Google's client drives the emulator" \
-  "$python" "$here/emulator_by_google_client.py" "$bin/fleet-engine-emulator"
-judge "Google's auth library verifies the tokens of token-server" \
-  "$python" "$here/token_server_by_google_auth.py" "$bin/fleet-engine-emulator"
-judge "Google's client libraries read what daemons of both services send" \
-  "$here/daemon-by-google-client.sh" "$bin"
-judge "Tokens of other people's libraries, and ours under theirs" \
-  "$python" "$here/tokens.py" "$bin"
-judge "The fixes command" \
-  "$here/fixes-command.sh" "$bin/fleet-locationctl"
-judge "The simulate command" \
-  "$here/simulate-command.sh" "$bin/fleet-locationctl"
-judge "The demo: several vehicles, Ctrl-C, and what cannot be" \
-  python3 "$here/demo.py" "$bin"
-judge "The pictures of measurements" \
-  python3 "$here/pictures.py"
-judge "Completion in bash" \
-  "$here/completion.sh" "$bin"
-judge "HTTP/2 through nghttpx and nginx" \
-  python3 "$here/http2/servers.py" "$bin" --updates 100 \
-  --only "nghttpx;nghttpx, no table;nghttpx, windows of 1;nginx;nginx, a GOAWAY each 50 requests"
-judge "The status screen, in another terminal emulator (pyte)" \
-  "$python" "$here/status-screen.py" "$bin"
-judge "Metrics and alerts, judged by Prometheus' own programs" \
-  "$here/prometheus.sh" "$bin"
-judge "Recorded receivers against gpsd's answers" \
-  "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
-judge "The same drive through gpsd, and gpsd killed on the way" \
-  "$here/gpsd.sh" "$bin"
-judge "The receiver of a modem, behind a ModemManager on a bus of its own" \
-  "$here/modem.sh" "$bin"
-judge "The real ModemManager, as far as it goes without a receiver" \
-  "$here/modem-real.sh" "$bin"
-judge "The real polkit, and the rule for the service's user" \
-  "$here/polkit.sh"
-judge "A virtual serial port of socat's, restarted on either side" \
-  "$here/virtual-port.sh" "$bin"
-judge "NMEA over the network: socat, gpsd, lost datagrams, hostile senders" \
-  python3 "$here/network-sources.py" "$bin"
-judge "The live map in a browser, with four vehicles and every button" \
-  python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
-judge "The live map with three hundred vehicles" \
-  python3 "$here/browser/live_map.py" "$bin" --crowd 300 --seconds 1 --screenshots "$here/../../build/screenshots"
-judge "A rehearsal, in brief: forty daemons, and the server killed halfway" \
-  python3 "$here/rehearsal.py" "$bin" --vehicles 40 --seconds 20
-judge "A soak, in brief: each trouble once" \
-  python3 "$here/soak.py" "$bin" --short
-if [ "$(id -u)" -eq 0 ] && [ -c /dev/net/tun ]; then
-  judge "A bad mobile link, in brief" \
-    python3 "$here/badlink/badlink.py" "$bin" --short
-else
-  echo "NOT RUN: a bad mobile link, because network namespaces and TUN devices need root"
-fi
+programs() {
+  judge "Google's client library can refuse" \
+    "$python" "$here/google_client_judge.py" --self-test
+  judge "Google's client drives the emulator" \
+    "$python" "$here/emulator_by_google_client.py" "$bin/fleet-engine-emulator"
+  judge "Google's auth library verifies the tokens of token-server" \
+    "$python" "$here/token_server_by_google_auth.py" "$bin/fleet-engine-emulator"
+  judge "Google's client libraries read what daemons of both services send" \
+    "$here/daemon-by-google-client.sh" "$bin"
+  judge "Tokens of other people's libraries, and ours under theirs" \
+    "$python" "$here/tokens.py" "$bin"
+  judge "The fixes command" \
+    "$here/fixes-command.sh" "$bin/fleet-locationctl"
+  judge "The simulate command" \
+    "$here/simulate-command.sh" "$bin/fleet-locationctl"
+  judge "The demo: several vehicles, Ctrl-C, and what cannot be" \
+    python3 "$here/demo.py" "$bin"
+  judge "The pictures of measurements" \
+    python3 "$here/pictures.py"
+  judge "Completion in bash" \
+    "$here/completion.sh" "$bin"
+  judge "HTTP/2 through nghttpx and nginx" \
+    python3 "$here/http2/servers.py" "$bin" --updates 100 \
+    --only "nghttpx;nghttpx, no table;nghttpx, windows of 1;nginx;nginx, a GOAWAY each 50 requests"
+  judge "The status screen, in another terminal emulator (pyte)" \
+    "$python" "$here/status-screen.py" "$bin"
+  judge "Metrics and alerts, judged by Prometheus' own programs" \
+    "$here/prometheus.sh" "$bin"
+  judge "Recorded receivers against gpsd's answers" \
+    "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
+  judge "The same drive through gpsd, and gpsd killed on the way" \
+    "$here/gpsd.sh" "$bin"
+  judge "The receiver of a modem, behind a ModemManager on a bus of its own" \
+    "$here/modem.sh" "$bin"
+  judge "The real ModemManager, as far as it goes without a receiver" \
+    "$here/modem-real.sh" "$bin"
+  judge "The real polkit, and the rule for the service's user" \
+    "$here/polkit.sh"
+  judge "A virtual serial port of socat's, restarted on either side" \
+    "$here/virtual-port.sh" "$bin"
+  judge "NMEA over the network: socat, gpsd, lost datagrams, hostile senders" \
+    python3 "$here/network-sources.py" "$bin"
+  judge "The live map in a browser, with four vehicles and every button" \
+    python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
+}
+trials() {
+  judge "The live map with three hundred vehicles" \
+    python3 "$here/browser/live_map.py" "$bin" --crowd 300 --seconds 1 --screenshots "$here/../../build/screenshots"
+  judge "A rehearsal, in brief: forty daemons, and the server killed halfway" \
+    python3 "$here/rehearsal.py" "$bin" --vehicles 40 --seconds 20
+  judge "A soak, in brief: each trouble once" \
+    python3 "$here/soak.py" "$bin" --short
+  if [ "$(id -u)" -eq 0 ] && [ -c /dev/net/tun ]; then
+    judge "A bad mobile link, in brief" \
+      python3 "$here/badlink/badlink.py" "$bin" --short
+  else
+    echo "NOT RUN: a bad mobile link, because network namespaces and TUN devices need root"
+  fi
+}
+case ${2:-all} in
+  programs) programs ;;
+  trials) trials ;;
+  all) programs; trials ;;
+  *) echo "run.sh BINDIR [programs | trials]" >&2; exit 64 ;;
+esac
