@@ -10,6 +10,7 @@
 #   emulate              starts the emulator
 #   credential           writes the credential of the token provider, and the drop-in of fleet-locationd.service that names it
 #   property NAME [UNIT], status_says TEXT [UNIT], journal [OPTION...]    of fleet-locationd.service, or of UNIT
+#   ends_with STATUS [UNIT]    fails unless the unit fails with this exit status; a change of its settings may just start it again
 # and the functions of Tests/Support/library.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"
@@ -29,6 +30,10 @@ fail() {
 }
 property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
 status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
+has_ended_with() { [ "$(property ActiveState "${2:-}") $(property ExecMainStatus "${2:-}")" = "failed $1" ]; }
+ends_with() {
+  until_true 10 has_ended_with "$@" || fail "it is $(property ActiveState "${2:-}"), $(property ExecMainStatus "${2:-}"), not failed, $1"
+}
 journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
 
 port=$((20000 + $$ % 20000))
