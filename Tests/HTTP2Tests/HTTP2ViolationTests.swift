@@ -230,6 +230,6 @@ import Timekeeping
     #expect(pieces.responses == whole.responses)
     whole.handle(.ended("over"))
     #expect(whole.failures.count + whole.responses.count == 1)
-    #expect(whole.lines.last == "close" || whole.lines.last == "close gracefully")
+    #expect(whole.lines.last == "close")
   }
 }

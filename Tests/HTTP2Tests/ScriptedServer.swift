@@ -109,7 +109,7 @@ final class Transcript {
       case .failed(let failure):
         failures.append(failure)
         lines.append("failed \(failure)")
-      case .close(let isGraceful): lines.append(isGraceful ? "close gracefully" : "close")
+      case .close: lines.append("close")
       }
     }
   }

@@ -31,9 +31,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     case answered(HTTPResponse)
     /// The current request has failed.
     case failed(HTTP2Failure)
-    /// Close the connection after what was written. `isGraceful`: the server has sent GOAWAY, or no stream ID is left;
-    /// a new connection will most likely work.
-    case close(isGraceful: Bool)
+    /// Close the connection after what was written.
+    case close
   }
 
   /// The timeout for the server's SETTINGS.
@@ -188,7 +187,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
         effects.append(.failed(hasServed && isUnanswered ? .lost(reason) : .ended(reason)))
       }
     }
-    close(isGraceful: false)
+    close()
   }
 
   /// The connection has failed.
@@ -200,16 +199,16 @@ package struct HTTP2Connection: ~Copyable, Sendable {
       stream = nil
       effects.append(.failed(failure))
     }
-    close(isGraceful: false)
+    close()
   }
 
-  mutating func close(isGraceful: Bool) {
+  mutating func close() {
     state = .closed
     settingsDeadline = nil
     wipe()
     unread = []
     partialBlock = nil
-    effects.append(.close(isGraceful: isGraceful))
+    effects.append(.close)
   }
 
   /// Overwrites the token in the header table: for its owner, before it drops a connection that may not have asked to
@@ -322,7 +321,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Closes the connection after a response if no more requests can be made on it.
   mutating func closeIfDrained() {
     guard stream == nil, state != .closed else { return }
-    if case .draining = state { close(isGraceful: true) } else if nextStream > 0x7FFF_FFFF { close(isGraceful: true) }
+    if case .draining = state { close() } else if nextStream > 0x7FFF_FFFF { close() }
   }
 
   // MARK: - Receiving

@@ -26,9 +26,9 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var allowsPlainHTTP = false
   /// For name resolution, TCP and TLS together; limited by the request's deadline.
   package var connectTimeout: Duration = .seconds(10)
-  /// Idle time before TCP keep-alive probes. Mobile carriers drop idle NAT mappings after a minute or more; whole
-  /// seconds, 1 or more.
-  package var keepAliveIdle: Duration = .seconds(45)
+  /// Idle time before TCP keep-alive probes, whole seconds, 1 or more. Longer than the time between two heartbeats, so
+  /// that a parked vehicle pays for none: its next update finds a dead connection as well.
+  package var keepAliveIdle: Duration = .seconds(65)
   /// Idle connections are not reused after this time: heartbeats come at least once a minute, so an older one has seen
   /// an outage or a change. Whole seconds, 1 or more.
   package var idleTimeout: Duration = .seconds(100)

@@ -30,21 +30,18 @@ final class HTTP2Transport {
   private final class Channel {
     /// Its target.
     let address: WebAddress
-    let certificateTime: Timestamp?
     var link: TLSConnection?
     /// Nil until it is open.
     var connection: HTTP2Connection?
     /// The connection preface, sent with the first request.
     var preface: [UInt8] = []
-    /// It has carried a request, or has received a response.
+    /// It has carried a request.
     var hasCarried = false
-    var hasAnswered = false
     /// A request was cancelled, and there was no response since: unsent data of it must not arrive late.
     var hasCancelled = false
 
-    init(_ address: WebAddress, certificateTime: Timestamp?) {
+    init(_ address: WebAddress) {
       self.address = address
-      self.certificateTime = certificateTime
     }
 
     isolated deinit {
@@ -165,7 +162,7 @@ final class HTTP2Transport {
 
   private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
     isStale = false
-    let channel = Channel(address, certificateTime: certificateTime)
+    let channel = Channel(address)
     self.channel = channel
     let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
@@ -279,44 +276,40 @@ final class HTTP2Transport {
     defer { withExtendedLifetime(self) {} }
     var answer: HTTPResponse?
     var failure: HTTP2Failure?
-    var isGracefulEnd: Bool?
+    var isEnd = false
     for effect in effects {
       switch effect {
       case .write(let bytes): write(bytes, to: channel)
       case .answered(let response): answer = redirecting(response)
       case .failed(let reason): failure = reason
-      case .close(let isGraceful): isGracefulEnd = isGraceful
+      case .close: isEnd = true
       }
     }
     var outcome: HTTPOutcome?
     if let answer {
-      channel.hasAnswered = true
       channel.hasCancelled = false
       onAnswered?()
       outcome = .response(answer)
     } else if let failure {
       if failure.needsHTTP1 { http1Origin = channel.address.origin }
-      outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: isGracefulEnd == nil))
+      outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !isEnd))
     }
     let order = outcome == nil ? nil : current
     if outcome != nil { current = nil }
-    if let isGracefulEnd { ended(channel, isGraceful: isGracefulEnd) }
+    if isEnd { ended(channel) }
     if let order, let outcome { finish(order, outcome) }
     if current == nil, isStale, waiting.isEmpty { closeAll() }
     start()
   }
 
-  private func ended(_ channel: Channel, isGraceful: Bool) {
+  private func ended(_ channel: Channel) {
     close(channel)
     guard channel === self.channel else {
       former = nil
       return
     }
+    // The next request opens another: until then a server might close it for being idle.
     self.channel = nil
-    // Opens another connection before the next update is due.
-    if isGraceful, channel.hasAnswered, waiting.isEmpty, !isStale, serves(channel.address) {
-      open(to: channel.address, certificateTime: channel.certificateTime, deadline: nil)
-    }
   }
 
   private func write(_ bytes: [UInt8], to channel: Channel) {
