@@ -220,7 +220,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry.service}
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry-due.service,retry.service}
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
 	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service

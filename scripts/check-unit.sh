@@ -20,9 +20,9 @@ cp systemd/fleet-locationd.service "$work/"
 judge "$work/fleet-locationd.service"
 scripts/template-unit.sh > "$work/fleet-locationd@truck.service"
 judge "$work/fleet-locationd@truck.service"
-cp systemd/fleet-locationd-{settings,failed,retry}.* "$work/"
+cp systemd/fleet-locationd-{settings,failed,retry,retry-due}.* "$work/"
 cp systemd/fleet-locationd-settings@.path "$work/fleet-locationd-settings@truck.toml.d.path"
-complaints=$(systemd-analyze verify "$work"/fleet-locationd-{settings,failed,retry}.* \
+complaints=$(systemd-analyze verify "$work"/fleet-locationd-{settings,failed,retry,retry-due}.* \
   "$work/fleet-locationd-settings@truck.toml.d.path" 2>&1 | grep -v "^$" || true)
 [ -z "$complaints" ] || { printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2; exit 1; }
 # Checks the message catalog with journalctl.

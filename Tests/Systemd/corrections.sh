@@ -195,7 +195,11 @@ names 'ghost.toml: does not exist' fleet-locationctl doctor --instance ghost
 
 step "a missing credential: failed, few lines in the journal, and a start when it comes"
 # By default a minute.
-printf '[Timer]\nOnActiveSec=\nOnActiveSec=2s\nAccuracySec=100ms\n' | write /etc/systemd/system/fleet-locationd-retry.timer.d/test.conf
+wait_between_tries() { # DURATION
+  printf '[Timer]\nOnActiveSec=\nOnActiveSec=%s\nAccuracySec=10ms\n' "$1" | write /etc/systemd/system/fleet-locationd-retry.timer.d/test.conf
+  inside systemctl daemon-reload
+}
+wait_between_tries 2s
 printf '[Service]\nLoadCredential=token-provider:/run/late/token-provider\n' |
   write /etc/systemd/system/fleet-locationd.service.d/credential.conf
 inside systemctl daemon-reload
@@ -216,6 +220,16 @@ for file in /run/late/token-provider $etc/late-provider; do
   until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
   inside systemctl stop fleet-locationd
 done
+# A daemon that fails while its timer's service still runs must not be the last try.
+wait_between_tries 100ms
+inside rm "$file"
+! inside systemctl start fleet-locationd 2>/dev/null || fail "it starts without its credential"
+tries() { journal | grep -c '^Failed to start'; }
+before=$(tries)
+until_true 60 eval '[ $(($(tries) - before)) -ge 100 ]' || fail "it was tried again $(($(tries) - before)) times, and then no more"
+wait_between_tries 2s
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
 # A failure that a retry cannot repair stays.
 inside sh -c "sed -i 's/^interval = .*/interval = 1/' $main"
 fails fleet-locationd
