@@ -284,7 +284,7 @@ let package = Package(
         "LocationDaemon",
         "LoopTesting", "AgentTesting", "FileTesting", "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
-    tests("FilterScore", coreModules, exclude: ["Drives"]),
+    tests("FilterScore", coreModules + ["AgentTesting"], exclude: ["Drives"]),
     tests(
       "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"],
       exclude: ["causes.txt"]),

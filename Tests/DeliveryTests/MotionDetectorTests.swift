@@ -113,7 +113,7 @@ import Timekeeping
     _ = try yard.observe(20, speed: 0)
     let turns = try yard.observe(60, speed: 0, drift: { _ in 60 })
     #expect(turns.count == 2)
-    guard case .parked(let place, _) = yard.detector.state else {
+    guard case .parked(let place) = yard.detector.state else {
       Issue.record("not parked")
       return
     }

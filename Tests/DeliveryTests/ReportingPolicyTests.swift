@@ -23,6 +23,7 @@ import Timekeeping
       var fix = Fix(coordinate: coordinate)
       fix.speed = speed
       fix.heading = heading
+      fix.headingAccuracy = heading.map { _ in 3 }
       let time = ReportingPolicyTests.start + .milliseconds(Int64(second * 1000))
       policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Road.time(second))
     }
@@ -150,6 +151,45 @@ import Timekeeping
     #expect(later.heading == 123)
     #expect(later.speed == 0)
     #expect(later.time == ReportingPolicyTests.start + .seconds(60))
+  }
+
+  @Test("a slow vehicle keeps the heading of the road: the last course from 2 m/s, without the accuracy of another")
+  func heldHeading() throws {
+    var road = Road()
+    try road.observe(1, speed: 14, heading: 90)
+    try road.observe(2, speed: 2, heading: 95)
+    #expect(road.policy.newest?.heading == 95)
+    #expect(road.policy.newest?.headingAccuracy == 3)
+    for second in 3...9 {
+      try road.observe(Double(second), speed: 1.9, heading: Double(second * 40))
+      #expect(road.policy.newest?.heading == 95)
+      #expect(road.policy.newest?.headingAccuracy == nil)
+    }
+    try road.observe(10, speed: 3, heading: 190)
+    #expect(road.policy.newest?.heading == 190)
+  }
+
+  @Test("a vehicle that has not driven yet has no heading, parked or not")
+  func noHeading() throws {
+    var road = Road()
+    for second in 0...20 {
+      try road.observe(Double(second), speed: 0.4, heading: 123)
+      #expect(road.policy.newest?.heading == nil)
+    }
+    #expect(road.policy.isParked)
+  }
+
+  @Test("the course of a receiver without speed counts while its positions move")
+  func courseWithoutSpeed() throws {
+    var road = Road()
+    for second in 0...12 { try road.observe(Double(second), speed: nil, heading: 77) }
+    #expect(road.policy.newest?.heading == 77)
+    let metres = road.metres
+    for second in 13...30 {
+      road.metres = metres - 14
+      try road.observe(Double(second), speed: nil, heading: second < 25 ? 77 : 200)
+    }
+    #expect(road.policy.newest?.heading == 77)
   }
 
   @Test("without a reported speed the covered distance counts")

@@ -17,13 +17,19 @@ enum RoadDrive: String, CaseIterable {
     var coordinate: Coordinate
   }
 
+  /// The build date for the filter. Only morten is older: its date counts as a week rollover, and is moved forward.
+  static let buildDate = Timestamp(seconds: 1_230_768_000)
+
+  /// The bytes of the recording.
+  func recording() throws -> [UInt8] { try RoadDrive.unpacked("\(rawValue).nmea.gz") }
+
   /// The fixes of the recording, and what live rules make of each at the time that it states.
   func review() throws -> RecordingReview {
     var decoder = NMEADecoder()
     var fixes: [Fix] = []
-    decoder.decode(try RoadDrive.unpacked("\(rawValue).nmea.gz"), at: .boot) { fixes.append($0) }
+    decoder.decode(try recording(), at: .boot) { fixes.append($0) }
     decoder.finish { fixes.append($0) }
-    return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: Timestamp(seconds: 1_230_768_000)))
+    return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: RoadDrive.buildDate))
   }
 
   /// In order of time; empty without ground truth.

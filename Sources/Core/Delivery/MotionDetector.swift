@@ -12,8 +12,8 @@ package struct MotionDetector: Sendable {
   /// Whether the vehicle is moving.
   package enum State: Equatable, Sendable {
     case moving
-    /// Parked at this position, with this heading.
-    case parked(Coordinate, heading: Double?)
+    /// Parked at this position.
+    case parked(Coordinate)
   }
 
   /// Below this speed the vehicle may be parked, in metres per second.
@@ -32,6 +32,9 @@ package struct MotionDetector: Sendable {
 
   /// The state after the last fix; moving before the first.
   package private(set) var state = State.moving
+  /// The speed at the last fix, in metres per second: as reported, or, if the receiver reports none or was refuted,
+  /// from the positions of ten seconds. Nil if it is unknown.
+  package private(set) var speed: Double?
   /// Since when the speed indicates the other state.
   private var changingSince: Timestamp?
   /// Since when the vehicle has been too far from its parked position.
@@ -40,7 +43,6 @@ package struct MotionDetector: Sendable {
   private var last: (time: Timestamp, period: Duration?)?
   /// Positions of the last seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
-  private var lastHeading: Double?
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
   /// until it reports one.
   private var isSpeedRefuted = false
@@ -53,8 +55,8 @@ package struct MotionDetector: Sendable {
   package mutating func observe(_ fix: FixFilter.Accepted) -> Bool {
     let isAfterGap = isAfterGap(fix.time)
     if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isSpeedRefuted = false }
-    let speed = (isSpeedRefuted ? nil : fix.fix.speed) ?? coveredSpeed(fix)
-    if case .parked(let place, _) = state {
+    speed = (isSpeedRefuted ? nil : fix.fix.speed) ?? coveredSpeed(fix)
+    if case .parked(let place) = state {
       let isSettingOff = MotionDetector.hasLasted(
         speed ?? 0 >= MotionDetector.movingFrom, for: MotionDetector.movingAfter, at: fix.time, since: &changingSince)
       let isAway = MotionDetector.hasLasted(
@@ -65,11 +67,10 @@ package struct MotionDetector: Sendable {
       state = .moving
     } else {
       guard let speed else { return false }
-      if speed >= MotionDetector.parkedBelow, let heading = fix.fix.heading { lastHeading = heading }
       let isStanding = MotionDetector.hasLasted(
         speed < MotionDetector.parkedBelow, for: MotionDetector.parkedAfter, at: fix.time, since: &changingSince)
       guard isStanding else { return false }
-      state = .parked(fix.fix.coordinate, heading: lastHeading ?? fix.fix.heading)
+      state = .parked(fix.fix.coordinate)
     }
     changingSince = nil
     awaySince = nil

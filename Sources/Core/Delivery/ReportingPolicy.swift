@@ -46,14 +46,17 @@ package struct ReportingPolicy: Sendable {
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
   private var motion = MotionDetector()
+  /// The last course at `courseSpeed` or more; it is the heading of a slow or parked vehicle.
+  private var lastCourse: Double?
   /// The time from the previous fix to the newest.
   private var period: Duration?
   /// The vehicle has started or stopped since the last report.
   private var motionChange: Reason?
   private var lastReported: (location: VehicleLocation, at: BootInstant)?
 
-  /// The heading is meaningful from this speed on, in metres per second.
-  private static let headingSpeed = 2.0
+  /// A receiver's course is the vehicle's heading from this speed on, in metres per second. Below it the course points
+  /// anywhere: it is the direction in which the position drifts.
+  package static let courseSpeed = 2.0
   /// A fix that arrives this much early is sent right away, instead of one that would be a second late.
   private static let earlyTolerance = Duration.milliseconds(500)
   /// Maximum delay of a due report to align it with the next fix.
@@ -96,11 +99,16 @@ package struct ReportingPolicy: Sendable {
     switch motion.state {
     case .moving:
       if turned { motionChange = .started }
-    case .parked(let place, let heading):
+    case .parked(let place):
       if turned { motionChange = .stopped }
       location.coordinate = place
-      location.heading = heading
       location.speed = location.speed.map { _ in 0 }
+    }
+    if !isParked, let speed = motion.speed, speed >= ReportingPolicy.courseSpeed {
+      lastCourse = location.heading ?? lastCourse
+    } else {
+      location.heading = lastCourse
+      location.headingAccuracy = nil
     }
     period = newest == nil ? nil : now - newestAt
     newest = location
@@ -139,8 +147,7 @@ package struct ReportingPolicy: Sendable {
     if configuration.distance > 0, before.coordinate.distance(to: newest.coordinate) >= configuration.distance {
       return .distance
     }
-    if configuration.heading > 0, let speed = newest.speed, speed >= ReportingPolicy.headingSpeed,
-      let start = before.heading, let end = newest.heading,
+    if configuration.heading > 0, let start = before.heading, let end = newest.heading,
       ReportingPolicy.turn(from: start, to: end) >= configuration.heading
     {
       return .heading
