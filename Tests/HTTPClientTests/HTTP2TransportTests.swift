@@ -223,6 +223,26 @@ struct HTTP2TransportTests {
     #expect(try bench.fixture.response(bench.request()).status == 200)
   }
 
+  @Test(
+    "where libcurl's own HTTP/2 carries requests, as through a proxy with TLS, one that failed alone says that its connection is open",
+    arguments: [
+      ("reset", true), ("reset-amid", true), ("too-large", true), ("error-503", true), ("close", false),
+      ("refuse", false),
+    ])
+  func ofLibcurl(action: String, isOpen: Bool) throws {
+    // The first connection has no HTTP/2, so libcurl is asked, and gets a server that has it.
+    let bench = try Bench("http1;answer,\(action)")
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    #expect(bench.fixture.client.version == "HTTP/2")
+    switch try bench.fixture.outcome(bench.request()) {
+    case .response(let response): #expect(response.status >= 500)
+    case .failure(let failure): #expect(failure.isConnectionOpen == isOpen, "\(failure)")
+    }
+    #expect(try bench.fixture.response(bench.request(usesNewConnection: isOpen)).status == 200)
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    #expect(try bench.connections(3).map { $0.hasSuffix(" h2") } == [false, true, true])
+  }
+
   @Test("with HTTP/1.1 by the settings nothing else is offered")
   func http1() throws {
     let bench = try Bench("", alpn: "h2,http/1.1", transport: .http1)

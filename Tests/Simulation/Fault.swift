@@ -5,7 +5,7 @@ import Timekeeping
 struct Fault: Sendable {
   /// What becomes of each request on a bad connection; the server behind it does not see it.
   enum BadConnection: Sendable, CaseIterable {
-    case refused, reset, answeredEarly, internalError, unavailable
+    case refused, reset, headersTooLarge, answeredEarly, internalError, unavailable
   }
 
   enum Kind: Sendable {

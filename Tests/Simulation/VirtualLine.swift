@@ -7,6 +7,14 @@ import Timekeeping
 /// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server's end that reads its frames and
 /// writes others, in pieces. What the server gets and what the program gets has been through both.
 struct VirtualLine: ~Copyable {
+  /// What the server allows of a request.
+  struct Allowance: Equatable {
+    /// Of the body without WINDOW_UPDATE, in bytes.
+    var window: UInt32 = 65_535
+    /// SETTINGS_MAX_HEADER_LIST_SIZE.
+    var headers: UInt32 = 65_535
+  }
+
   private var random: SplitMix64
   private var client = HTTP2Connection(userAgent: "simulation", idleTimeout: .seconds(100))
   private var isOpen = false
@@ -17,8 +25,7 @@ struct VirtualLine: ~Copyable {
   private var consumed = 0
   private var outcome: HTTPOutcome?
   private var wasRefused = false
-  /// The server's window for a new stream is zero.
-  private var hasNoWindow = false
+  private var allowance = Allowance()
   /// What the program sent that is no request.
   private(set) var offences: [String] = []
   private(set) var carried = 0
@@ -33,15 +40,15 @@ struct VirtualLine: ~Copyable {
 
   /// Brings a request to the server, and returns it as that reads it.
   ///
-  /// - Parameter isWithheld: the server's window allows no body, so it gets the head only.
+  /// - Parameter allowance: if it allows no body, the server gets the head only; if no headers, nothing.
   mutating func send(
-    _ request: HTTPRequest, isWithheld: Bool = false, deadline: BootInstant, at now: BootInstant
+    _ request: HTTPRequest, allowing allowance: Allowance = Allowance(), deadline: BootInstant, at now: BootInstant
   ) -> HTTPRequest {
     if !isUsable(at: now) { connect(at: now) }
-    if isWithheld != hasNoWindow {
-      hasNoWindow = isWithheld
-      let setting: [UInt8] = [0, 4] + UInt32(isWithheld ? 0 : 65_535).bytes
-      _ = read(perform(client.handle(.received(frame(4, 0, 0, setting)), at: now)), like: nil)
+    if allowance != self.allowance {
+      self.allowance = allowance
+      let settings = [0, 4] + allowance.window.bytes + [0, 6] + allowance.headers.bytes
+      _ = read(perform(client.handle(.received(frame(4, 0, 0, settings)), at: now)), like: nil)
     }
     if consumed > 30_000 {
       _ = read(perform(client.handle(.received(frame(8, 0, 0, UInt32(consumed).bytes)), at: now)), like: nil)
@@ -52,12 +59,13 @@ struct VirtualLine: ~Copyable {
     outcome = nil
     carried += 1
     let bytes = perform(client.handle(.send(request, to: address, deadline: deadline), at: now))
-    return read(bytes, like: isWithheld ? nil : request)
+    return read(bytes, like: outcome == nil && allowance.window > 0 ? request : nil)
   }
 
   /// Lets a request fail on a connection that stays open: its stream is reset, or it is accepted before it was
-  /// received.
+  /// received, unless it failed when it was sent.
   mutating func fail(_ kind: TransportFailure.Kind, at now: BootInstant) -> HTTPOutcome {
+    if let outcome { return outcome }
     let code = kind == .unprocessed ? HTTP2ErrorCode.refusedStream : .internalError
     let bytes =
       kind == .answeredEarly
@@ -139,7 +147,7 @@ struct VirtualLine: ~Copyable {
     encoder = HPACKEncoder()
     unread = []
     consumed = 0
-    hasNoWindow = false
+    allowance = Allowance()
     isOpen = true
     connections += 1
     var bytes = perform(client.handle(.connected, at: now))

@@ -74,7 +74,7 @@ extension World {
     guard update?.id == id else { return }
     let outcome: HTTPOutcome =
       switch bad {
-      case .refused: .failure(TransportFailure(.unprocessed, "refused", isConnectionOpen: true))
+      case .refused, .headersTooLarge: .failure(TransportFailure(.unprocessed, "refused", isConnectionOpen: true))
       case .reset: .failure(TransportFailure(.broken, "reset", isConnectionOpen: true))
       case .answeredEarly: .failure(TransportFailure(.answeredEarly, "too early", isConnectionOpen: true))
       case .internalError: .response(HTTPResponse(status: 500, body: [UInt8]("{}".utf8)))

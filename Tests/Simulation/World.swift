@@ -520,8 +520,9 @@ final class World {
     var (request, bad) = (request, Fault.BadConnection?.none)
     if case .nothing = obstacle {
       bad = connect(for: request)
-      let isWithheld = bad == .answeredEarly
-      if let read = line?.send(request, isWithheld: isWithheld, deadline: now + request.deadline, at: now) {
+      let allowance = VirtualLine.Allowance(
+        window: bad == .answeredEarly ? 0 : 65_535, headers: bad == .headersTooLarge ? 1 : 65_535)
+      if let read = line?.send(request, allowing: allowance, deadline: now + request.deadline, at: now) {
         request = read
       }
     } else {

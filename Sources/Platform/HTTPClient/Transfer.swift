@@ -191,7 +191,9 @@ import SystemCalls
     // libcurl's error for a status or header line that exceeds its buffer.
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
-        TransportFailure(.tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows")))
+        TransportFailure(
+          .tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows"),
+          isConnectionOpen: leavesConnectionOpen(code)))
     }
     // libcurl was about to repeat it: the reused connection was closed without any data, or the server refused the
     // stream. libcurl does not say which, so the server may have received the request.
@@ -207,7 +209,16 @@ import SystemCalls
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && message.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
-    return .failure(TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, message)))
+    return .failure(
+      TransportFailure(
+        isLookup ? .unresolved : kind, FailureTable.message(endpoint, message),
+        isConnectionOpen: leavesConnectionOpen(code)))
+  }
+
+  /// Whether libcurl keeps the connection after this failure: over its HTTP/2 a stream can fail alone.
+  private func leavesConnectionOpen(_ code: CURLcode) -> Bool {
+    [CURLE_HTTP2_STREAM, CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED].contains(code)
+      && easy.number(CURLINFO_ACTIVESOCKET) >= 0
   }
 
   /// The protocol of the response.

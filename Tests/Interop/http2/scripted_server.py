@@ -3,7 +3,7 @@
 """An HTTP/2 server over TLS that does what a script says, right or wrong: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
 
 SCRIPT has a part for each connection, divided by `;`, and in it an action for each request, divided by `,`; what comes after
-the last is answered. A part `refused` closes its connection before the handshake. Connections are served at the same time. It writes frames by hand, so that it can write wrong ones, and says on standard output:
+the last is answered. A part `refused` closes its connection before the handshake; on one `http1` there is no HTTP/2. Connections are served at the same time. It writes frames by hand, so that it can write wrong ones, and says on standard output:
 
   port N                      it listens
   connection [resumed] ALPN   a connection was made
@@ -235,9 +235,14 @@ class Connection:
 
 def main():
     certificate, key, script = sys.argv[1:4]
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    context.set_alpn_protocols((sys.argv[4] if len(sys.argv) > 4 else "h2").split(","))
+
+    def context(protocols):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        context.set_alpn_protocols(protocols.split(","))
+        return context
+
+    usual, http1 = context(sys.argv[4] if len(sys.argv) > 4 else "h2"), context("http/1.1")
     listener = socket.create_server(("127.0.0.1", 0))
     say("port", listener.getsockname()[1])
     connections = [part.split(",") if part else [] for part in script.split(";")]
@@ -248,7 +253,10 @@ def main():
             connections.pop(0)
             plain.close()
         else:
-            threading.Thread(target=serve, args=(plain, context, connections), daemon=True).start()
+            is_http1 = bool(connections) and connections[0] == ["http1"]
+            if is_http1:
+                connections.pop(0)
+            threading.Thread(target=serve, args=(plain, http1 if is_http1 else usual, connections), daemon=True).start()
 
 
 def serve(plain, context, connections):
