@@ -60,6 +60,8 @@ programs() {
     "$here/polkit.sh"
   judge "A virtual serial port of socat's, restarted on either side" \
     "$here/virtual-port.sh" "$bin"
+  judge "The largest backlog, and a file with a million positions" \
+    "$here/full-backlog.sh" "$bin"
   judge "NMEA over the network: socat, gpsd, lost datagrams, hostile senders" \
     python3 "$here/network-sources.py" "$bin"
   judge "The live map in a browser, with four vehicles and every button" \
