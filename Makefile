@@ -38,7 +38,7 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
   libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-light strace procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
   chromium-headless-shell fonts-inter libjs-leaflet dbus-daemon python3-dbus python3-gi modemmanager
-DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
+DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc python3
 # The live map's page.
 DEMO_PACKAGES := libjs-leaflet
 # What makes a compiler for arm64 out of Debian's packages.
@@ -61,7 +61,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Lists the targets.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
@@ -154,6 +154,9 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
 	Tests/Arm64/run.sh build
+
+reproducible-test: setup-build setup-deb ## Builds the packages twice, in two directories, and compares them byte for byte; minutes, and not in check.
+	@scripts/check-reproducible.sh
 
 downgrade-test: build ## Two releases with one backlog's file: OLD is a package of the earlier one, or a directory of its programs.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)

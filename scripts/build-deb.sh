@@ -16,12 +16,13 @@ mkdir -p "$stage/bin" "$stage/docs"
 cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheus packaging/fleet README.md config "$stage/"
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
+scripts/reproducible.py "$stage"/bin/*
 cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
 for file in service sysusers tmpfiles; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
 cp systemd/fleet-locationd-{settings,failed,retry}* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 
-# Reproducible: the same commit gives the same bytes, regardless of time and umask.
+# Reproducible: the same commit gives the same bytes, regardless of directory, time and umask.
 umask 022
 chmod -R u=rwX,go=rX "$stage"
 (cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >"../../$log" 2>&1) ||
