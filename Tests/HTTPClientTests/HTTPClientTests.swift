@@ -210,6 +210,18 @@ import Timekeeping
     #expect(server.accepted == 1)
   }
 
+  @Test("over HTTP/1.1 too a 2xx before the whole request was sent is no acceptance")
+  func answeredEarly() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("{}")) }
+    server.answersHeads = true
+    // More than the kernel holds for a server that does not read.
+    let body = [UInt8](repeating: 0x20, count: 16 << 20)
+    let request = HTTPRequest(method: .patch, url: server.url, body: body, deadline: .seconds(1))
+    #expect(try fixture.failure(request).kind == .answeredEarly)
+    #expect(server.requests.count == 1)
+  }
+
   @Test("over HTTP/1.1 a request on a new connection leaves the old one, which is closed")
   func newConnection() throws {
     let fixture = try ClientFixture()

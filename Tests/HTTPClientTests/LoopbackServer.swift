@@ -57,6 +57,9 @@ final class LoopbackServer {
     close(listener)
   }
 
+  /// Answers a request as soon as its headers are there, and reads no more of it.
+  var answersHeads = false
+
   var url: String { "http://127.0.0.1:\(port)" }
 
   /// Refuses further connections; those that there are stay.
@@ -85,6 +88,10 @@ final class LoopbackServer {
         let count = read(descriptor, &buffer, buffer.count)
         guard count > 0 else { return drop(descriptor) }
         received += String(decoding: buffer.prefix(count), as: UTF8.self)
+        if answersHeads, let end = received.range(ofText: "\r\n\r\n") {
+          connections[descriptor]?.close()
+          return answer(String(received[..<end]), descriptor)
+        }
         while let request = takeRequest(&received) { answer(request, descriptor) }
       }
     } catch {

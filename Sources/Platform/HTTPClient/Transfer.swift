@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 import EventLoop
+import HTTP2
 import HTTPMessages
 import URLReader
 import Timekeeping
@@ -15,6 +16,8 @@ import SystemCalls
   private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
+  /// Of the request's body, in bytes.
+  private var bodySize = 0
   /// The request has been sent: there is a connection.
   private(set) var isSent = false
   /// What runs it; nil while it is not used.
@@ -118,6 +121,7 @@ import SystemCalls
       throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
     }
     response = ResponseCollector(maximumSize: request.maximumResponseSize)
+    bodySize = request.method == .get ? 0 : request.body.count
     isSent = false
     easy.clearWords()
     do {
@@ -186,7 +190,13 @@ import SystemCalls
         return .failure(
           TransportFailure(.broken, FailureTable.message(endpoint, "the connection ended amid the response's headers")))
       }
-      return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE)))
+      let status = easy.number(CURLINFO_RESPONSE_CODE)
+      // libcurl does not send the rest of a request that has been answered, and closes the connection.
+      if (200..<300).contains(status), easy.largeNumber(CURLINFO_SIZE_UPLOAD_T) < UInt64(bodySize) {
+        let failure = HTTP2Failure.answeredEarly
+        return .failure(TransportFailure(failure.kind, FailureTable.message(endpoint, failure.message)))
+      }
+      return .response(response.response(status: status))
     }
     // libcurl's error for a status or header line that exceeds its buffer.
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
