@@ -35,7 +35,7 @@ ARM64 := scripts/arm64/toolchain.sh
 ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
-  libmicrohttpd-dev libsqlite3-dev
+  libmicrohttpd-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-light strace procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
   chromium-headless-shell fonts-inter libjs-leaflet dbus-daemon python3-dbus python3-gi modemmanager
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc python3

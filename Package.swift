@@ -103,6 +103,7 @@ let package = Package(
     system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
     system("CExpat", pkgConfig: "expat", apt: "libexpat1-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     .target(
       name: "CLinux", path: "Sources/Platform/CLinux",
@@ -122,12 +123,13 @@ let package = Package(
     platform("CrashReports", ["SystemCalls", "CLinux"]),
     platform("CommandLineOptions", ["SystemCalls", "CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
+    platform("GzipCoding", ["CZlib"]),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
     platform(
       "HTTPClient",
       [
-        "Timekeeping", "HTTPMessages", "HTTP2", "Connectivity", "SystemCalls", "EventLoop", "URLReader", "CLinux",
-        "CCurl",
+        "Timekeeping", "HTTPMessages", "HTTP2", "Connectivity", "SystemCalls", "EventLoop", "URLReader", "GzipCoding",
+        "CLinux", "CCurl",
       ],
       mainThread),
     platform("SerialPort", ["SystemCalls", "EventLoop"], mainThread),
@@ -194,7 +196,7 @@ let package = Package(
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
-      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"],
+      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd", "CZlib"],
       // The live map's page: the emulator stays one file.
       resources: [.embedInCode("LiveMap")], swiftSettings: strict),
     .executableTarget(
@@ -272,7 +274,7 @@ let package = Package(
     // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of
     // seconds.
     tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
-    tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator", "FileTesting"]),
+    tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator", "GzipCoding", "FileTesting"]),
     // On the executables, so that they are built.
     tests(
       "Integration",

@@ -12,6 +12,8 @@ package struct Request: Sendable {
   package var headers: [(name: String, value: String)]
   /// Empty when there is none.
   package var body: [UInt8]
+  /// The size of the body as it was received, in bytes.
+  package private(set) var receivedSize: Int
   /// Whether the body was longer than the server accepts, and is truncated.
   package var isTooLarge: Bool
 
@@ -25,12 +27,31 @@ package struct Request: Sendable {
     query = parts.count == 2 ? String(parts[1]) : ""
     self.headers = headers
     self.body = body
+    receivedSize = body.count
     self.isTooLarge = isTooLarge
   }
 
   /// The value of the first header of this name, which is in lower case here; nil if there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
+  }
+
+  /// Whether the body is compressed, or encoded otherwise.
+  var isEncoded: Bool { header("content-encoding").map { $0.lowercased() != "identity" } ?? false }
+
+  /// The request with its body as the client had it.
+  ///
+  /// - Throws: `APIError`, INVALID_ARGUMENT: for an unknown coding (with 415) or a damaged body, and with 413 if the
+  ///   text is longer than `limit` bytes.
+  func decoded(limit: Int) throws(APIError) -> Request {
+    guard isEncoded else { return self }
+    guard header("content-encoding")?.lowercased() == "gzip" else {
+      throw APIError(
+        .invalidArgument, "The Content-Encoding must be gzip.", reason: "INVALID_CONTENT_ENCODING", httpStatus: 415)
+    }
+    var request = self
+    request.body = try GzipBody.decoded(body, limit: limit)
+    return request
   }
 
   /// The segments of the path, decoded.

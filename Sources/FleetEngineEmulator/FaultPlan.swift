@@ -39,9 +39,13 @@ package struct FaultPlan: Sendable {
   }
 
   /// The fault for a request, counted as used.
-  package mutating func take(_ target: Fault.Target, vehicle: String, at now: ServerTime) -> Fault? {
+  ///
+  /// - Parameter isEncoded: whether its body is compressed.
+  package mutating func take(
+    _ target: Fault.Target, vehicle: String, isEncoded: Bool = false, at now: ServerTime
+  ) -> Fault? {
     let index = faults.firstIndex { fault in
-      fault.target.covers(target) && (fault.vehicle ?? vehicle) == vehicle
+      fault.target.covers(target) && (isEncoded || !fault.isForEncoded) && (fault.vehicle ?? vehicle) == vehicle
         && fault.end.map { $0 > now.steady } ?? true
     }
     guard let index else { return nil }

@@ -14,8 +14,10 @@ extension FleetService {
   }
 
   /// The fault that applies to a request, counted as used.
-  func takeFault(_ target: Fault.Target, vehicle: String, at now: ServerTime) -> Fault? {
-    guard let fault = faults.take(target, vehicle: vehicle, at: now) else { return nil }
+  func takeFault(
+    _ target: Fault.Target, vehicle: String, isEncoded: Bool = false, at now: ServerTime
+  ) -> Fault? {
+    guard let fault = faults.take(target, vehicle: vehicle, isEncoded: isEncoded, at: now) else { return nil }
     if fault.times != nil { publish(.faults(faults.faults), "", "", at: now) }
     return fault
   }

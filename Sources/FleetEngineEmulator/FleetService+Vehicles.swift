@@ -3,33 +3,36 @@
 extension FleetService {
   /// Updates a vehicle. Every request is counted and recorded, accepted or not.
   func update(
-    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
+    _ received: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) -> Reply {
     let key = service.key(vehicle)
-    let fault = takeFault(.update, vehicle: vehicle, at: now)
+    // For the record also if the answer is a fault.
+    let decoding = Result { () throws(APIError) in try received.decoded(limit: HTTPServer.maximumBody) }
+    let request = (try? decoding.get()) ?? received
+    let fault = takeFault(.update, vehicle: vehicle, isEncoded: received.isEncoded, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
-      statistics[key, default: .init()].refuse(status: status, bytes: request.body.count)
+      statistics[key, default: .init()].refuse(status: status, bytes: request.receivedSize)
       publish(
         .refused(.init(fault, reply)), key, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
-      recordUpdate(request, accepted: false, status: status, at: now)
+      recordUpdate(request, as: received, accepted: false, status: status, at: now)
       return reply
     }
     var reply: Reply
     var accepted = true
     do throws(APIError) {
-      reply = try applyUpdate(request, service, provider: provider, vehicle: vehicle, at: now)
+      reply = try applyUpdate(try decoding.get(), service, provider: provider, vehicle: vehicle, at: now)
     } catch {
       reply = Reply(error)
       accepted = false
-      statistics[key, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
+      statistics[key, default: .init()].refuse(status: error.httpStatus, bytes: request.receivedSize)
       publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
       publish(.info, key, UpdateLine.event(vehicle, "the response has a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
-    recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
+    recordUpdate(request, as: received, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
     return reply
   }
 
@@ -54,7 +57,7 @@ extension FleetService {
     let key = service.key(vehicle)
     let before = statistics[key]?.lastUpdate
     let warnings = statistics[key, default: .init()].accept(
-      update, mask: mask, bytes: request.body.count, at: now, minimumInterval: options.minimumInterval)
+      update, mask: mask, bytes: request.receivedSize, at: now, minimumInterval: options.minimumInterval)
     let gap = before.map { now.steady - $0.steady }
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil

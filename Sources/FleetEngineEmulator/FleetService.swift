@@ -181,18 +181,21 @@ package final class FleetService {
     }
   }
 
-  func recordUpdate(_ request: Request, accepted: Bool, status: Int, at now: ServerTime) {
+  /// - Parameter received: the request before its body was decoded, which is recorded as well if it was encoded.
+  func recordUpdate(_ request: Request, as received: Request, accepted: Bool, status: Int, at now: ServerTime) {
     guard let record else { return }
     let headers = request.headers.map { header in
       guard header.name.lowercased() == "authorization" else { return JSON.Member(header.name, .string(header.value)) }
       let scheme = header.value.prefix { $0 != " " }
       return JSON.Member(header.name, .string("\(scheme) <redacted>"))
     }
-    record([
+    var line: JSON = [
       "time": .string(RFC3339.text(milliseconds: now.wall)), "method": .string(request.method),
       "path": .string(request.path), "query": .string(request.query), "headers": .object(headers),
       "body": .string(String(decoding: request.body, as: UTF8.self)), "accepted": .bool(accepted),
       "status": JSON(status),
-    ])
+    ]
+    if received.isEncoded { line["encoded"] = .string(Base64.encodeURL(received.body)) }
+    record(line)
   }
 }

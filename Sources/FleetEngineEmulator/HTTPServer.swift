@@ -4,8 +4,8 @@ import Glibc
 
 /// An HTTP/1.1 server in one thread: `poll` includes libmicrohttpd's epoll descriptor.
 @safe package final class HTTPServer {
-  /// Maximum size of a body in bytes; a longer one is answered with 413.
-  private static let maximumBody = 10_000_000
+  /// Maximum size of a body in bytes, compressed or not; a longer one is answered with 413.
+  static let maximumBody = 10_000_000
   /// Bytes of memory that libmicrohttpd uses for each connection: for request headers and unsent data.
   private static let connectionMemory = 32_768
   /// Maximum number of descriptors, and how many of them are not for connections.

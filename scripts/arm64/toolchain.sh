@@ -21,7 +21,7 @@ pkgconfig=/target/usr/lib/aarch64-linux-gnu/pkgconfig
 
 compiler=(swiftlang libc6-dev libstdc++-14-dev pkg-config ca-certificates)
 libraries=(libc6-dev libstdc++-12-dev libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev
-  libmicrohttpd-dev libsqlite3-dev)
+  libmicrohttpd-dev libsqlite3-dev zlib1g-dev)
 packaging=(debhelper dpkg-dev fakeroot lintian mandoc python3 binutils-aarch64-linux-gnu)
 
 join() { local IFS=,; echo "$*"; }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import CZlib
+
+/// Compresses the bodies of requests in the format gzip (RFC 1952), one after the other with one stream: a new one for
+/// each would take twice the time.
+@safe package final class GzipEncoder {
+  private enum Parameters {
+    /// The best compression: a body has some hundred bytes, or some ten thousand after an outage.
+    static let level: Int32 = 9
+    /// 4 kB, in which a position finds those before it; 16 more is zlib's sign for gzip.
+    static let window: Int32 = 12 + 16
+    /// Small tables, because they are cleared for each body. With twice their size a body with a hundred positions is
+    /// one percent smaller.
+    static let memory: Int32 = 3
+  }
+
+  /// It does not move: zlib compares its address.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private let isUsable: Bool
+
+  package init() {
+    unsafe stream = .allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    isUsable = unsafe fleet_deflate_init(stream, Parameters.level, Parameters.window, Parameters.memory) == Z_OK
+  }
+
+  deinit {
+    if isUsable { _ = unsafe deflateEnd(stream) }
+    unsafe stream.deallocate()
+  }
+
+  /// - Returns: nil if there is no memory.
+  package func encode(_ body: [UInt8]) -> [UInt8]? {
+    guard isUsable, unsafe deflateReset(stream) == Z_OK else { return nil }
+    let bound = Int(unsafe deflateBound(stream, uLong(body.count)))
+    var isComplete = false
+    let output = unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+      unsafe body.withUnsafeBufferPointer { input in
+        unsafe stream.pointee.next_in = input.baseAddress
+        unsafe stream.pointee.avail_in = uInt(input.count)
+        unsafe stream.pointee.next_out = output.baseAddress
+        unsafe stream.pointee.avail_out = uInt(output.count)
+        isComplete = unsafe deflate(stream, Z_FINISH) == Z_STREAM_END
+        count = unsafe output.count - Int(stream.pointee.avail_out)
+      }
+    }
+    return isComplete ? output : nil
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import GzipCoding
+import Testing
+
+@testable import FleetEngineEmulator
+
+/// Compressed bodies: what the daemon's encoder writes, and what is no such body.
+@Suite struct GzipBodyTests {
+  private static let limit = 10_000_000
+
+  private func compressed(_ text: [UInt8]) throws -> [UInt8] { try #require(GzipEncoder().encode(text)) }
+
+  @Test("what the encoder writes one after the other is what it was given, whatever was before")
+  func roundTrip() throws {
+    let encoder = GzipEncoder()
+    let texts = [
+      "", "{}", String(repeating: "ab", count: 100_000),
+      String((0..<9999).map { Character(Unicode.Scalar(UInt8(truncatingIfNeeded: $0 &* 7919 >> 5))) }),
+    ]
+    for text in texts + texts.reversed() {
+      let bytes = Array(text.utf8)
+      #expect(try GzipBody.decoded(try #require(encoder.encode(bytes)), limit: Self.limit) == bytes)
+    }
+  }
+
+  @Test("an update is two thirds of its size, a hundred positions are a ninth")
+  func sizes() throws {
+    func location(_ index: Int) -> String {
+      #"{"altitude":\(34 + index % 7).\(index % 10),"altitudeAccuracy":3.1,"heading":\(200 + index * 7 % 40),"#
+        + #""speed":\(12 + index % 5).\(17 + index * 13 % 80),"supplementalLocation":{"latitude":52.\(516_274 + index * 131),"#
+        + #""longitude":13.\(377_703 + index * 97)},"supplementalLocationAccuracy":2.\(index % 9),"#
+        + #""supplementalLocationTime":"2026-11-25T03:\(10 + index / 6):\(index % 6)0.250Z"}"#
+    }
+    let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
+    #expect(try compressed(live).count * 10 <= live.count * 7)
+    let past = (1...100).map(location).joined(separator: ",")
+    let batch = Array(#"{"lastLocation":\#(location(101)),"pastLocations":[\#(past)]}"#.utf8)
+    #expect(try compressed(batch).count * 9 <= batch.count)
+  }
+
+  @Test("a small body that becomes larger than the server takes is refused, without becoming it")
+  func bomb() throws {
+    let bomb = try compressed([UInt8](repeating: 0, count: 200_000_000))
+    #expect(bomb.count < 300_000)
+    #expect(throws: APIError.self) { try GzipBody.decoded(bomb, limit: Self.limit) }
+    do {
+      _ = try GzipBody.decoded(bomb, limit: Self.limit)
+    } catch {
+      #expect(error.httpStatus == 413)
+    }
+  }
+
+  @Test("a body that is cut off, damaged, followed by something or not compressed is an invalid argument")
+  func damaged() throws {
+    let whole = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
+    var bodies = (0..<whole.count).map { Array(whole.prefix($0)) }
+    bodies += [whole + [0], Array("{}".utf8), Array(whole.dropFirst(2))]
+    for index in 10..<whole.count {
+      var body = whole
+      body[index] ^= 0x55
+      bodies.append(body)
+    }
+    for body in bodies {
+      do {
+        _ = try GzipBody.decoded(body, limit: Self.limit)
+        Issue.record("accepted: \(body)")
+      } catch {
+        #expect(error.httpStatus == 400)
+      }
+    }
+  }
+
+  @Test("an update may be compressed; its record has the text and the bytes, and the statistics what was received")
+  func update() throws {
+    let bench = try FleetBench()
+    let token = try bench.token()
+    func send(_ body: [UInt8], coding: String) -> Reply {
+      bench.service.handle(
+        Request(
+          "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation&prettyPrint=false",
+          headers: [
+            ("Authorization", "Bearer \(token)"), ("Content-Type", "application/json"), ("Content-Encoding", coding),
+            ("X-Goog-FieldMask", "navigationStatus"),
+          ], body: body), at: bench.now)
+    }
+    let text = #"{"lastLocation":{"speed":1}}"#
+    let body = try compressed(Array(text.utf8))
+    let reply = send(body, coding: "gzip")
+    #expect(reply.status == 200 && reply.text == "{}\n")
+    let record = try #require(bench.records.last)
+    #expect(record["body"]?.string == text)
+    #expect(record["encoded"]?.string.flatMap { Base64.decode($0[...], alphabet: .url) } == body)
+    let stats = try bench.json(bench.send("GET", "/debug/stats"))
+    #expect(stats["vehicles"]?["truck-17"]?["bytes_in"]?.integer == Int64(body.count))
+    #expect(send(Array(text.utf8), coding: "gzip").status == 400)
+    #expect(send(body, coding: "br").status == 415)
+    #expect(send(Array(text.utf8), coding: "identity").status == 200)
+  }
+
+  @Test("a fault can be for compressed updates only, as of a gateway that does not know the coding")
+  func fault() throws {
+    let bench = try FleetBench()
+    let token = try bench.token()
+    try bench.fault(#"{"target":"update","status":415,"compressed":true,"times":2}"#)
+    #expect(bench.update(token: token).status == 200)
+    let body = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
+    let request = Request(
+      "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
+      headers: [
+        ("Authorization", "Bearer \(token)"), ("Content-Type", "application/json"), ("Content-Encoding", "gzip"),
+      ], body: body)
+    for status in [415, 415, 200] { #expect(bench.service.handle(request, at: bench.now).status == status) }
+  }
+}
