@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A backlog of the largest size that is allowed: how long the core works it off, and the start with it on disk."""
 import json
+import math
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -44,15 +46,42 @@ def core(program):
 
 
 def fill(path, rows):
-    """Writes a backlog's file of a drive at a position a second."""
+    """Writes a backlog's file of a drive at a position a second, on a winding road and with a receiver's noise."""
+    noise = random.Random(rows)
     database = sqlite3.connect(path)
     database.execute("PRAGMA page_size = 1024")
     database.executescript(TABLES)
     database.executemany(
-        "INSERT INTO positions VALUES (1, ?, ?, ?, 519.5, 13.89, 60, 3.4, 5.1, 0.3, NULL, 0)",
-        ((END - (rows - row) * 1000, 48.1 + row * 1e-5, 11.5 + row * 1.3e-5) for row in range(rows)))
+        "INSERT INTO positions VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)",
+        ((END - (rows - row) * 1000 + 250, 48.1 + row * 1e-5 + noise.gauss(0, 1e-5),
+          11.5 + row * 1.3e-5 + noise.gauss(0, 1e-5), 519.5 + 9 * math.sin(row / 90) + noise.gauss(0, 0.5),
+          14 + 3 * math.sin(row / 40) + noise.gauss(0, 0.1), (60 + 50 * math.sin(row / 90) + noise.gauss(0, 1)) % 360,
+          noise.uniform(2, 4), noise.uniform(3, 6), noise.uniform(0.2, 0.5)) for row in range(rows)))
     database.commit()
     database.close()
+
+
+def bytes_of(bench, relay_of, rows):
+    """TLS bytes that so many positions on disk add to the updates of a run: those of the run with them, without those of
+    the same run with none."""
+    sent = []
+    for count in (0, rows):
+        store = bench.path(f"bytes-{count}")
+        os.makedirs(store)
+        fill(os.path.join(store, "backlog.sqlite"), count)
+        relay = relay_of()
+        arguments = bench.daemon(bench.recording(12), port=relay.port, name="bytes")
+        with open(bench.path("bytes.toml"), "a", encoding="ascii") as file:
+            file.write(f'[backlog]\ndirectory = "{store}"\n')
+        subprocess.run(arguments, check=True, capture_output=True)
+        time.sleep(0.1)
+        sent.append(relay.counters()["sent"])
+        database = sqlite3.connect(os.path.join(store, "backlog.sqlite"))
+        if database.execute("SELECT count(*) FROM positions").fetchone()[0]:
+            raise SystemExit("not all positions of the backlog were sent")
+        database.close()
+    bench.server.read(0.05)
+    return sent[1] - sent[0]
 
 
 def start(bench, rows, turns):

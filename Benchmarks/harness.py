@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the measurements need around the measured process: a server, TLS in front of it, and a relay that counts bytes."""
+import json
 import os
 import select
 import socket
@@ -7,6 +8,7 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
@@ -30,7 +32,7 @@ class Server:
 
     def __init__(self, programs, directory):
         self.ca_file = os.path.join(directory, "ca.crt")
-        back = free_port()
+        back = self.back_port = free_port()
         self.front_port = free_port()
         self.emulator = subprocess.Popen(
             [os.path.join(programs, "fleet-engine-emulator"), "--port", str(back)], stdout=subprocess.PIPE)
@@ -55,9 +57,16 @@ class Server:
         """The number of updates accepted since the last call; waits for something to happen, but not for long."""
         select.select([self.lines], [], [], patience)
         try:
-            return os.read(self.lines, 1 << 20).count(b" m/s ")
+            lines = os.read(self.lines, 1 << 20)
+            # A vehicle of this name is beside the one that is measured.
+            return lines.count(b" m/s ") - lines.count(b" parked  ")
         except BlockingIOError:
             return 0
+
+    def accepted(self, vehicle):
+        """The number of updates of a vehicle that were accepted."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.back_port}/debug/stats") as answer:
+            return json.load(answer)["vehicles"].get(vehicle, {}).get("accepted", 0)
 
     def close(self):
         for process in (self.front, self.emulator):

@@ -4,8 +4,8 @@
 
 A UART hands over 16 bytes at a time. Four receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600
 baud, once and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each
-10 s. Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), and with `perf`, as root
-and where the machine lets them be counted, its system calls, its instructions and its time on the processor.
+10 s. Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
+(/proc/PID/schedstat), and with `perf`, as root and where the machine lets them be counted, its system calls and its instructions.
 """
 import os
 import pty
@@ -21,8 +21,7 @@ from recording import sentence
 PIECE = 16
 LINES = ((115_200, 1), (115_200, 10), (9600, 1), (9600, 10))
 # What `perf` calls them, and what they are.
-EVENTS = {"raw_syscalls:sys_enter": "system calls", "instructions:u": "instructions", "instructions:k": "instructions in the kernel",
-          "task-clock": "ms on the processor"}
+EVENTS = {"raw_syscalls:sys_enter": "system calls", "instructions:u": "instructions", "instructions:k": "instructions in the kernel"}
 BODIES = ["GNRMC,{time},A,4807.{place:04},N,01131.0000,E,30.0,0.0,{date},,,A",
           "GNGGA,{time},4807.{place:04},N,01131.0000,E,1,11,0.9,545.4,M,46.9,M,,",
           "GNGSA,A,3,08,10,23,27,32,24,28,21,02,15,,,1.35,0.79,1.09"]
@@ -65,6 +64,12 @@ def transmit(line, baud, rate):
             os.write(line, epoch[end - PIECE:end])
 
 
+def processor(process):
+    """Seconds that a process has been on the processor."""
+    with open(f"/proc/{process}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
 def counts(daemons, seconds):
     """What `perf` counts of each daemon in that time, in which it sleeps; empty where there is no `perf`."""
     watchers = {}
@@ -84,7 +89,7 @@ def counts(daemons, seconds):
 
 
 def figures(programs, seconds=30):
-    """By line: wake-ups a second, and what `perf` says for each second."""
+    """By line: wake-ups a second, the processor time of a day in seconds, and what `perf` says for each second."""
     with tempfile.TemporaryDirectory() as directory:
         port = free_port()
         emulator = subprocess.Popen(
@@ -106,16 +111,18 @@ def figures(programs, seconds=30):
             writers.append(writer)
         # The first fix, the token and the connection are over.
         time.sleep(10)
-        before = {name: (status(process), time.monotonic()) for name, process in daemons.items()}
+        before = {name: (status(process), processor(process), time.monotonic()) for name, process in daemons.items()}
         counted = counts(daemons, seconds)
         result = {}
         for name, process in daemons.items():
-            after, now = status(process), time.monotonic()
+            after, used, now = status(process), processor(process), time.monotonic()
             if not after:
                 with open(os.path.join(directory, "log"), encoding="utf-8") as log:
                     raise SystemExit(f"{name} has ended: {log.read()}")
             switches = after["voluntary_ctxt_switches"] - before[name][0]["voluntary_ctxt_switches"]
-            result[name] = {"wakeups": switches / (now - before[name][1])} | counted.get(name, {})
+            elapsed = now - before[name][2]
+            result[name] = {
+                "wakeups": switches / elapsed, "day": (used - before[name][1]) / elapsed * 86_400} | counted.get(name, {})
         for process in writers:
             os.kill(process, 9)
         for process in daemons.values():
@@ -132,7 +139,7 @@ def main():
     for name, row in figures(sys.argv[1], seconds).items():
         baud, rate = name.split("-")
         others = ", ".join(f"{row[event]:,.1f} {unit}" for event, unit in EVENTS.items() if event in row)
-        print(f"{baud:>7} baud, {rate:>2} Hz: {row['wakeups']:6.1f} wake-ups a second{', ' + others if others else ''}")
+        print(f"{baud:>7} baud, {rate:>2} Hz: {row['wakeups']:6.1f} wake-ups a second, {row['day']:5.0f} s of CPU a day{', ' + others if others else ''}")
 
 
 if __name__ == "__main__":
