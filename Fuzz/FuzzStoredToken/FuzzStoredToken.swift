@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds the reading of what an earlier run has kept with what libFuzzer makes up: a token with its times, whose boot
-// and subject are put in front of most inputs, for hardly any would have them; and the note of a pause. A token that is
-// used must have a life that is not over, and what is read is written again as the same.
+// and subject are put in front of most inputs, for hardly any would have them; the note of a pause; and what is known
+// of the form of updates. A token that is used must have a life that is not over, and what is read is written again as
+// the same.
 //
 //   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization
@@ -10,6 +11,7 @@ import HTTPMessages
 import Timekeeping
 
 private let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
+private let formHead = "fleet-locationd update form 1\nserver https://e\nrelease 1\n"
 private let head = "fleet-locationd token 1\nboot b007\nsubject 5ab1ec7\n"
 
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -26,5 +28,11 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   }
   let note = PauseRecord(text: input)
   precondition(PauseRecord(text: note.text) == note, "written, it is another pause")
+  var negotiation = UpdateFormNegotiation(UpdateFormNegotiation.Configuration(release: "1"), server: "https://e")
+  for text in [input, formHead + input] { negotiation.restore(text) }
+  switch negotiation.summary {
+  case .untested, .refused(httpStatus: 100..<600): break
+  case .off, .accepted, .fallback, .refused: preconditionFailure("a file says \(negotiation.summary)")
+  }
   return 0
 }

@@ -75,6 +75,9 @@ extension SettingsFile {
   /// The settings in canonical form, without comments: equal for equal settings, regardless of files and order.
   package var canonicalText: String { root.canonicalText }
 
-  /// The contents of the file of the kept settings.
-  package var keptText: String { KeptSettings.preface + canonicalText }
+  /// The contents of the file of the kept settings, which the previous release can read as well: a key that it does not
+  /// know is left out, if the default of that key is good enough.
+  package var keptText: String {
+    KeptSettings.preface + root.without("compact_updates", of: .reporting).canonicalText
+  }
 }

@@ -38,7 +38,8 @@ package struct Settings: Equatable, Sendable {
       filter: FixFilter.Configuration(buildDate: Release.buildDate),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
-        endpoint: FleetEngineEndpoint(origin: fleetEngine.endpoint, vehicle: vehicle)))
+        endpoint: FleetEngineEndpoint(origin: fleetEngine.endpoint, vehicle: vehicle),
+        form: UpdateFormNegotiation.Configuration(release: Release.version)))
   }
 
   /// A source of fixes.

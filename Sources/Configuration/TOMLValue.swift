@@ -62,6 +62,19 @@ struct TOMLValue: Equatable, Sendable {
   }
 }
 
+extension TOMLValue {
+  /// These settings without one key of a section.
+  func without(_ key: String, of section: SettingSection) -> TOMLValue {
+    guard case .table(var sections) = content, var member = sections[section.rawValue],
+      case .table(var keys) = member.value.content
+    else { return self }
+    keys[key] = nil
+    member.value.content = .table(keys)
+    sections[section.rawValue] = member
+    return TOMLValue(content: .table(sections), position: position)
+  }
+}
+
 extension TOMLValue.Content {
   /// As in a settings file; empty for tables and arrays.
   var source: String {

@@ -190,6 +190,12 @@ package enum ServiceFindings {
       findings.append(
         .warn("\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: docs/receivers.md"))
     }
+    if let form = report.updateForm, let reason = form.reason, !form.isSet {
+      findings.append(
+        .warn(
+          "updates need nearly half as much data again as necessary: they are \(form.form), because \(reason)",
+          "Positions arrive. Check what is between the box and Fleet Engine: a gateway may refuse compressed requests"))
+    }
     return findings + delivery(report, heartbeat)
   }
 

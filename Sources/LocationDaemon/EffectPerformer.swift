@@ -35,6 +35,7 @@ final class EffectPerformer {
   private let limits = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
   private var hasLimitsFailed = false
   private let pauseFile = PauseFile.ofService
+  private let updateFormFile = UpdateFormFile()
   private var storePerformer: StorePerformer?
   private var handlers: Handlers?
   /// Why the pause, or its end, could not be stored.
@@ -68,6 +69,8 @@ final class EffectPerformer {
     case .storeToken(let text): storeToken(text)
     case .removeStoredToken: tokenCache.remove()
     case .storeRunState(let text): storeRunState(text)
+    case .storeUpdateForm(let text):
+      if let trouble = updateFormFile.store(text) { write(.settingsWarning(trouble)) }
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
@@ -128,6 +131,11 @@ final class EffectPerformer {
     } catch {
       write(.settingsWarning(error.message))
     }
+  }
+
+  /// Restores what a previous run has found out about the form of updates. To be called before the first request.
+  func restoreUpdateForm() {
+    if let text = updateFormFile.read() { feed(.updateFormFound(text)) }
   }
 
   /// Restores a pause that began before a restart. To be called before the first position.

@@ -110,6 +110,7 @@ package final class LocationDaemon {
       // The state of the previous run is restored before the first fix. The token comes before the pause, because a
       // paused vehicle may have to send OFFLINE.
       performer.restoreRunState()
+      performer.restoreUpdateForm()
       performer.restoreToken(settings.token)
       performer.restorePause()
       try performer.prepareBacklog(settings)

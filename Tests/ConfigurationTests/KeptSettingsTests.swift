@@ -75,6 +75,15 @@ import Testing
     }
   }
 
+  @Test("a key that the previous release does not know is not in their file, which that release has to read")
+  func newKey() throws {
+    let machine = TestMachine()
+    let file = try machine.adding(Self.good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\""))
+      .load()
+    #expect(file.settings.agent.delivery.form.mode == .off)
+    #expect(file.keptText == (try machine.adding(Self.good).load().keptText))
+  }
+
   @Test("comments, order and files do not change the canonical text, a value does")
   func canonical() throws {
     let machine = TestMachine()

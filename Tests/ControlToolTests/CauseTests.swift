@@ -153,9 +153,12 @@ import Timekeeping
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, $0.token()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
-      _ = $0.handle(.deadline, at: 4)
+      // In the plain form.
+      _ = $0.handle(.deadline, at: 3)
+      _ = $0.handle(.updateEnded(id: 2, refusal), at: 3.5)
+      _ = $0.handle(.deadline, at: 4.5)
       _ = $0.handle(.tokenEnded(id: 2, $0.token()), at: 5)
-      _ = $0.handle(.updateEnded(id: 2, refusal), at: 6)
+      _ = $0.handle(.updateEnded(id: 3, refusal), at: 6)
       _ = try $0.drive(to: 20)
     },
     Case(name: "due, and Fleet Engine's floor is not over", second: 23) {

@@ -212,6 +212,17 @@ import Testing
       ]).contains("Fix           lost: 3D, gnss, 31 s old"))
   }
 
+  @Test("plain updates have a row with their reason, unless the settings ask for them")
+  func updateForm() throws {
+    func row(_ isSet: Bool) throws -> String? {
+      let form: [String: Any] = ["form": "plain", "reason": "the server refuses compact ones", "isSet": isSet]
+      let rows = StatusRows(try Self.status(["updateForm": form])).groups.flatMap(\.self)
+      return rows.first { $0.name == "Form" }?.text.text
+    }
+    #expect(try row(false) == "plain: the server refuses compact ones")
+    #expect(try row(true) == nil)
+  }
+
   @Test("in ASCII bars are digits, and the sketch is stars")
   func ascii() throws {
     let lines = try StatusScreenTests.frame([:], 80, 24, StatusScreenTests.poor)

@@ -47,7 +47,8 @@ import Timekeeping
       agent.handle(input, at: .boot + .milliseconds(Int64(second * 1000))).map { effect in
         func second(_ time: Timestamp) -> Int64 { (time - Bench.start).wholeSeconds }
         return switch effect {
-        case .send(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
+        case .send(let id, let request):
+          "send \(id)\(request.url.contains("past") ? " with past" : "")\(request.contentCoding == .gzip ? "" : ", plain")"
         case .cancel(let id): "cancel \(id)"
         case .backlog(.added(let record)): "add \(second(record.id))"
         case .backlog(.changed(let records)): "change \(records.map { second($0.id) })"
@@ -58,6 +59,7 @@ import Timekeeping
         case .offlineFailed(let failure, _, _): "offline failed \(failure.category)"
         case .resends(let failure, _): "resends \(failure.category)"
         case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
+        case .updateForm: "update form"
         }
       }
     }
@@ -127,7 +129,7 @@ import Timekeeping
     #expect(try bench.send(10) == ["add 10", "send 2 with past"])
     #expect(bench.handle(.ended(id: 2, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
     #expect(bench.agent.failingSince == .boot + .seconds(1))
-    #expect(try bench.send(20, at: 60) == ["add 20", "send 3 with past"])
+    #expect(try bench.send(20, at: 60) == ["add 20", "send 3 with past, plain"])
     #expect(bench.handle(.ended(id: 3, .accepted), at: 61) == ["remove [0, 10, 20] delivered", "accepted 20 and 2"])
     #expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
   }
@@ -151,6 +153,39 @@ import Timekeeping
     #expect(bench.handle(.ended(id: 4, .accepted), at: 30.1) == ["remove [10, 11, 30] delivered", "accepted 30 and 2"])
     _ = try bench.send(40)
     #expect(bench.handle(.ended(id: 5, .failed(failure)), at: 40.1) == ["resends network"])
+  }
+
+  @Test("a compact update that is refused is sent again as it was, but plain: no outage, and nobody is blamed")
+  func refusedForm() throws {
+    for status in [400, 403, 413] {
+      var bench = try Bench()
+      let refusal = UpdateOutcome.failed(
+        UpdateFailure(status == 403 ? .permissionDenied : .rejected, "no", from: .deliveries, httpStatus: status))
+      _ = bench.handle(.due(try Bench.location(0)), at: 0)
+      #expect(try bench.send(10) == ["add 10", "send 1 with past"])
+      let category = status == 403 ? "permissionDenied" : "rejected"
+      #expect(bench.handle(.ended(id: 1, refusal), at: 10.1) == ["resends \(category)"])
+      #expect(bench.agent.failure == nil && bench.agent.earliest.at == .boot + .seconds(11))
+      // The same positions, although there is a newer one.
+      #expect(try bench.send(11, isDue: false) == ["send 2 with past, plain"])
+      #expect(
+        bench.handle(.ended(id: 2, .accepted), at: 11.1) == [
+          "remove [0, 10] delivered", "accepted 10 and 1", "update form",
+        ])
+      #expect(try bench.send(20) == ["add 20", "send 3, plain"])
+    }
+  }
+
+  @Test("when the plain update is refused as well, the past positions are suspected as ever")
+  func refusedInBothForms() throws {
+    var bench = try Bench()
+    let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
+    _ = bench.handle(.due(try Bench.location(0)), at: 0)
+    _ = try bench.send(10)
+    #expect(bench.handle(.ended(id: 1, refusal), at: 10.1) == ["resends rejected"])
+    #expect(try bench.send(11, isDue: false) == ["send 2 with past, plain"])
+    #expect(bench.handle(.ended(id: 2, refusal), at: 11.1) == ["suspects backlog rejected"])
+    #expect(try bench.send(12, isDue: false) == ["send 3, plain"])
   }
 
   @Test("the first reset of a request is retried soon, as on another connection; the next ones wait as after 503")
@@ -244,7 +279,7 @@ import Timekeeping
     #expect(try bench.send(0, isDue: false, at: 2) == ["send 2"])
     #expect(bench.handle(.ended(id: 2, Bench.failure(.rejected)), at: 3) == ["failed rejected"])
     #expect(!bench.agent.mayBeLive(try Bench.location(0)))
-    #expect(try bench.send(0, isDue: false, at: 300) == ["send 3"])
+    #expect(try bench.send(0, isDue: false, at: 300) == ["send 3, plain"])
     #expect(bench.handle(.ended(id: 3, .accepted), at: 301).last == "accepted -10 and 0")
   }
 

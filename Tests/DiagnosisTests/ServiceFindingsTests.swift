@@ -330,6 +330,18 @@ import Timekeeping
     #expect(now.map(\.severity) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
   }
 
+  @Test("plain updates are named with their reason, unless the settings ask for them")
+  func updateForm() throws {
+    func findings(_ form: [String: Any]) throws -> [Finding] {
+      Self.findings(.success(Self.running()), .status(try Self.status(["updateForm": form])))
+    }
+    #expect(try findings(["form": "compact", "isSet": false]).map(\.severity) == [.pass, .pass])
+    #expect(try findings(["form": "plain", "reason": "it is off", "isSet": true]).map(\.severity) == [.pass, .pass])
+    let refused = try findings(["form": "plain", "reason": "the server refuses compact ones", "isSet": false])
+    #expect(refused.map(\.severity) == [.pass, .warn, .pass])
+    #expect(refused[1].sentence.hasSuffix("plain, because the server refuses compact ones"))
+  }
+
   @Test("a line with wrong checksums is named with its receiver")
   func line() throws {
     let line: [String: Any] = [

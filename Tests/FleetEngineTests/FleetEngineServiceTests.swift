@@ -13,7 +13,7 @@ import Timekeeping
 extension FleetEngineService {
   fileprivate static let rovers = FleetEngineService(
     name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
-    message: { update, _, _ in
+    message: { update, _, _, _ in
       func place(_ location: VehicleLocation, _ writer: inout JSONWriter) {
         writer.openArray()
         writer.number(location.coordinate.latitude, decimals: 6)
@@ -47,7 +47,7 @@ extension FleetEngineService {
   func update() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let update = PositionUpdate(live: try location(2), past: [try location(1)])
-    let request = endpoint.request(update, token: Secret("t"))
+    let request = endpoint.request(update, .plain, token: Secret("t"))
     #expect(request.method == .post)
     #expect(request.url == "https://e.test/v1/providers/p/rovers/r%201?updateMask=state%2Cplace%2Ctrack")
     #expect(String(decoding: request.body, as: UTF8.self) == #"{"place":[2,2],"state":"ON","track":[[1,1]]}"#)
@@ -62,7 +62,7 @@ extension FleetEngineService {
     let update = PositionUpdate(live: try location(2), past: [try location(1)])
     func request(_ vehicle: FleetEngineVehicle, reportsState: Bool = true) -> HTTPRequest {
       FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle, reportsState: reportsState)
-        .request(update, token: Secret("t"))
+        .request(update, .plain, token: Secret("t"))
     }
     let put = request(taxi)
     #expect(put.method == .put)

@@ -19,10 +19,12 @@ import Timekeeping
     return location
   }
 
-  private func body(_ update: PositionUpdate, _ field: PositionField = .supplemental) -> String {
+  private func body(
+    _ update: PositionUpdate, _ field: PositionField = .supplemental, _ form: UpdateForm = .plain
+  ) -> String {
     let endpoint = FleetEngineEndpoint(
       origin: "https://fleetengine.googleapis.com", vehicle: .truck, positionField: field)
-    let request = endpoint.request(update, token: Secret("t"))
+    let request = endpoint.request(update, form, token: Secret("t"))
     return String(decoding: request.body, as: UTF8.self)
   }
 
@@ -146,7 +148,7 @@ import Timekeeping
     let endpoint = FleetEngineEndpoint(
       origin: "https://e.test/",
       vehicle: FleetEngineVehicle(service: .deliveries, providerID: "my project", vehicleID: "LKW/1"))
-    let request = endpoint.request(update, token: Secret("t"))
+    let request = endpoint.request(update, .plain, token: Secret("t"))
     #expect(
       request.url
         == "https://e.test/v1/providers/my%20project/deliveryVehicles/LKW%2F1?updateMask=lastLocation%2CpastLocations")
@@ -161,7 +163,7 @@ import Timekeeping
   func request() throws {
     let endpoint = FleetEngineEndpoint(
       origin: "https://e.test", vehicle: .truck, deadline: .seconds(7))
-    let request = endpoint.request(PositionUpdate(live: try location(1, 1)), token: Secret("t"))
+    let request = endpoint.request(PositionUpdate(live: try location(1, 1)), .plain, token: Secret("t"))
     #expect(request.method == .patch)
     #expect(request.url == "https://e.test/v1/providers/p/deliveryVehicles/v?updateMask=lastLocation")
     #expect(
@@ -170,6 +172,48 @@ import Timekeeping
         .init("Content-Type", .plain("application/json")), .init("X-Goog-FieldMask", .plain("name")),
       ])
     #expect(request.deadline == .seconds(7))
+    #expect(request.contentCoding == .identity)
+  }
+
+  @Test("a compact request has no field with its default, is compressed, and asks for a response of nothing")
+  func compact() throws {
+    let update = try PositionUpdate(
+      live: location(3, 3) { $0.speed = 0 }, timeSinceUpdate: 7, past: [location(1, 1, at: Timestamp(seconds: 100))])
+    let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck)
+    let (plain, compact) = (
+      endpoint.request(update, .plain, token: Secret("t")), endpoint.request(update, .compact, token: Secret("t"))
+    )
+    #expect(compact.url == plain.url + "&prettyPrint=false")
+    #expect(compact.contentCoding == .gzip)
+    #expect(compact.headers.last == .init("X-Goog-FieldMask", .plain("navigationStatus")))
+    #expect(compact.headers.dropLast() == plain.headers.dropLast())
+    let sensor = #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","#
+    var expected = String(decoding: plain.body, as: UTF8.self)
+    for _ in 0..<2 { expected.replaceSubrange(try #require(expected.firstRange(of: sensor)), with: "") }
+    #expect(String(decoding: compact.body, as: UTF8.self) == expected)
+    // The default of `locationSensor` is another.
+    #expect(body(update, .location, .compact) == body(update, .location, .plain))
+  }
+
+  @Test("a refusal that the compact form may explain is one, and no other failure")
+  func refusals() {
+    func failure(_ status: Int, _ body: String) -> UpdateFailure? {
+      let outcome = UpdateOutcome(
+        .response(HTTPResponse(status: status, body: Array(body.utf8))), from: .deliveries)
+      return if case .failed(let failure) = outcome { failure } else { nil }
+    }
+    let (error, page) = (#"{"error":{"message":"no"}}"#, "<html>no</html>")
+    for status in [400, 403, 406, 413, 415, 500, 501, 502] {
+      #expect(failure(status, error)?.mayBeDueToForm == true, "\(status)")
+      // A captive portal or a firewall answers 403 with a page.
+      #expect(failure(status, page)?.mayBeDueToForm == (status != 403), "\(status)")
+      #expect(failure(status, page)?.isAboutRequest == true, "\(status)")
+    }
+    for status in [200, 302, 401, 404, 408, 409, 429, 503, 504, 511] {
+      #expect(failure(status, error)?.mayBeDueToForm == false, "\(status)")
+      #expect(failure(status, page)?.mayBeDueToForm == false, "\(status)")
+    }
+    for status in [401, 429, 503] { #expect(failure(status, error)?.isAboutRequest == false, "\(status)") }
   }
 
   @Test(

@@ -36,6 +36,25 @@ import Timekeeping
     #expect(!lines.contains { $0.lowercased().hasPrefix("accept-encoding") || $0.lowercased().hasPrefix("expect") })
   }
 
+  @Test(
+    "A body that is to be compressed goes out compressed, with its length and the name of the coding; the next as it is"
+  )
+  func compressed() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var request = HTTPRequest(method: .patch, url: server.url, body: Array(String(repeating: "a", count: 1000).utf8))
+    request.contentCoding = .gzip
+    _ = try fixture.response(request)
+    let sent = try #require(server.requests.last)
+    #expect(sent.contains("\r\nContent-Encoding: gzip\r\n"))
+    let length = try #require(sent.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") })
+    #expect((20...60).contains(Int(length.dropFirst(16)) ?? 0))
+    request.contentCoding = .identity
+    _ = try fixture.response(request)
+    #expect(try #require(server.requests.last).contains("\r\nContent-Length: 1000\r\n"))
+    #expect(try #require(server.requests.last).contains("Content-Encoding") == false)
+  }
+
   @Test("GET, POST and PATCH follow each other on one connection, each with its own method and body")
   func methods() throws {
     let fixture = try ClientFixture()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -13,18 +14,23 @@ import Testing
     let says: String
     /// Whether it is tried again soon.
     var recovers = false
+    /// The form of an update may be the reason for some refusals: the first is followed at once by another request.
+    var times = 1
   }
 
   static let cases = [
-    Case(testDescription: "400", fault: #""status": 400"#, category: "rejected", says: "INVALID_ARGUMENT"),
+    Case(testDescription: "400", fault: #""status": 400"#, category: "rejected", says: "INVALID_ARGUMENT", times: 2),
     Case(
       testDescription: "401", fault: #""status": 401"#, category: "unauthenticated", says: "UNAUTHENTICATED",
       recovers: true),
     Case(
-      testDescription: "403", fault: #""status": 403"#, category: "denied", says: "PERMISSION_DENIED", recovers: true),
+      testDescription: "403", fault: #""status": 403"#, category: "denied", says: "PERMISSION_DENIED", recovers: true,
+      times: 2),
     Case(testDescription: "404", fault: #""status": 404"#, category: "missing", says: "NOT_FOUND"),
     Case(testDescription: "429", fault: #""status": 429"#, category: "throttled", says: "RESOURCE_EXHAUSTED"),
-    Case(testDescription: "500", fault: #""status": 500"#, category: "unavailable", says: "INTERNAL", recovers: true),
+    Case(
+      testDescription: "500", fault: #""status": 500"#, category: "unavailable", says: "INTERNAL", recovers: true,
+      times: 2),
     Case(
       testDescription: "503", fault: #""status": 503"#, category: "unavailable", says: "UNAVAILABLE", recovers: true),
     Case(
@@ -48,7 +54,7 @@ import Testing
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     // Longer than the wait after a fault of the server.
     bench.settings["source.silence_timeout"] = "\"60s\""
-    try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": 1}")
+    try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": \(example.times)}")
     let daemon = try bench.start(reading: receiver)
     var drive = NMEADrive()
     receiver.send(drive.next())
@@ -63,6 +69,32 @@ import Testing
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
     #expect(daemon.statuses.last?.hasSuffix("backlog 0") == true)
+  }
+
+  @Test("a gateway that refuses compressed updates gets plain ones, also after a restart, and no position is late")
+  func refusedForm() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    try bench.emulator?.fault(#"{"target": "update", "status": 415, "compressed": true, "times": 1000}"#)
+    let program = try ChildProcess("fleet-locationd", ["--version"])
+    #expect(try program.finish() == 0)
+    let release = try #require(program.output.lines.first?.split(separator: " ").last)
+    let port = try #require(bench.emulator).port
+    func text(refusals: Int) -> String {
+      "fleet-locationd update form 1\nserver http://127.0.0.1:\(port)\nrelease \(release)\nrefusals \(refusals)\n"
+        + "status 415\nend\n"
+    }
+    // An earlier run has found the first refusal.
+    try FileManager.default.createDirectory(atPath: bench.directory("state"), withIntermediateDirectories: false)
+    let file = try bench.directory.write(text(refusals: 1), to: "state/update-form")
+    let daemon = try bench.start(reading: receiver, environment: ["STATE_DIRECTORY": bench.directory("state")])
+    var drive = NMEADrive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    try bench.wait("the journal says so") { daemon.logs("compact ones were refused (HTTP 415)") }
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == text(refusals: 2))
+    #expect(!daemon.shows("Offline"))
+    #expect(bench.emulator?.updates.count == 2)
   }
 
   @Test("Retry-After is the least wait after 429")
@@ -124,7 +156,7 @@ import Testing
     #expect(accepted.compactMap(\.live?.time) == accepted.compactMap(\.live?.time).sorted())
     for update in accepted {
       #expect(
-        update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation%2CpastLocations"))
+        update.mask == "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
     }
     #expect(daemon.logs("Offline (network)"))
   }

@@ -69,5 +69,6 @@ drive() { # position field
 drive supplemental
 drive location
 
+[ "$(grep -c '"encoded":"' "$work/requests.jsonl")" -ge 20 ] || fail "hardly any request was compressed"
 [ "$(grep -c '"query":"updateMask=vehicleState","' "$work/requests.jsonl")" -ge 2 ] || fail "no request with OFFLINE alone"
 "$python" "$here/google_client_judge.py" "$work/requests.jsonl"

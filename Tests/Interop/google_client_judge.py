@@ -9,6 +9,8 @@ unknown fields refused, stand in the canonical JSON encoding, be what Google's o
 Exit status: 0 when every request passes, 1 when one fails or there is none, 2 when the recording cannot be read.
 """
 
+import base64
+import gzip
 import json
 import sys
 from collections import namedtuple
@@ -114,7 +116,8 @@ def check_location(location, path):
         check(-90 <= point.latitude <= 90 and -180 <= point.longitude <= 180, f"{path}.{place} is out of range")
         check(location.HasField(time), f"{path}.{time} is missing")
     if location.HasField("supplemental_location"):
-        check(location.supplemental_location_sensor != 0, f"{path}: no supplementalLocationSensor")
+        # 0, which is left out: the comment of the field names the default CUSTOMER_SUPPLIED_LOCATION.
+        check(location.supplemental_location_sensor in (0, 5), f"{path}: the supplementalLocationSensor is another")
     if location.HasField("location"):
         check(location.location_sensor != 0, f"{path}: no locationSensor")
     for sensor in ("location_sensor", "supplemental_location_sensor", "raw_location_sensor"):
@@ -161,6 +164,8 @@ def judge(request):
     check(len(parameters) == len(dict(parameters)), "a parameter is given twice")
     parameters = dict(parameters)
     text = parameters.pop("updateMask", "")
+    # Of every Google API: whether the response is indented.
+    check(parameters.pop("prettyPrint", "false") == "false", "the response would be indented")
     check(not parameters, f"unknown parameters: {sorted(parameters)}")
     check(text, "the update mask is empty")
     mask = field_mask_pb2.FieldMask()
@@ -169,6 +174,15 @@ def judge(request):
     except ValueError as error:
         raise Refused(f"the mask {text!r}: {error}") from error
     check(mask.IsValidForDescriptor(service.vehicle.DESCRIPTOR), f"the mask {text!r} names what is no field")
+
+    wanted = field_mask_pb2.FieldMask()
+    wanted.FromJsonString(headers.get("x-goog-fieldmask", ""))
+    check(wanted.IsValidForDescriptor(service.vehicle.DESCRIPTOR), "the response's mask names what is no field")
+
+    check(headers.get("content-encoding") == ("gzip" if "encoded" in request else None), "the coding is not what it says")
+    if "encoded" in request:
+        text = gzip.decompress(base64.urlsafe_b64decode(request["encoded"] + "==")).decode()
+        check(text == request["body"], "the compressed body is another")
 
     vehicle = service.vehicle()
     try:
@@ -242,6 +256,9 @@ def self_test():
             location.update(changes)
         return change
 
+    def spoil_headers(headers):
+        return lambda request, body, location: request["headers"].update(headers)
+
     def spoil_request(**changes):
         return lambda request, body, location: request.update(changes)
 
@@ -275,6 +292,13 @@ def self_test():
         "wrong method": spoil_request(method="PUT"),
         "no token": spoil_request(headers={"Content-Type": "application/json"}),
         "form instead of JSON": spoil_request(headers={"Content-Type": "text/plain", "Authorization": "Bearer x"}),
+        "response with indentation": spoil_request(query="updateMask=lastLocation,pastLocations&prettyPrint=true"),
+        "response of no field": spoil_headers({"X-Goog-FieldMask": "colour"}),
+        "coding that is not named": spoil_request(encoded=base64.urlsafe_b64encode(gzip.compress(b"{}")).decode()),
+        "coding that is not there": spoil_headers({"Content-Encoding": "gzip"}),
+        "compressed body that is another": lambda request, body, location: request.update(
+            encoded=base64.urlsafe_b64encode(gzip.compress(b"{}")).decode(),
+            headers=dict(request["headers"], **{"Content-Encoding": "gzip"})),
         "number that is none": spoil_location(speed=float("nan")),
         "body that is no JSON": lambda request, body, location: body.update({"lastLocation": "{"}),
     }

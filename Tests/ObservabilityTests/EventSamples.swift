@@ -96,7 +96,7 @@ enum EventSamples {
       .updateAccepted(past: 2, at: VehicleLocation(coordinate: try place(), time: stamp)),
       .offline(silence, after: .seconds(60), suppressed: 1),
       .offline(silence, after: .milliseconds(999), suppressed: 2),
-      .stillOffline(silence, after: .seconds(600), tries: 1),
+      .stillOffline(silence, after: .seconds(600), tries: 1), .compactUpdatesRefused(httpStatus: 415),
     ]
     for failure in failures {
       events += [

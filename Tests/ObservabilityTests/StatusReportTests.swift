@@ -55,6 +55,39 @@ import Timekeeping
     #expect((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] } == fixture.agent.statistics.accepted)
   }
 
+  @Test("the form of updates, and why it is not the compact one")
+  func updateForm() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...25)
+    #expect(report(fixture).updateForm == StatusReport.UpdateForm(form: "compact", reason: nil, isSet: false))
+    var refusals = 0
+    var events: [Event] = []
+    var refusing = try AgentFixture()
+    for second in 0...900 {
+      var effects = try refusing.drive(to: Double(second), speed: 14)
+      while let effect = effects.popLast() {
+        switch effect {
+        case .fetchToken(let id, _):
+          effects += refusing.handle(.tokenEnded(id: id, refusing.token()), at: Double(second) + 0.1)
+        case .sendUpdate(let id, let request):
+          let isRefused = request.contentCoding == .gzip
+          refusals += isRefused ? 1 : 0
+          let answer = isRefused ? AgentFixture.error(415, "INVALID_ARGUMENT") : AgentFixture.accepted
+          effects += refusing.handle(.updateEnded(id: id, answer), at: refusing.now + 0.2)
+        case .event(let event): events.append(event)
+        default: break
+        }
+      }
+      if second == 100 {
+        #expect(
+          report(refusing).updateForm?.reason?.hasPrefix("compact ones failed, and are tried again in 8 min") == true)
+      }
+    }
+    #expect(refusals == 2 && events.contains(.compactUpdatesRefused(httpStatus: 415)))
+    #expect(!events.contains { $0.kind == .offline || $0.kind == .interrupted })
+    #expect(report(refusing).updateForm?.reason == "the server refuses compact ones (HTTP 415)")
+  }
+
   @Test("right after an update, before a newer fix, the next is due an interval later; parked, at the heartbeat")
   func expected() throws {
     var fixture = try AgentFixture()

@@ -118,7 +118,7 @@ import Timekeeping
 
   @Test(
     "a position whose connection was closed without a response, and that the server applies seconds later: OFFLINE is the final state",
-    arguments: [1, 3], 0..<5)
+    arguments: [1, 2], 0..<5)
   func closedUnanswered(seed: Int, second: Int) throws {
     let world = try World.drive(
       Scenario(

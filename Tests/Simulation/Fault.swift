@@ -8,6 +8,14 @@ struct Fault: Sendable {
     case refused, reset, headersTooLarge, answeredEarly, internalError, unavailable
   }
 
+  /// How the compact form is refused.
+  enum FormRefusal: Sendable {
+    /// With this HTTP status and google.rpc.Status.
+    case status(Int, String)
+    /// With this HTTP status and a web page, as gateways and firewalls do.
+    case page(Int)
+  }
+
   enum Kind: Sendable {
     // The network.
     /// The name servers do not answer: nothing has an address, and the whole deadline passes before that is known.
@@ -37,6 +45,9 @@ struct Fault: Sendable {
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
     /// This part of the requests is answered with this, drawn for each, whatever it contains.
     case answersSometimes(Double, Int, String)
+    /// It, or a gateway in front of it, refuses this part of the compact updates, drawn for each, and accepts plain
+    /// ones.
+    case refusesCompact(Double, FormRefusal)
     case deniesPast
     /// Refuses all past locations, with an error that names no missing role.
     case rejectsPast
@@ -133,7 +144,8 @@ struct Fault: Sendable {
     case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
       .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .rejectsPositions,
+    case .slow, .answers, .answersSometimes, .refusesCompact, .deniesPast, .rejectsPast, .mostPast, .mostBytes,
+      .rejectsPositions,
       .rejectsLivePositions,
       .revoked, .serverClock, .badConnections, .closedUnanswered:
       .server

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FleetEngine
 import HTTPMessages
 import Timekeeping
 
@@ -22,6 +23,7 @@ struct FleetEngineServer {
     var request: UInt64
     /// A newer position was there already: this one moves nothing.
     var isIgnored: Bool
+    var isCompact: Bool
   }
 
   private(set) var applied: [Applied] = []
@@ -41,6 +43,8 @@ struct FleetEngineServer {
   private var newest: [String: Timestamp] = [:]
   /// What a client must never send, in words.
   private(set) var offences: [String] = []
+  /// Requests that were refused for their form.
+  private(set) var refusedForms: Set<UInt64> = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
   mutating func answer(
@@ -51,13 +55,37 @@ struct FleetEngineServer {
     for fault in scenario.faults where fault.isActive(at: second) {
       if case .serverClock(let error) = fault.kind { date = TokenProviderServer.date(at: second, wrongBy: error) }
     }
+    if let refusal = formRefusal(of: request, id: id, at: second, scenario) { return refusal }
     let answer = decide(request, id: id, at: second, scenario, tokens: tokens)
     if case .refused(let status, let code, let why, let headers, let details) = answer {
       let body =
         #"{"error":{"code":\#(status),"message":"\#(why)","status":"\#(code)","details":[\#(details)]}}"#
       return HTTPResponse(status: status, headers: [date] + headers, body: [UInt8](body.utf8))
     }
-    return HTTPResponse(status: 200, headers: [date], body: [UInt8](#"{"name":"providers/p/deliveryVehicles/v"}"#.utf8))
+    let body = Target(request)?.form == .compact ? "{}\n" : #"{"name":"providers/p/deliveryVehicles/v"}"#
+    return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
+  }
+
+  private mutating func formRefusal(
+    of request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario
+  ) -> HTTPResponse? {
+    guard let target = Target(request), target.form == .compact,
+      !scenario.isActive(at: second, { if case .answers = $0 { true } else { false } })
+    else { return nil }
+    for fault in scenario.faults where fault.isActive(at: second) {
+      guard case .refusesCompact(let part, let refusal) = fault.kind else { continue }
+      var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ 0x666F_726D)
+      guard Double.random(in: 0..<1, using: &random) < part else { continue }
+      refusedForms.insert(id)
+      switch refusal {
+      case .status(let status, let code):
+        let body = #"{"error":{"code":\#(status),"message":"what is this","status":"\#(code)"}}"#
+        return HTTPResponse(status: status, body: [UInt8](body.utf8))
+      case .page(let status):
+        return HTTPResponse(status: status, body: [UInt8]("<html>\(status)</html>".utf8))
+      }
+    }
+    return nil
   }
 
   private enum Decision {
@@ -94,7 +122,7 @@ struct FleetEngineServer {
       states.append(Change(at: second, vehicle: target.vehicle, isOnline: false, request: id))
       return .accepted
     }
-    guard let body, Set(body.keys) == target.mask, let live = body["lastLocation"].flatMap({ read($0) }),
+    guard let body, Set(body.keys) == target.mask, let live = body["lastLocation"].flatMap({ read($0, target.form) }),
       !target.setsState || body["vehicleState"] == .string("ONLINE")
     else {
       offences.append("body \(String(decoding: request.body, as: UTF8.self))")
@@ -103,7 +131,7 @@ struct FleetEngineServer {
     var past: [Position] = []
     if let elements = body["pastLocations"]?.array {
       for element in elements {
-        guard let position = read(element), position.timeSinceUpdate == nil else {
+        guard let position = read(element, target.form), position.timeSinceUpdate == nil else {
           offences.append("past location \(element)")
           return .refused(400, "INVALID_ARGUMENT", "bad past location")
         }
@@ -136,7 +164,8 @@ struct FleetEngineServer {
       Applied(
         at: second, vehicle: target.vehicle, live: live.position, past: past,
         bytes: request.body.count, timeSinceUpdate: live.timeSinceUpdate,
-        request: id, isIgnored: newest[target.vehicle].map { live.position.time < $0 } ?? false))
+        request: id, isIgnored: newest[target.vehicle].map { live.position.time < $0 } ?? false,
+        isCompact: target.form == .compact))
     newest[target.vehicle] = max(newest[target.vehicle] ?? live.position.time, live.position.time)
     if target.setsState { states.append(Change(at: second, vehicle: target.vehicle, isOnline: true, request: id)) }
     return .accepted
@@ -183,13 +212,14 @@ struct FleetEngineServer {
   }
 
   /// A location with the fields of Google's guide, of the right types and in range, and no other.
-  private func read(_ value: StrictJSON) -> (position: Position, timeSinceUpdate: Int?)? {
+  private func read(_ value: StrictJSON, _ form: UpdateForm) -> (position: Position, timeSinceUpdate: Int?)? {
     guard var fields = value.object,
       let place = fields.removeValue(forKey: "supplementalLocation")?.object, place.count == 2,
       let latitude = place["latitude"]?.number, (-90...90).contains(latitude),
       let longitude = place["longitude"]?.number, (-180...180).contains(longitude),
       let time = fields.removeValue(forKey: "supplementalLocationTime")?.string.flatMap({ Timestamp(rfc3339: $0) }),
-      fields.removeValue(forKey: "supplementalLocationSensor") == .string("CUSTOMER_SUPPLIED_LOCATION")
+      fields.removeValue(forKey: "supplementalLocationSensor")
+        == (form == .plain ? .string("CUSTOMER_SUPPLIED_LOCATION") : nil)
     else { return nil }
     if let heading = fields.removeValue(forKey: "heading") {
       guard let degrees = heading.number, degrees.rounded() == degrees, (0..<360).contains(degrees) else { return nil }
@@ -211,6 +241,7 @@ struct FleetEngineServer {
     var vehicle: String
     var mask: Set<String>
     var isTrips: Bool
+    var form = UpdateForm.plain
 
     var setsState: Bool { mask.contains("vehicleState") }
 
@@ -222,9 +253,18 @@ struct FleetEngineServer {
         return nil
       }
       guard isTrips || request.method == .patch, request.url.hasPrefix(prefix),
-        plain.contains("Content-Type: application/json"), plain.contains("X-Goog-FieldMask: name")
+        plain.contains("Content-Type: application/json")
       else { return nil }
-      let parts = request.url.dropFirst(prefix.count).split(separator: "?", omittingEmptySubsequences: false)
+      var url = request.url
+      if url.hasSuffix("&prettyPrint=false") {
+        url.removeLast("&prettyPrint=false".count)
+        form = .compact
+      }
+      // All of a form, or nothing.
+      guard plain.contains("X-Goog-FieldMask: \(form == .plain ? "name" : "navigationStatus")"),
+        plain.contains("Content-Encoding: gzip") == (form == .compact)
+      else { return nil }
+      let parts = url.dropFirst(prefix.count).split(separator: "?", omittingEmptySubsequences: false)
       guard parts.count == 2, parts[1].hasPrefix("updateMask=") else { return nil }
       vehicle = String(parts[0])
       let fields = parts[1].dropFirst("updateMask=".count).split(separator: "%2C").map(String.init)

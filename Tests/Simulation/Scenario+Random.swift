@@ -86,6 +86,34 @@ extension Scenario {
     addUnanswered()
     addUndatedProvider()
     addOtherDaemon()
+    addFormRefusals()
+  }
+
+  /// Servers that do not accept the compact form, or not always, or change their mind, from a seed of their own.
+  private mutating func addFormRefusals() {
+    var random = SplitMix64(seed: seed ^ 0x666F_726D)
+    guard Int.random(in: 0..<4, using: &random) == 0 else { return }
+    let refusals: [Fault.FormRefusal] = [
+      .status(400, "INVALID_ARGUMENT"), .status(400, "INVALID_ARGUMENT"), .status(403, "PERMISSION_DENIED"),
+      .status(500, "INTERNAL"), .status(501, "UNIMPLEMENTED"), .page(400), .page(403), .page(406), .page(413),
+      .page(415), .page(502),
+    ]
+    let refusal = refusals.randomElement(using: &random) ?? .page(415)
+    func add(_ part: Double, _ seconds: Range<Int>) {
+      faults.append(Fault(.refusesCompact(part, refusal), seconds))
+    }
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: add(0.1, 0..<duration)
+    case 1:
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let from = Int.random(in: 0..<duration, using: &random)
+        add(1, from..<(from + Int.random(in: 1...300, using: &random)))
+      }
+    case 2: faults.append(Fault(.answers(503, "UNAVAILABLE"), 0..<Int.random(in: 1..<duration, using: &random)))
+    default: break
+    }
+    if faults.contains(where: { if case .refusesCompact = $0.kind { true } else { false } }) { return }
+    add(1, 0..<duration)
   }
 
   /// A token provider without a `Date`, half of the time with a receiver that has no leap seconds, or a machine's clock

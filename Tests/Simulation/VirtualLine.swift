@@ -208,7 +208,9 @@ struct VirtualLine: ~Copyable {
   }
 
   private mutating func take(_ fields: [HPACKDecoder.Field], into request: inout HTTPRequest) {
-    let names = ["content-type": "Content-Type", "x-goog-fieldmask": "X-Goog-FieldMask"]
+    let names = [
+      "content-type": "Content-Type", "x-goog-fieldmask": "X-Goog-FieldMask", "content-encoding": "Content-Encoding",
+    ]
     for field in fields {
       switch field.name {
       case ":method": request.method = HTTPRequest.Method(rawValue: field.value) ?? .get

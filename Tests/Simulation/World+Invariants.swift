@@ -23,6 +23,10 @@ extension World {
     checkLock()
     if finishedAt == nil { checkOffline() }
     checkStateOrder()
+    if mostFormRefusals > 3 {
+      violate(
+        "\(mostFormRefusals) compact updates in a row were refused, and plain ones would have been accepted")
+    }
     // The file is read after the first request, which may take its whole deadline.
     if !isOff, finishedAt == nil, store.troubledSince == nil, unrestored[vehicle] != nil, now - startedAt > .seconds(30)
     {

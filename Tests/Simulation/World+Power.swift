@@ -68,6 +68,8 @@ extension World {
     lockedVehicle = nil
     lockVehicle()
     if let storedRunState { handle(.runStateFound(storedRunState)) }
+    if let storedUpdateForm { handle(.updateFormFound(storedUpdateForm)) }
+    formRefusals = 0
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
     handle(.sources(World.configuredSources(scenario)))

@@ -139,6 +139,11 @@ final class World {
   var storedToken: Secret?
   /// In memory that lasts as long as the machine has power.
   var storedRunState: String?
+  /// On disk.
+  var storedUpdateForm: String?
+  /// Compact updates in a row that were refused for their form, since the start of the program; and the most.
+  var formRefusals = 0
+  var mostFormRefusals = 0
   /// Of the program that runs.
   var startedAt = BootInstant.boot
   /// When the program was started, by the number of the run.
@@ -293,7 +298,11 @@ final class World {
       update = nil
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
-        if case .response(let response) = outcome { attempts[index].status = response.status }
+        if case .response(let response) = outcome {
+          attempts[index].status = response.status
+          if server.refusedForms.contains(id) { formRefusals += 1 } else if response.status == 200 { formRefusals = 0 }
+          mostFormRefusals = max(mostFormRefusals, formRefusals)
+        }
         if case .failure(let failure) = outcome {
           switch failure.kind {
           case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
@@ -425,7 +434,9 @@ final class World {
       }
       if isTranscribing { note("  < \(World.brief(effect))") }
       switch effect {
-      case .sendUpdate(let id, let request): sendUpdate(runNumber << 32 | id, request)
+      case .sendUpdate(let id, let request):
+        // As a transport does, but not compressed.
+        sendUpdate(runNumber << 32 | id, request.encoded { $0 })
       case .cancelUpdate(let id): if update?.id == runNumber << 32 | id { abandonUpdate() }
       case .fetchToken(let id, .http(let request)): fetchToken(runNumber << 32 | id, request)
       case .cancelToken(let id):
@@ -437,6 +448,7 @@ final class World {
       case .storeToken(let text): storedToken = text
       case .removeStoredToken: storedToken = nil
       case .storeRunState(let text): storedRunState = text
+      case .storeUpdateForm(let text): storedUpdateForm = text
       case .fetchToken: violate("a token provider that is not there")
       case .dropConnections:
         drops.append(now)

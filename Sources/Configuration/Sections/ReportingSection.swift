@@ -25,6 +25,10 @@ extension Settings {
     Setting(
       "heading", \.agent.reporting.heading, .number(0...180),
       "Also send after turning by this many degrees since the last update, at most every 5 s. 0 disables this."),
+    Setting(
+      "compact_updates", \.agent.delivery.form.mode, .choice,
+      "`auto`: updates leave out default values, are compressed, and ask for an empty response, which saves a third of the data, if the server accepts that; `status` says if it does not. `off`: never."
+    ),
   ]
 
   /// Checks that the interval, the heartbeat and the endpoint fit together.

@@ -87,6 +87,9 @@ struct StatusRows {
           weight: 3))
     }
     rows.append(Row(name: "Next update", text: StyledText(status.nextRequest ?? "not known"), weight: 7))
+    if let form = status.updateForm, let reason = form.reason, !form.isSet {
+      rows.append(Row(name: "Form", text: StyledText("\(form.form): \(reason)"), weight: 2))
+    }
     if let settings = status.settings.flatMap(settings) {
       rows.append(Row(name: "Settings", text: settings, weight: 8))
     }

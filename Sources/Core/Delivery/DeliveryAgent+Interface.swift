@@ -9,6 +9,8 @@ extension DeliveryAgent {
   package struct Configuration: Equatable, Sendable {
     /// The vehicle's URL and the format of its updates.
     package var endpoint: FleetEngineEndpoint
+    /// Whether updates are sent in the compact form.
+    package var form: UpdateFormNegotiation.Configuration
     /// The minimum time between accepted updates.
     package var floor: Duration
     /// The time between requests that only deliver the backlog.
@@ -23,10 +25,12 @@ extension DeliveryAgent {
     package var maxAge: Duration
 
     package init(
-      endpoint: FleetEngineEndpoint, floor: Duration = .seconds(5), interval: Duration = .seconds(10),
+      endpoint: FleetEngineEndpoint, form: UpdateFormNegotiation.Configuration = .init(release: ""),
+      floor: Duration = .seconds(5), interval: Duration = .seconds(10),
       batch: Int = 100, maxLocations: Int = 10_000, maxBytes: Int = 16_000_000, maxAge: Duration = .seconds(7 * 86_400)
     ) {
       self.endpoint = endpoint
+      self.form = form
       self.floor = floor
       self.interval = interval
       self.batch = batch
@@ -57,6 +61,8 @@ extension DeliveryAgent {
     /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
     /// newest position that Fleet Engine has.
     case restoredLimits([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
+    /// What the previous run has found out about the form of updates, as text.
+    case restoredUpdateForm(String)
     /// Another process may have sent an update of this vehicle until now.
     case updatedElsewhere
     /// The last request of the previous run may still arrive until then.
@@ -93,8 +99,11 @@ extension DeliveryAgent {
     case wentOffline(sentAt: BootInstant)
     /// OFFLINE with this token was not accepted.
     indirect case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
-    /// The server did not process the request, which is repeated at once. This is no outage.
+    /// The server did not process the request, or may not accept its form: it is repeated at once, on another
+    /// connection or in the plain form. This is no outage.
     indirect case resends(UpdateFailure, sentAt: BootInstant)
+    /// What the next run has to know about the form of updates, and the result so far.
+    case updateForm(String, UpdateFormNegotiation.Summary)
     /// The request will be repeated without past positions before it counts as failed.
     indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }

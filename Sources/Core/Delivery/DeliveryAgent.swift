@@ -23,6 +23,7 @@ package struct DeliveryAgent: Sendable {
   private struct Attempt {
     var id: UInt64
     var update: PositionUpdate
+    var form: UpdateForm
     var records: [Backlog.ID]
     /// Whether the past position is the control position, which Fleet Engine has already.
     var isControl: Bool
@@ -61,6 +62,8 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
+    /// The live position of a compact update that was refused: it is sent once more in the plain form.
+    var comparedLive: VehicleLocation?
     /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
   }
@@ -71,6 +74,7 @@ package struct DeliveryAgent: Sendable {
   private var state = State.idle
   private var vehicle = KnownVehicle()
   private var backfill: Backfill
+  private var formNegotiation: UpdateFormNegotiation
   private var lastID: UInt64 = 0
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
@@ -80,6 +84,7 @@ package struct DeliveryAgent: Sendable {
     self.configuration = configuration
     gate = RetryGate(seed: seed)
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
+    formNegotiation = UpdateFormNegotiation(configuration.form, server: configuration.endpoint.origin)
   }
 
   // MARK: - State
@@ -136,6 +141,9 @@ package struct DeliveryAgent: Sendable {
 
   /// The time of the first failure after an accepted update.
   package var failingSince: BootInstant? { vehicle.failingSince }
+
+  /// In which form updates are sent, and why.
+  package var updateForm: UpdateFormNegotiation.Summary { formNegotiation.summary }
 
   /// Whether the last attempt was accepted. False after a pause, until an attempt is.
   package var wasLastAttemptAccepted: Bool { vehicle.wasLastAttemptAccepted }
@@ -273,6 +281,9 @@ package struct DeliveryAgent: Sendable {
       vehicle.deliveredBefore = delivered
       if let start { floor.begin(at: start) }
       return []
+    case .restoredUpdateForm(let text):
+      formNegotiation.restore(text)
+      return []
     case .updatedElsewhere:
       floor.begin(at: now)
       return []
@@ -314,6 +325,7 @@ package struct DeliveryAgent: Sendable {
     if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
     if let before = vehicle.deliveredBefore, before > newest { vehicle.deliveredBefore = nil }
     if let restored = vehicle.newestRestored, restored > newest { vehicle.newestRestored = newest }
+    if let compared = vehicle.comparedLive, compared.time > newest { vehicle.comparedLive = nil }
   }
 
   // Static, because an argument that mutates `self` would copy all of it first.
@@ -341,7 +353,9 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func send(_ newest: VehicleLocation, token: AccessToken, at now: BootInstant) -> [Effect] {
-    let live = live(for: newest)
+    let compared = vehicle.comparedLive
+    vehicle.comparedLive = nil
+    let live = compared ?? live(for: newest)
     let records = backfill.select(
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
@@ -354,15 +368,18 @@ package struct DeliveryAgent: Sendable {
     lastID += 1
     lastAttemptAt = now
     gate.attempted(at: now)
+    let form = formNegotiation.form(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), isControl: backfill.isControl, token: token, sentAt: now,
-      isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
+      id: lastID, update: update, form: form, records: records.map(\.id), isControl: backfill.isControl, token: token,
+      sentAt: now, isSubstitute: compared == nil && live.time != newest.time,
+      deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
-    return [.send(id: lastID, configuration.endpoint.request(update, token: token.secret))]
+    return [.send(id: lastID, configuration.endpoint.request(update, form, token: token.secret))]
   }
 
   /// Cancels the current request; a position that is due is in the backlog.
   private mutating func abandon() -> [Effect] {
+    vehicle.comparedLive = nil
     if case .goingOffline(let attempt) = state {
       state = .idle
       mayArrive(.offline, until: attempt.deadline)
@@ -413,9 +430,10 @@ package struct DeliveryAgent: Sendable {
     changes += backlog.remove(attempt.records + (isIgnored ? [] : [live.time]), .delivered)
     // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
     vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
+    let findings = formNegotiation.accepted(attempt.form, at: now)
     return DeliveryAgent.effects(changes) + [
       .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
-    ]
+    ] + (findings.map { [.updateForm($0, formNegotiation.summary)] } ?? [])
   }
 
   /// Whether Fleet Engine may have ignored a live position because it has a newer one of the previous run: then it is
@@ -428,6 +446,12 @@ package struct DeliveryAgent: Sendable {
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.hasOverduePosition = true
     if failure.mayArrive { mayArrive(.position, until: attempt.deadline) }
+    if formNegotiation.failed(attempt.form, failure, at: now) {
+      // Neither the position nor the past ones are blamed for it, also not for the last refusals before this one.
+      vehicle.rejectedLive = nil
+      vehicle.comparedLive = attempt.update.live
+      return .resends(failure, sentAt: attempt.sentAt)
+    }
     guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // If a substitute is rejected as well, or the position was accepted before, the newest position is not the cause.
@@ -512,6 +536,7 @@ package struct DeliveryAgent: Sendable {
     }
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
+    formNegotiation.configure(configuration.form, server: configuration.endpoint.origin)
     gate.reset()
     guard isOtherVehicle else { return [] }
     backlog.forget()

@@ -74,6 +74,10 @@ package enum Event: Equatable, Sendable {
   ///   - at: nil if coordinates must not be logged.
   case updateAccepted(past: Int, at: VehicleLocation?)
 
+  /// Updates are plain from now on, for this server and release: it has refused compact ones, last with this HTTP
+  /// status, and accepted plain ones.
+  case compactUpdatesRefused(httpStatus: Int)
+
   // MARK: Tokens
 
   /// - Parameters:
@@ -177,7 +181,7 @@ extension Event {
       settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, noFix, fixLost, fixRegained, fixRejected
-    case online, offline, stillOffline, interrupted, updateAccepted
+    case online, offline, stillOffline, interrupted, updateAccepted, compactUpdatesRefused
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case tokenRestored, tokenNotRestored, tokenNotKept
     case backfilled, backfillRefused, positionsDropped
@@ -216,6 +220,7 @@ extension Event {
     case .stillOffline: .stillOffline
     case .interrupted: .interrupted
     case .updateAccepted: .updateAccepted
+    case .compactUpdatesRefused: .compactUpdatesRefused
     case .tokenObtained: .tokenObtained
     case .tokenFailed: .tokenFailed
     case .tokenRefused: .tokenRefused

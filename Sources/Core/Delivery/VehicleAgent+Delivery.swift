@@ -131,6 +131,9 @@ extension VehicleAgent {
           isPaused || lifecycle.isSettingOffline
           ? eventLimiter.offlineFailed(failure, at: now.boot) : eventLimiter.updateFailed(failure, at: now.boot)
         failed(failure, with: token, notice, at: now, &effects)
+      case .updateForm(let text, let summary):
+        effects.append(.storeUpdateForm(text))
+        if case .refused(let status) = summary { effects.append(.event(.compactUpdatesRefused(httpStatus: status))) }
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)

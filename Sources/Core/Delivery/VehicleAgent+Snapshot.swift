@@ -63,6 +63,8 @@ extension VehicleAgent {
     package let failingSince: BootInstant?
     /// The outcomes of recent updates.
     package let outcomes: RecentOutcomes
+    /// In which form updates are sent, and why.
+    package let updateForm: UpdateFormNegotiation.Summary
 
     /// The token's expiry; nil without one.
     package let tokenDeadline: BootInstant?
@@ -111,6 +113,7 @@ extension VehicleAgent {
       track: track,
       isUpdating: !delivery.isIdle, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
       failure: delivery.failure, failingSince: delivery.failingSince, outcomes: outcomes,
+      updateForm: delivery.updateForm,
       tokenDeadline: tokens.token(at: now.boot)?.deadline, tokenFailure: tokens.lastFailure,
       tokenFailingSince: tokens.failingSince,
       pendingCount: delivery.pendingCount,

@@ -68,6 +68,8 @@ package struct VehicleAgent: Sendable {
     case tokenFound(Secret)
     /// The stored run state of a previous run: at the start, before the first fix.
     case runStateFound(String)
+    /// What a previous run has stored about the form of updates: at the start, before the first fix.
+    case updateFormFound(String)
     /// The network's state: at the start, and when it has changed. Never sent if it cannot be monitored.
     case network(NetworkState)
     /// The machine was suspended for this long, and has resumed.
@@ -117,6 +119,8 @@ package struct VehicleAgent: Sendable {
     case removeStoredToken
     /// Store this at once for `runStateFound` of the next run in the same boot.
     case storeRunState(String)
+    /// Store this for `updateFormFound` of the next run, also after a reboot.
+    case storeUpdateForm(String)
     /// Open connections are most likely dead: use new ones.
     case dropConnections
     /// Try to lock the vehicle of the current configuration; `vehicleLocked` follows.
@@ -218,6 +222,8 @@ package struct VehicleAgent: Sendable {
     case .tokenFileChanged: tokenFileChanged(at: now, &effects)
     case .tokenFound(let text): restoreToken(text, at: now, &effects)
     case .runStateFound(let text): restoreRunState(text, at: now, &effects)
+    case .updateFormFound(let text):
+      apply(delivery.handle(.restoredUpdateForm(text), at: now.boot), at: now, &effects)
     case .network(let state): networkChanged(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))

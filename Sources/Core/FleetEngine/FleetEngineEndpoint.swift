@@ -11,10 +11,12 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   package var positionField: PositionField
   /// Whether updates set the vehicle's state, if its service has one.
   package var reportsState: Bool
+  /// Scheme, host and port of the server.
+  package let origin: String
   /// The URL of updates, without the query.
   package let url: String
 
-  /// The maximum size of a response. With the field mask it only contains the vehicle's name.
+  /// The maximum size of a response. With the field mask it contains the vehicle's name at most.
   private static let maximumResponseSize = 65_536
 
   /// - Parameters:
@@ -31,16 +33,17 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     self.deadline = deadline
     self.positionField = positionField
     self.reportsState = reportsState
-    url = (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + vehicle.path
+    self.origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
+    url = self.origin + vehicle.path
   }
 
   /// Whether updates to both are of the same vehicle.
   package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { url == other.url }
 
   /// The request for an update.
-  package func request(_ update: PositionUpdate, token: Secret) -> HTTPRequest {
-    let message = vehicle.service.message(update, positionField, reportsState)
-    return request("?updateMask=" + message.mask, message.body, token: token)
+  package func request(_ update: PositionUpdate, _ form: UpdateForm, token: Secret) -> HTTPRequest {
+    let message = vehicle.service.message(update, positionField, form, reportsState)
+    return request("?updateMask=" + message.mask, message.body, form, token: token)
   }
 
   /// Whether the vehicle's state follows the driver's pauses: its service has one, and no other program sets it.
@@ -49,12 +52,12 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow pauses.
   package func offlineRequest(token: Secret) -> HTTPRequest? {
     guard followsPause, let message = vehicle.service.offline else { return nil }
-    return request("?updateMask=" + message.mask, message.body, token: token)
+    return request("?updateMask=" + message.mask, message.body, .plain, token: token)
   }
 
   /// An update with an empty mask, which changes nothing. Fleet Engine rejects it with INVALID_ARGUMENT ("update_mask
   /// cannot be empty"); that it validates the token first is known of Google's APIs in general, not of this one.
-  package func dryRun(token: Secret) -> HTTPRequest { request("", Array("{}".utf8), token: token) }
+  package func dryRun(token: Secret) -> HTTPRequest { request("", Array("{}".utf8), .plain, token: token) }
 
   /// Requests the vehicle without a token: the form of the rejection shows whether it is Fleet Engine that answers.
   package var greeting: HTTPRequest {
@@ -63,16 +66,17 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
 
   /// Measures what past positions add to the body of a request, by encoding some.
   package func pastPositionSizes() -> PastPositionSizes {
-    PastPositionSizes { update in vehicle.service.message(update, positionField, false).body.count }
+    PastPositionSizes { update in vehicle.service.message(update, positionField, .plain, false).body.count }
   }
 
-  private func request(_ query: String, _ body: [UInt8], token: Secret) -> HTTPRequest {
-    HTTPRequest(
-      method: vehicle.service.method, url: url + query,
+  private func request(_ query: String, _ body: [UInt8], _ form: UpdateForm, token: Secret) -> HTTPRequest {
+    var request = HTTPRequest(
+      method: vehicle.service.method, url: url + query + form.query,
       headers: [
         .init("Authorization", .secret(prefix: "Bearer ", token)), .init("Content-Type", .plain("application/json")),
-        // Without it the response is the whole vehicle, with every stop and path.
-        .init("X-Goog-FieldMask", .plain("name")),
+        .init("X-Goog-FieldMask", .plain(form.responseMask)),
       ], body: body, deadline: deadline, maximumResponseSize: FleetEngineEndpoint.maximumResponseSize)
+    if form == .compact { request.contentCoding = .gzip }
+    return request
   }
 }

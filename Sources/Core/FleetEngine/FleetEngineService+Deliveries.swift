@@ -10,5 +10,5 @@ extension FleetEngineService {
   package static let deliveries = FleetEngineService(
     name: "deliveries", collection: "deliveryVehicles", method: .patch,
     role: "roles/fleetengine.deliveryUntrustedDriver", scope: { .deliveryVehicle($0) },
-    message: { update, field, _ in Message(update, in: field) })
+    message: { update, field, form, _ in Message(update, in: field, form) })
 }

@@ -10,8 +10,9 @@ extension FleetEngineService.Message {
   ///
   /// - Parameters:
   ///   - update: nil: without a position.
+  ///   - form: whether fields with their default value are written.
   ///   - state: of a vehicle of on-demand trips; nil: unchanged.
-  init(_ update: PositionUpdate?, in field: PositionField, state: VehicleState? = nil) {
+  init(_ update: PositionUpdate?, in field: PositionField, _ form: UpdateForm, state: VehicleState? = nil) {
     var fields: [String] = []
     var writer = JSONWriter(capacity: 320 + 300 * (update?.past.count ?? 0))
     writer.openObject()
@@ -23,12 +24,12 @@ extension FleetEngineService.Message {
     if let update {
       fields.append("lastLocation")
       writer.key("lastLocation")
-      writer.write(update.live, in: field, timeSinceUpdate: update.timeSinceUpdate)
+      writer.write(update.live, in: field, form, timeSinceUpdate: update.timeSinceUpdate)
       if !update.past.isEmpty {
         fields.append("pastLocations")
         writer.key("pastLocations")
         writer.openArray()
-        for location in update.past { writer.write(location, in: field) }
+        for location in update.past { writer.write(location, in: field, form) }
         writer.closeArray()
       }
     }
@@ -44,8 +45,11 @@ extension JSONWriter {
   /// - Parameters:
   ///   - field: the fields for the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18
   ///     to 21), which Google requires of senders other than its SDK.
+  ///   - form: whether fields with their default value are written.
   ///   - timeSinceUpdate: proto field 14: whole seconds since this position was first sent; nil the first time.
-  fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
+  fileprivate mutating func write(
+    _ location: VehicleLocation, in field: PositionField, _ form: UpdateForm, timeSinceUpdate: Int? = nil
+  ) {
     openObject()
     // Proto field 5: metres above the ellipsoid.
     member("altitude", location.altitude, decimals: 1)
@@ -71,8 +75,11 @@ extension JSONWriter {
     if field == .supplemental {
       place("supplementalLocation", location.coordinate)
       member("supplementalLocationAccuracy", location.horizontalAccuracy, decimals: 1)
-      key("supplementalLocationSensor")
-      string("CUSTOMER_SUPPLIED_LOCATION")
+      if form.hasDefaults {
+        // Proto field 20, with its default.
+        key("supplementalLocationSensor")
+        string("CUSTOMER_SUPPLIED_LOCATION")
+      }
       key("supplementalLocationTime")
       time(location.time)
     }

@@ -12,6 +12,6 @@ extension FleetEngineService {
   package static let trips = FleetEngineService(
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },
-    message: { update, field, reportsState in Message(update, in: field, state: reportsState ? .online : nil) },
-    offline: Message(nil, in: .supplemental, state: .offline))
+    message: { Message($0, in: $1, $2, state: $3 ? .online : nil) },
+    offline: Message(nil, in: .supplemental, .plain, state: .offline))
 }

@@ -24,9 +24,9 @@ package struct FleetEngineService: Sendable {
   package let role: String
   /// The scope of a token for a vehicle with this ID.
   let scope: @Sendable (_ vehicleID: String) -> AuthorizationContext.Scope
-  /// Encodes an update with these location fields; `reportsState`: whether it sets the vehicle's state, if vehicles
-  /// have one.
-  let message: @Sendable (PositionUpdate, PositionField, _ reportsState: Bool) -> Message
+  /// Encodes an update with these location fields, in this form; `reportsState`: whether it sets the vehicle's state,
+  /// if vehicles have one.
+  let message: @Sendable (PositionUpdate, PositionField, UpdateForm, _ reportsState: Bool) -> Message
   /// The message that sets OFFLINE, without a position. Nil if vehicles have no state.
   var offline: Message?
 

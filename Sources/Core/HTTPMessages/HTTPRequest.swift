@@ -11,6 +11,14 @@ package struct HTTPRequest: Equatable, Sendable {
     case patch = "PATCH"
   }
 
+  /// How the body is encoded (RFC 9110, section 8.4).
+  package enum ContentCoding: Sendable {
+    /// As it is.
+    case identity
+    /// Compressed (RFC 1952).
+    case gzip
+  }
+
   /// The value of a header.
   package enum HeaderValue: Equatable, Sendable {
     case plain(String)
@@ -38,6 +46,8 @@ package struct HTTPRequest: Equatable, Sendable {
   package var headers: [Header]
   /// Empty if there is none.
   package var body: [UInt8]
+  /// How the transport has to encode the body before it sends the request.
+  package var contentCoding = ContentCoding.identity
   /// The timeout from sending to the last byte of the response, including connecting.
   package var deadline: Duration
   /// The maximum size of the response in bytes; a larger one fails with `TransportFailure.Kind.tooLarge`.
@@ -59,5 +69,18 @@ package struct HTTPRequest: Equatable, Sendable {
     self.body = body
     self.deadline = deadline
     self.maximumResponseSize = maximumResponseSize
+  }
+
+  /// The request as it is sent: with the encoded body, and the header that names its coding.
+  ///
+  /// - Parameter compress: returns the body in the format gzip; nil if that is not possible: then it is sent as it is.
+  package func encoded(by compress: ([UInt8]) -> [UInt8]?) -> HTTPRequest {
+    guard contentCoding == .gzip else { return self }
+    var request = self
+    request.contentCoding = .identity
+    guard let compressed = compress(body) else { return request }
+    request.body = compressed
+    request.headers.append(Header("Content-Encoding", .plain("gzip")))
+    return request
   }
 }

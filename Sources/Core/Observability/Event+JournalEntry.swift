@@ -81,6 +81,11 @@ extension Event {
     case .interrupted(let failure):
       ("Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))
     case .updateAccepted(let past, let location): updateAccepted(past: past, at: location)
+    case .compactUpdatesRefused(let status):
+      (
+        "Fleet Engine accepts updates in the plain form only, which needs more data: compact ones were refused (HTTP \(status))",
+        [("FLEET_HTTP_STATUS", "\(status)")]
+      )
 
     case .tokenObtained(let life, let source, let isFirst, let time):
       (

@@ -110,6 +110,11 @@ extension Event.Kind {
       )
     case .updateAccepted:
       ("2ddccd9036264de79f95b1f42948cb9c", .debug, "Fleet Engine accepted an update.")
+    case .compactUpdatesRefused:
+      (
+        "3672e377802449bba68333cd2df781f3", .notice,
+        "The server, or a gateway in front of it, refused compressed updates without default fields twice and accepted the same updates without compression. From now on, also after a restart, updates to this server are sent in the plain form, which needs nearly half as much data again. Nothing is lost. The next release of the package tries again."
+      )
     case .tokenObtained:
       ("9ba59c46d7c94a719f5235f1341f1113", .notice, "The token provider has returned a token.")
     case .tokenFailed:

@@ -32,6 +32,7 @@ extension StatusReport {
     isUpdating = snapshot.isUpdating
     nextUpdate = NextUpdate(snapshot)
     nextRequest = snapshot.nextRequest
+    updateForm = UpdateForm(snapshot)
     lastOutcome = snapshot.outcomes.last.map { Outcome($0, at: now) }
     lastMinutes = snapshot.outcomes.minutes(at: now)
     if snapshot.pause == nil, let newest = snapshot.newest {
@@ -101,6 +102,21 @@ extension StatusReport.Fix {
     self.init(
       mode: fix.mode.rawValue, quality: fix.quality.rawValue, satellites: fix.satellites,
       horizontalAccuracy: fix.horizontalAccuracy, age: age.wholeSeconds, isParked: isParked)
+  }
+}
+
+extension StatusReport.UpdateForm {
+  fileprivate init(_ snapshot: VehicleAgent.Snapshot) {
+    let why: String? =
+      switch snapshot.updateForm {
+      case .untested, .accepted: nil
+      case .off: "compact_updates is off"
+      case .refused(let status): "the server refuses compact ones (HTTP \(status))"
+      case .fallback(let end):
+        "compact ones failed, and are tried again "
+          + (end.map { "in \(max($0 - snapshot.now.boot, .zero).humanReadable)" } ?? "later")
+      }
+    self.init(form: why == nil ? "compact" : "plain", reason: why, isSet: snapshot.updateForm == .off)
   }
 }
 

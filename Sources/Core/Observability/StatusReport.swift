@@ -124,6 +124,16 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var past: Int
   }
 
+  /// In which form updates are sent.
+  package struct UpdateForm: Equatable, Sendable, Codable {
+    /// `compact` or `plain`.
+    package var form: String
+    /// Why they are plain, as part of a sentence; nil if they are compact.
+    package var reason: String?
+    /// Whether the settings, not the server, are the reason.
+    package var isSet: Bool
+  }
+
   /// An event of the journal.
   package struct Event: Equatable, Sendable, Codable {
     /// As in docs/journal.md.
@@ -265,6 +275,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var nextRequest: String?
   /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?
+  /// In which form updates are sent; nil in the response of an earlier release.
+  package var updateForm: UpdateForm?
   /// The result of the last update; nil before the first has ended.
   package var lastOutcome: Outcome?
   /// Updates accepted and failed in each of the last minutes, oldest first, the last one still running; nil if none has

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+import GzipCoding
 package import EventLoop
 package import HTTPMessages
 package import Timekeeping
@@ -8,12 +9,13 @@ import URLReader
 
 /// Sends requests on the event loop, over TLS 1.2 or later on one persistent connection: with its own HTTP/2 over a
 /// connection that libcurl opens, or with libcurl's HTTP if the settings or the server require it. No redirects, no
-/// cookies, no compression. When it is released, requests in flight are cancelled without calling their completion
-/// handlers.
+/// cookies, no compressed responses. When it is released, requests in flight are cancelled without calling their
+/// completion handlers.
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
+  private let encoder = GzipEncoder()
   private var driver: TransferDriver?
   /// `driver` has carried a request since it was made.
   private var hasCarried = false
@@ -75,6 +77,7 @@ import URLReader
   /// - Returns: the exchange, for cancelling it; it need not be retained.
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
+    let request = request.encoded { encoder.encode($0) }
     let completion = Completion(completion)
     if let http2, let address = address(of: request.url), http2.serves(address) {
       let deadline = loop.now.boot + request.deadline

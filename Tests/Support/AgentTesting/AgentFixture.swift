@@ -149,6 +149,7 @@ extension [VehicleAgent.Effect] {
       case .storeToken: "keep token"
       case .removeStoredToken: "forget token"
       case .storeRunState: nil
+      case .storeUpdateForm: "keep update form"
       case .dropConnections: "drop connections"
       case .storePause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+package import Timekeeping
+
+/// Decides in which form updates are sent: the compact one, unless the server does not accept it.
+///
+/// Nothing says in advance whether a server accepts the compact form. Until one such update was accepted, a refusal
+/// that the form may explain is followed at once by the same update in the plain form. If that is accepted, updates are
+/// plain, and the compact form is tried once more later; the second such pair of a refusal and an acceptance ends the
+/// negotiation for this server and release. If the plain form is refused as well, the cause is another.
+///
+/// Other failures prove nothing, but must not keep a vehicle offline either: after some in a row the attempts are plain
+/// until one is accepted.
+package struct UpdateFormNegotiation: Equatable, Sendable {
+  /// Whether the compact form is used at all.
+  package enum Mode: String, Sendable, CaseIterable {
+    /// If the server accepts it.
+    case auto
+    case off
+  }
+
+  /// What the settings and the program determine.
+  package struct Configuration: Equatable, Sendable {
+    /// Of the settings.
+    package var mode = Mode.auto
+    /// The program's version: another release may write another form.
+    package var release: String
+
+    package init(release: String) {
+      self.release = release
+    }
+  }
+
+  /// The result so far.
+  package enum Summary: Equatable, Sendable {
+    /// The settings exclude the compact form.
+    case off
+    /// Updates are compact; the server has accepted none yet in this run.
+    case untested
+    /// Updates are compact.
+    case accepted
+    /// Updates are plain: compact ones failed. They are tried again at this time; nil: once a plain one was accepted.
+    case fallback(until: BootInstant?)
+    /// Updates are plain: the server refused compact ones twice, last with this HTTP status, and accepted plain ones.
+    case refused(httpStatus: Int)
+  }
+
+  /// The time until the compact form is tried again; doubles while it fails without a refusal, up to `longestWait`.
+  static let wait = Duration.seconds(600)
+  /// The same after the plain form was refused as well, so that there is one pair of requests an hour at most.
+  static let waitAfterOtherCause = Duration.seconds(3600)
+  private static let longestWait = Duration.seconds(86_400)
+  /// Pairs of a refused compact update and an accepted plain one that end the negotiation.
+  private static let pairsBeforeEnd = 2
+  /// Failures in a row before the first acceptance after which attempts are plain, if the form does not explain them.
+  private static let failuresBeforeAcceptance = 2
+  /// Failures in a row after an acceptance that reopen the negotiation: the address leads to another server, or a new
+  /// proxy on the way removes the name of the coding. Without a response it is most often the network.
+  private static let failuresAfterAcceptance = 3
+  private static let failuresWithoutResponse = 10
+
+  private enum State: Equatable {
+    /// No compact update was accepted in this run; the number of failures so far.
+    case untested(failures: Int)
+    /// The next updates are plain until one is accepted; then the compact form is tried again after `wait`. `refusal`:
+    /// the HTTP status of the compact update, if it may be due to the form.
+    case comparing(refusal: Int?, wait: Duration)
+    /// Updates are plain until then.
+    case plain(until: BootInstant)
+    /// Compact updates are accepted; the number of failures since the last one.
+    case compact(failures: Int)
+  }
+
+  private var configuration: Configuration
+  /// Scheme, host and port of Fleet Engine.
+  private var server: String
+  private var state = State.untested(failures: 0)
+  private var record: Record
+  /// Changes to plain in a row for other reasons than a refusal.
+  private var fallbacks = 0
+
+  /// - Parameter server: scheme, host and port of Fleet Engine.
+  package init(_ configuration: Configuration, server: String) {
+    self.configuration = configuration
+    self.server = server
+    record = Record(server: server, release: configuration.release)
+  }
+
+  /// Applies new settings; another server is asked anew.
+  mutating func configure(_ configuration: Configuration, server: String) {
+    guard server == self.server, configuration.release == self.configuration.release else {
+      self = UpdateFormNegotiation(configuration, server: server)
+      return
+    }
+    self.configuration = configuration
+  }
+
+  /// Restores what a previous run has found out about the same server with the same release.
+  ///
+  /// - Parameter text: of a file, not validated; without effect if it is damaged or about another server or release.
+  package mutating func restore(_ text: String) {
+    guard let stored = Record(text), stored.server == server, stored.release == configuration.release else { return }
+    record = stored
+  }
+
+  /// The form of the next update.
+  func form(at now: BootInstant) -> UpdateForm {
+    guard configuration.mode == .auto, !isRefused else { return .plain }
+    return switch state {
+    case .untested, .compact: .compact
+    case .comparing: .plain
+    case .plain(let end): now < end ? .plain : .compact
+    }
+  }
+
+  private var isRefused: Bool { record.refusals >= UpdateFormNegotiation.pairsBeforeEnd }
+
+  /// The result so far.
+  package var summary: Summary {
+    guard configuration.mode == .auto else { return .off }
+    if isRefused { return .refused(httpStatus: record.httpStatus) }
+    return switch state {
+    case .untested: .untested
+    case .comparing: .fallback(until: nil)
+    case .plain(let end): .fallback(until: end)
+    case .compact: .accepted
+    }
+  }
+
+  // MARK: - Outcomes
+
+  /// An update of this form was accepted.
+  ///
+  /// - Returns: what to store for the next run; nil if that is unchanged.
+  mutating func accepted(_ form: UpdateForm, at now: BootInstant) -> String? {
+    guard configuration.mode == .auto, !isRefused else { return nil }
+    switch (form, state) {
+    case (.compact, _):
+      state = .compact(failures: 0)
+      fallbacks = 0
+      guard record.refusals > 0 else { return nil }
+      (record.refusals, record.httpStatus) = (0, 0)
+      return record.text
+    case (.plain, .comparing(let refusal, let wait)):
+      state = .plain(until: now + wait)
+      guard let refusal else { return nil }
+      record.refusals += 1
+      record.httpStatus = refusal
+      return record.text
+    case (.plain, _): return nil
+    }
+  }
+
+  /// An update of this form was not accepted.
+  ///
+  /// - Returns: whether to send it again in the plain form at once, before this counts as a failure.
+  mutating func failed(_ form: UpdateForm, _ failure: UpdateFailure, at now: BootInstant) -> Bool {
+    guard configuration.mode == .auto, !isRefused, failure.isAboutRequest else { return false }
+    let refusal = failure.mayBeDueToForm ? failure.httpStatus : nil
+    if form == .plain {
+      // Without a response nothing is known yet.
+      if case .comparing(.some, _) = state, failure.httpStatus != nil {
+        state = .comparing(refusal: nil, wait: UpdateFormNegotiation.waitAfterOtherCause)
+      }
+      return false
+    }
+    switch state {
+    case .untested(let failures) where refusal == nil && failures + 1 < UpdateFormNegotiation.failuresBeforeAcceptance:
+      state = .untested(failures: failures + 1)
+      return false
+    case .compact(let failures) where failures + 1 < UpdateFormNegotiation.limitAfterAcceptance(failure):
+      state = .compact(failures: failures + 1)
+      return false
+    case .untested, .compact, .plain, .comparing: break
+    }
+    guard let refusal else {
+      fallBack()
+      return false
+    }
+    state = .comparing(refusal: refusal, wait: UpdateFormNegotiation.wait)
+    return true
+  }
+
+  private static func limitAfterAcceptance(_ failure: UpdateFailure) -> Int {
+    failure.httpStatus == nil && !failure.isConnectionOpen ? failuresWithoutResponse : failuresAfterAcceptance
+  }
+
+  /// Other failures: the next updates are plain.
+  private mutating func fallBack() {
+    var wait = UpdateFormNegotiation.wait
+    for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.longestWait) }
+    fallbacks += 1
+    state = .comparing(refusal: nil, wait: wait)
+  }
+}
+
+extension UpdateFormNegotiation {
+  /// What the next run needs to know: how often a server has refused the compact form of a release. It is read from a
+  /// file, so it is validated like any external input.
+  private struct Record: Equatable, Sendable {
+    private static let title = "fleet-locationd update form 1"
+
+    var server: String
+    var release: String
+    /// 0, 1, or 2: the negotiation has ended.
+    var refusals = 0
+    /// Of the last refusal; 0 if there is none.
+    var httpStatus = 0
+
+    init(server: String, release: String) {
+      self.server = server
+      self.release = release
+    }
+
+    /// Lines of a key and a value.
+    var text: String {
+      "\(Record.title)\nserver \(server)\nrelease \(release)\nrefusals \(refusals)\nstatus \(httpStatus)\nend\n"
+    }
+
+    /// - Returns: nil if the text is damaged, or of a later release.
+    init?(_ text: String) {
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      func value(_ index: Int, _ key: String) -> Substring? {
+        lines[index].hasPrefix("\(key) ") ? lines[index].dropFirst(key.utf8.count + 1) : nil
+      }
+      guard lines.count == 7, lines[0] == Record.title, lines[5] == "end", lines[6].isEmpty,
+        let server = value(1, "server"), let release = value(2, "release"),
+        let refusals = value(3, "refusals").flatMap({ Int($0) }),
+        (0...UpdateFormNegotiation.pairsBeforeEnd).contains(refusals),
+        let status = value(4, "status").flatMap({ Int($0) }),
+        refusals == 0 ? status == 0 : (100..<600).contains(status)
+      else { return nil }
+      self.init(server: String(server), release: String(release))
+      (self.refusals, self.httpStatus) = (refusals, status)
+    }
+  }
+}

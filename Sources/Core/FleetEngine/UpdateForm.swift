@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The form of an update's request, which decides how many bytes it costs. Both mean the same to Fleet Engine.
+package enum UpdateForm: String, Sendable {
+  /// Every field is written, the body is not compressed, and the response has the vehicle's name.
+  case plain
+  /// Fields with their default value are omitted, the body is compressed, and the response is empty.
+  case compact
+
+  /// The names of the fields in the response, for `X-Goog-FieldMask`. Without a mask the response is the whole vehicle,
+  /// with every stop and path. The compact form asks for a field that this program never sets.
+  var responseMask: String {
+    switch self {
+    case .plain: "name"
+    case .compact: "navigationStatus"
+    }
+  }
+
+  /// What follows the update mask in the query: Google's APIs indent their responses unless they are told not to.
+  var query: String {
+    switch self {
+    case .plain: ""
+    case .compact: "&prettyPrint=false"
+    }
+  }
+
+  /// Whether fields with their default value are written.
+  var hasDefaults: Bool { self == .plain }
+}
+
+extension UpdateFailure {
+  /// Whether it says something about the request: the server may have received it, and answered neither about the token
+  /// (401) nor about its load (429, 503).
+  package var isAboutRequest: Bool {
+    switch httpStatus {
+    case nil: mayArrive
+    case 401, 429, 503: false
+    default: true
+    }
+  }
+
+  /// Whether the server may have refused the compact form and would accept the plain one: it, or a gateway in front of
+  /// it, does not know the coding (400, 415, 501), the response's mask or its format (400, 406), or fails over one of
+  /// them (413, 500, 502); a firewall forbids it (403). A 403 as a web page is a captive portal's.
+  package var mayBeDueToForm: Bool {
+    switch httpStatus {
+    case 400, 406, 413, 415, 500, 501, 502: true
+    case 403: !category.row.isFromOtherServer
+    default: false
+    }
+  }
+}

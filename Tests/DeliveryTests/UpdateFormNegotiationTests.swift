@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import FleetEngine
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+/// Transcripts: what a server answers to each form, and the form that follows.
+@Suite struct UpdateFormNegotiationTests {
+  /// A negotiation and its server.
+  private struct Bench {
+    var negotiation: UpdateFormNegotiation
+    var now = BootInstant.boot
+    /// What was stored last.
+    var stored: String?
+
+    init(_ mode: UpdateFormNegotiation.Mode = .auto, release: String = "1", server: String = "https://e.test") {
+      var configuration = UpdateFormNegotiation.Configuration(release: release)
+      configuration.mode = mode
+      negotiation = UpdateFormNegotiation(configuration, server: server)
+    }
+
+    var form: UpdateForm { negotiation.form(at: now) }
+
+    /// An update is accepted.
+    ///
+    /// - Returns: its form.
+    mutating func accept() -> UpdateForm {
+      let form = form
+      if let text = negotiation.accepted(form, at: now) { stored = text }
+      now = now + .seconds(10)
+      return form
+    }
+
+    /// An update fails: with this HTTP status, or without a response.
+    ///
+    /// - Returns: whether it is repeated at once.
+    mutating func fail(_ status: Int?, _ transport: TransportFailure.Kind? = nil, isOpen: Bool = false) -> Bool {
+      var failure = UpdateFailure(status == nil ? .network : .rejected, "no", from: .deliveries, httpStatus: status)
+      failure.transport = transport
+      failure.isConnectionOpen = isOpen
+      defer { now = now + .seconds(1) }
+      return negotiation.failed(form, failure, at: now)
+    }
+
+    /// Everything is accepted until the compact form is tried.
+    ///
+    /// - Returns: seconds.
+    mutating func waitForTrial() -> Int64 {
+      let start = now
+      while form == .plain, now - start < .seconds(200_000) { _ = accept() }
+      return (now - start).wholeSeconds
+    }
+  }
+
+  @Test("as long as nothing is refused every update is compact, and nothing is stored")
+  func accepted() {
+    var bench = Bench()
+    #expect(bench.negotiation.summary == .untested)
+    for _ in 0..<100 { #expect(bench.accept() == .compact) }
+    #expect(bench.negotiation.summary == .accepted && bench.stored == nil)
+  }
+
+  @Test(
+    "two pairs of a refusal and an acceptance, ten minutes apart, end it",
+    arguments: [400, 403, 406, 413, 415, 500, 501, 502])
+  func refused(status: Int) throws {
+    var bench = Bench()
+    #expect(bench.fail(status) == true)
+    #expect(bench.negotiation.summary == .fallback(until: nil))
+    #expect(bench.accept() == .plain)
+    #expect(bench.waitForTrial() == 590)
+    #expect(bench.fail(status) == true)
+    #expect(bench.accept() == .plain)
+    #expect(bench.negotiation.summary == .refused(httpStatus: status))
+    #expect(bench.waitForTrial() >= 200_000)
+    // For this server and release.
+    let text = try #require(bench.stored)
+    var next = Bench()
+    next.negotiation.restore(text)
+    #expect(next.form == .plain && next.negotiation.summary == .refused(httpStatus: status))
+    for var other in [Bench(release: "2"), Bench(server: "https://f.test")] {
+      other.negotiation.restore(text)
+      #expect(other.form == .compact)
+    }
+  }
+
+  @Test("the first pair is known to the next run, which needs one more; an acceptance clears it")
+  func nextRun() throws {
+    var bench = Bench()
+    _ = bench.fail(415)
+    _ = bench.accept()
+    var (refusing, accepting) = (Bench(), Bench())
+    refusing.negotiation.restore(try #require(bench.stored))
+    accepting.negotiation.restore(try #require(bench.stored))
+    _ = refusing.fail(415)
+    _ = refusing.accept()
+    #expect(refusing.negotiation.summary == .refused(httpStatus: 415))
+    _ = accepting.accept()
+    var last = Bench()
+    last.negotiation.restore(try #require(accepting.stored))
+    _ = last.fail(415)
+    _ = last.accept()
+    #expect(last.negotiation.summary != .refused(httpStatus: 415))
+  }
+
+  @Test("when the plain update is refused as well, the cause is another: plain until one is accepted, and an hour more")
+  func otherCause() {
+    var bench = Bench()
+    #expect(bench.fail(400) == true)
+    for _ in 0..<5 {
+      #expect(bench.form == .plain)
+      #expect(bench.fail(400) == false)
+    }
+    #expect(bench.accept() == .plain)
+    #expect(bench.stored == nil)
+    #expect(bench.waitForTrial() == 3590)
+    #expect(bench.accept() == .compact)
+  }
+
+  @Test("a comparison that the network interrupts goes on")
+  func interrupted() {
+    var bench = Bench()
+    _ = bench.fail(415)
+    #expect(bench.fail(nil, .timedOut) == false)
+    #expect(bench.fail(nil, .unreachable) == false)
+    #expect(bench.accept() == .plain)
+    #expect(bench.stored != nil)
+  }
+
+  @Test(
+    "failures that say nothing about the form change nothing",
+    arguments: [
+      (401, nil), (429, nil), (503, nil), (nil, .unreachable), (nil, .unresolved), (nil, .refused), (nil, .unprocessed),
+      (nil, .certificateUntrusted),
+    ] as [(Int?, TransportFailure.Kind?)])
+  func others(status: Int?, transport: TransportFailure.Kind?) {
+    var bench = Bench()
+    for _ in 0..<50 { #expect(bench.fail(status, transport) == false) }
+    #expect(bench.accept() == .compact)
+    for _ in 0..<50 { #expect(bench.fail(status, transport) == false) }
+    #expect(bench.form == .compact)
+  }
+
+  @Test(
+    "other failures of compact updates prove nothing, but after two the attempts are plain until one is accepted",
+    arguments: [(nil, .timedOut), (nil, .broken), (404, nil), (200, nil)] as [(Int?, TransportFailure.Kind?)])
+  func silence(status: Int?, transport: TransportFailure.Kind?) {
+    var bench = Bench()
+    #expect(bench.fail(status, transport) == false)
+    #expect(bench.form == .compact)
+    #expect(bench.fail(status, transport) == false)
+    #expect(bench.accept() == .plain)
+    #expect(bench.stored == nil)
+    // The wait doubles while the trial fails, up to a day.
+    var waits: [Int64] = []
+    for _ in 0..<10 {
+      waits.append(bench.waitForTrial())
+      #expect(bench.fail(status, transport) == false)
+      #expect(bench.accept() == .plain)
+    }
+    #expect(waits.prefix(3) == [590, 1190, 2390] && waits.last == 86_390)
+    _ = bench.waitForTrial()
+    #expect(bench.accept() == .compact)
+  }
+
+  @Test("after an acceptance three failures in a row with a response reopen it; without a response ten")
+  func reopened() {
+    for isReset in [false, true] {
+      var bench = Bench()
+      _ = bench.accept()
+      for _ in 0..<2 { #expect(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) == false) }
+      #expect(bench.accept() == .compact)
+      for _ in 0..<2 { _ = bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) }
+      #expect(bench.form == .compact)
+      #expect(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) == !isReset)
+      #expect(bench.accept() == .plain)
+      // Another server: the compact form is accepted again.
+      _ = bench.waitForTrial()
+      #expect(bench.accept() == .compact)
+    }
+    var tunnel = Bench()
+    _ = tunnel.accept()
+    for _ in 0..<9 { _ = tunnel.fail(nil, .timedOut) }
+    #expect(tunnel.form == .compact)
+    _ = tunnel.fail(nil, .timedOut)
+    #expect(tunnel.form == .plain)
+  }
+
+  @Test("with compact_updates = off everything is plain, and the result so far stays")
+  func off() {
+    var bench = Bench(.off)
+    for _ in 0..<10 { #expect(bench.accept() == .plain) }
+    #expect(bench.fail(400) == false)
+    #expect(bench.negotiation.summary == .off)
+    var configuration = UpdateFormNegotiation.Configuration(release: "1")
+    bench.negotiation.configure(configuration, server: "https://e.test")
+    #expect(bench.accept() == .compact)
+    configuration.mode = .off
+    bench.negotiation.configure(configuration, server: "https://e.test")
+    #expect(bench.accept() == .plain)
+    bench.negotiation.configure(UpdateFormNegotiation.Configuration(release: "1"), server: "https://e.test")
+    #expect(bench.negotiation.summary == .accepted)
+    bench.negotiation.configure(UpdateFormNegotiation.Configuration(release: "1"), server: "https://f.test")
+    #expect(bench.negotiation.summary == .untested)
+  }
+
+  @Test("a file that is damaged in any byte, cut off or from a later release is as good as none, or says the same")
+  func damaged() throws {
+    var bench = Bench()
+    for _ in 0..<2 {
+      _ = bench.fail(415)
+      _ = bench.accept()
+      _ = bench.waitForTrial()
+    }
+    let text = try #require(bench.stored)
+    for count in 0..<text.utf8.count {
+      var next = Bench()
+      next.negotiation.restore(String(text.prefix(count)))
+      #expect(next.form == .compact)
+    }
+    var random = SplitMix64(seed: 1)
+    for _ in 0..<2000 {
+      var bytes = Array(text.utf8)
+      let index = Int.random(in: bytes.indices, using: &random)
+      bytes[index] = UInt8.random(in: 0...255, using: &random)
+      var next = Bench()
+      next.negotiation.restore(String(decoding: bytes, as: UTF8.self))
+      _ = next.accept()
+    }
+    for wrong in ["form 1", "form 2"] {
+      var next = Bench()
+      next.negotiation.restore(text.replacing("form 1", with: wrong))
+      #expect(next.form == (wrong == "form 1" ? .plain : .compact))
+    }
+  }
+
+  @Test("a server that refuses one compact update in ten is seldom given up within an hour")
+  func random() {
+    var ended = 0
+    for seed in 0..<500 as Range<UInt64> {
+      var (random, bench) = (SplitMix64(seed: seed), Bench())
+      for _ in 0..<360 {
+        if bench.form == .compact, Int.random(in: 0..<10, using: &random) == 0 {
+          _ = bench.fail(400)
+        } else {
+          _ = bench.accept()
+        }
+      }
+      if case .refused = bench.negotiation.summary { ended += 1 }
+    }
+    // At the start and ten minutes later, or three in a row and ten minutes later: one in a hundred, and three.
+    #expect(ended <= 35, "\(ended)")
+  }
+}
