@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the comments of the Swift sources: none is wider than 120 columns, which swift-format does not check, and every
+"""Checks the comments of the sources in Swift and C: none is wider than 120 columns, which swift-format does not check. Every
 `package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose parameters are
 properties with comments of their own, and what implements a requirement of a protocol that is documented where it is
 declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
@@ -52,9 +52,9 @@ for path, lines in files.items():
 
 WIDTH = 120
 wide = 0
-for directory in ("Sources", "Tests", "Benchmarks", "Fuzz", "Package.swift"):
-    for path in [root / directory, *sorted((root / directory).rglob("*.swift"))]:
-        if not path.is_file():
+for directory in ("Sources", "Tests", "Benchmarks", "Fuzz", "scripts", "Package.swift"):
+    for path in [root / directory, *sorted((root / directory).rglob("*"))]:
+        if path.suffix not in {".swift", ".c", ".h", ".cpp"}:
             continue
         for number, line in enumerate(path.read_text().split("\n")):
             if len(line) > WIDTH and line.lstrip().startswith("//"):

@@ -4,8 +4,8 @@
 //   yardstick TOKEN-URL UPDATE-URL CA-FILE COUNT      ("-" instead of a file: the issuers of the system)
 //
 // It fetches a token, then sends COUNT updates one after another on one connection, and prints what it did as JSON. It
-// stands for the daemon that a competent C programmer would write, who has a receiver to read beside the network: so
-// it drives libcurl's multi_socket interface with epoll, on one thread, and does not block in curl_easy_perform. Options
+// stands for the daemon that a competent C programmer would write, who has a receiver to read beside the network: so it
+// drives libcurl's multi_socket interface with epoll, on one thread, and does not block in curl_easy_perform. Options
 // of the connection are those of the daemon's HTTPClient. What it does without: a receiver, NMEA, a filter, settings,
 // retries, a backlog, systemd.
 #include <curl/curl.h>

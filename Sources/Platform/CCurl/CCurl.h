@@ -67,7 +67,8 @@ static inline int fleet_socket_set_user_timeout(int socket, unsigned millisecond
   return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
-/// Closing the socket then resets the connection, and the kernel discards what it has not sent or not seen acknowledged.
+/// Closing the socket then resets the connection, and the kernel discards what it has not sent or not seen
+/// acknowledged.
 static inline int fleet_socket_discard_unsent(int socket) {
   struct linger none = {1, 0};
   return setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
@@ -106,8 +107,8 @@ static inline int fleet_tls_set_owner(void *context, int slot, void *owner, void
 static inline void *fleet_tls_owner(const SSL *ssl, int slot) {
   return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot);
 }
-/// The key exchanges of a handshake that resumes a session, those that OpenSSL 3.0 offers by itself: 3.5 would send a key
-/// share of X25519MLKEM768, 1.2 kB, and get 1.1 kB back (docs/threat-model.md).
+/// The key exchanges of a handshake that resumes a session, those that OpenSSL 3.0 offers by itself: 3.5 would send a
+/// key share of X25519MLKEM768, 1.2 kB, and get 1.1 kB back (docs/threat-model.md).
 static inline void fleet_tls_set_resumed_groups(SSL *ssl) {
   SSL_set1_groups_list(ssl, "X25519:P-256:X448:P-521:P-384");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
-   Moves the clocks of one program: CLOCK_REALTIME by the first number in the file that CLOCK_SHIM names, CLOCK_BOOTTIME by
-   the second, both in seconds. Written again, the file steps the clock, or suspends the machine, of a running program.
-   CLOCK_MONOTONIC stays true, and so do timers: those on CLOCK_BOOTTIME are set back by what the clock is ahead. */
+   Moves the clocks of one program: CLOCK_REALTIME by the first number in the file that CLOCK_SHIM names, CLOCK_BOOTTIME
+   by the second, both in seconds. Written again, the file steps the clock, or suspends the machine, of a running
+   program. CLOCK_MONOTONIC stays true, and so do timers: those on CLOCK_BOOTTIME are set back by what the clock is ahead.
+*/
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

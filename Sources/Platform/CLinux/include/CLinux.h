@@ -57,8 +57,8 @@ struct fleet_helper {
 /// error number, also if the program cannot be executed.
 ///
 /// The supervisor waits for the program, and forwards SIGTERM to its group. When the program or this process has ended,
-/// or after FLEET_END_HELPER, it kills all descendants of the program in any process group or session, and ends with the
-/// program's status (PR_SET_CHILD_SUBREAPER in prctl(2)).
+/// or after FLEET_END_HELPER, it kills all descendants of the program in any process group or session, and ends with
+/// the program's status (PR_SET_CHILD_SUBREAPER in prctl(2)).
 int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors,
   struct fleet_helper *helper);
 
@@ -88,8 +88,8 @@ int fleet_clock_watch_open(void);
 /// Starts or restarts it.
 int fleet_clock_watch_arm(int descriptor);
 
-/// Installs a crash handler that writes one line to standard error and to the file `note_path` (NULL: none): the signal,
-/// and the addresses relative to their files. `tells_priority`: with the journal's prefix for critical lines.
+/// Installs a crash handler that writes one line to standard error and to the file `note_path` (NULL: none): the
+/// signal, and the addresses relative to their files. `tells_priority`: with the journal's prefix for critical lines.
 void fleet_crash_report_install(
   const char *program_name, const char *program_version, const char *note_path, bool tells_priority);
 
