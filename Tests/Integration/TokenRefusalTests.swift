@@ -40,7 +40,8 @@ import Testing
         $0.contains("Fleet Engine rejects fresh tokens") && $0.contains(flaw.says)
       }
     }
-    #expect(emulator.updates.count <= 3)
+    // A compact update that is answered with 403 is compared with a plain one, once in an hour.
+    #expect(emulator.updates.count <= (flaw.category == "denied" ? 4 : 3))
   }
 
   @Test("a rotated key costs one rejected update and one token")
