@@ -61,6 +61,8 @@ import Testing
       receiver.send(drive.next())
       return (bench.emulator?.updates.dropFirst(before).contains { $0.isAccepted }) == true
     }
+    // The emulator's record may be read before the daemon's log.
+    try bench.wait("the second token's line") { daemon.log.count { $0.contains("Token ") } >= 2 }
     #expect(daemon.log.count { $0.contains("Token obtained") || $0.contains("Token renewed") } == 2)
     #expect(daemon.log.count { $0.contains("Offline (unauthenticated)") } <= 1)
     #expect(!daemon.logs("rejects fresh tokens"))
