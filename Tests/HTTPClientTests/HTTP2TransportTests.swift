@@ -240,7 +240,8 @@ struct HTTP2TransportTests {
     }
     #expect(try bench.fixture.response(bench.request(usesNewConnection: isOpen)).status == 200)
     #expect(try bench.fixture.response(bench.request()).status == 200)
-    #expect(try bench.connections(3).map { $0.hasSuffix(" h2") } == [false, true, true])
+    // The server serves its connections at the same time: their lines come in any order.
+    #expect(try bench.connections(3).count { $0.hasSuffix(" h2") } == 2)
   }
 
   @Test("with HTTP/1.1 by the settings nothing else is offered")
