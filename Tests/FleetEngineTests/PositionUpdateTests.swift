@@ -197,9 +197,9 @@ import Timekeeping
 
   @Test("a refusal that the compact form may explain is one, and no other failure")
   func refusals() {
-    func failure(_ status: Int, _ body: String) -> UpdateFailure? {
+    func failure(_ status: Int, _ body: String, _ headers: [(name: String, value: String)] = []) -> UpdateFailure? {
       let outcome = UpdateOutcome(
-        .response(HTTPResponse(status: status, body: Array(body.utf8))), from: .deliveries)
+        .response(HTTPResponse(status: status, headers: headers, body: Array(body.utf8))), from: .deliveries)
       return if case .failed(let failure) = outcome { failure } else { nil }
     }
     let (error, page) = (#"{"error":{"message":"no"}}"#, "<html>no</html>")
@@ -208,6 +208,9 @@ import Timekeeping
       // A captive portal or a firewall answers 403 with a page.
       #expect(failure(status, page)?.mayBeDueToForm == (status != 403), "\(status)")
       #expect(failure(status, page)?.isAboutRequest == true, "\(status)")
+      // A server that asks for a wait has another reason.
+      let wait = failure(status, error, [("Retry-After", "30")])
+      #expect(wait?.mayBeDueToForm == false && wait?.isAboutRequest == true, "\(status)")
     }
     for status in [200, 302, 401, 404, 408, 409, 429, 503, 504, 511] {
       #expect(failure(status, error)?.mayBeDueToForm == false, "\(status)")

@@ -72,11 +72,19 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case compact(failures: Int)
   }
 
+  /// How often the server has refused the compact form of this release.
+  private struct Record: Equatable {
+    /// 0, 1, or 2: the negotiation has ended.
+    var refusals = 0
+    /// Of the last refusal; 0 if there is none.
+    var httpStatus = 0
+  }
+
   private var configuration: Configuration
   /// Scheme, host and port of Fleet Engine.
   private var server: String
   private var state = State.untested(failures: 0)
-  private var record: Record
+  private var record = Record()
   /// Changes to plain in a row for other reasons than a refusal.
   private var fallbacks = 0
 
@@ -84,7 +92,6 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   package init(_ configuration: Configuration, server: String) {
     self.configuration = configuration
     self.server = server
-    record = Record(server: server, release: configuration.release)
   }
 
   /// Applies new settings; another server is asked anew.
@@ -100,8 +107,20 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   ///
   /// - Parameter text: of a file, not validated; without effect if it is damaged or about another server or release.
   package mutating func restore(_ text: String) {
-    guard let stored = Record(text), stored.server == server, stored.release == configuration.release else { return }
-    record = stored
+    let lines = text.split(separator: "\n")
+    guard lines.count == 6, let refusals = lines[3].split(separator: " ").last.flatMap({ Int($0) }),
+      let status = lines[4].split(separator: " ").last.flatMap({ Int($0) }),
+      (0...UpdateFormNegotiation.pairsBeforeEnd).contains(refusals),
+      refusals == 0 ? status == 0 : (100..<600).contains(status)
+    else { return }
+    let stored = Record(refusals: refusals, httpStatus: status)
+    if self.text(of: stored) == text { record = stored }
+  }
+
+  /// What the next run needs to know, for a file: lines of a key and a value.
+  private func text(of record: Record) -> String {
+    "fleet-locationd update form 1\nserver \(server)\nrelease \(configuration.release)\n"
+      + "refusals \(record.refusals)\nstatus \(record.httpStatus)\nend\n"
   }
 
   /// The form of the next update.
@@ -140,14 +159,13 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
       state = .compact(failures: 0)
       fallbacks = 0
       guard record.refusals > 0 else { return nil }
-      (record.refusals, record.httpStatus) = (0, 0)
-      return record.text
+      record = Record()
+      return text(of: record)
     case (.plain, .comparing(let refusal, let wait)):
       state = .plain(until: now + wait)
       guard let refusal else { return nil }
-      record.refusals += 1
-      record.httpStatus = refusal
-      return record.text
+      record = Record(refusals: record.refusals + 1, httpStatus: refusal)
+      return text(of: record)
     case (.plain, _): return nil
     }
   }
@@ -192,47 +210,5 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.longestWait) }
     fallbacks += 1
     state = .comparing(refusal: nil, wait: wait)
-  }
-}
-
-extension UpdateFormNegotiation {
-  /// What the next run needs to know: how often a server has refused the compact form of a release. It is read from a
-  /// file, so it is validated like any external input.
-  private struct Record: Equatable, Sendable {
-    private static let title = "fleet-locationd update form 1"
-
-    var server: String
-    var release: String
-    /// 0, 1, or 2: the negotiation has ended.
-    var refusals = 0
-    /// Of the last refusal; 0 if there is none.
-    var httpStatus = 0
-
-    init(server: String, release: String) {
-      self.server = server
-      self.release = release
-    }
-
-    /// Lines of a key and a value.
-    var text: String {
-      "\(Record.title)\nserver \(server)\nrelease \(release)\nrefusals \(refusals)\nstatus \(httpStatus)\nend\n"
-    }
-
-    /// - Returns: nil if the text is damaged, or of a later release.
-    init?(_ text: String) {
-      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-      func value(_ index: Int, _ key: String) -> Substring? {
-        lines[index].hasPrefix("\(key) ") ? lines[index].dropFirst(key.utf8.count + 1) : nil
-      }
-      guard lines.count == 7, lines[0] == Record.title, lines[5] == "end", lines[6].isEmpty,
-        let server = value(1, "server"), let release = value(2, "release"),
-        let refusals = value(3, "refusals").flatMap({ Int($0) }),
-        (0...UpdateFormNegotiation.pairsBeforeEnd).contains(refusals),
-        let status = value(4, "status").flatMap({ Int($0) }),
-        refusals == 0 ? status == 0 : (100..<600).contains(status)
-      else { return nil }
-      self.init(server: String(server), release: String(release))
-      (self.refusals, self.httpStatus) = (refusals, status)
-    }
   }
 }
