@@ -83,6 +83,22 @@ import Testing
   }
 
   @Test(
+    "TCP connects and the TLS handshake does not end, as if large packets were lost: that is said",
+    arguments: [HTTPTransport.auto, .http1])
+  func stalledHandshake(transport: HTTPTransport) throws {
+    let fixture = try ClientFixture { $0.transport = transport }
+    let server = try LoopbackServer(fixture.loop) { _ in .silence }
+    let url = "https://127.0.0.1:\(server.port)"
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: url, deadline: .milliseconds(300)))
+    #expect(failure.kind == .timedOut)
+    #expect(failure.message.contains("127.0.0.1:\(server.port): the TLS handshake does not end, although"))
+    // Without TLS there is none.
+    let plain = "http://127.0.0.1:\(server.port)"
+    let silence = try fixture.failure(HTTPRequest(method: .get, url: plain, deadline: .milliseconds(300)))
+    #expect(silence.kind == .timedOut && !silence.message.contains("TLS"))
+  }
+
+  @Test(
     "What cannot be sent is a local failure that says why, without the URL",
     arguments: [
       ("nonsense", "http"), ("ftp://127.0.0.1/secret", "http"), ("http:///secret", "host"), ("", "http"),

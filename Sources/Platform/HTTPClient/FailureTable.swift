@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+import ExternalInput
 import Glibc
 import HTTPMessages
 
@@ -65,6 +66,11 @@ nonisolated enum FailureTable {
     default: .certificateUntrusted
     }
   }
+
+  /// The cause of a timeout between TCP and the end of the TLS handshake.
+  static let stalledHandshake =
+    "the TLS handshake does not end, although the server accepts connections: large packets may be lost on the way "
+    + "(MTU: \(ManualPage.network))"
 
   private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 

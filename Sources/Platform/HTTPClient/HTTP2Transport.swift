@@ -342,8 +342,10 @@ final class HTTP2Transport {
     let now = loop.now.boot
     let late = waiting.filter { $0.deadline <= now }
     waiting.removeAll { $0.deadline <= now }
+    let isStalled = channel?.isOpen != true && channel?.link?.isInHandshake == true
     for order in late {
-      finish(order, .failure(TransportFailure(.timedOut, "no response before the deadline")))
+      let reason = isStalled ? FailureTable.stalledHandshake : "no response before the deadline"
+      finish(order, .failure(TransportFailure(.timedOut, reason)))
     }
     // The request timed out while connecting.
     if !late.isEmpty, channel?.isOpen != true { stopOpening() }

@@ -88,6 +88,9 @@ import Timekeeping
     unsafe driver?.remove(easy.raw)
   }
 
+  /// Whether TCP is established, or the proxy's tunnel, and TLS is not yet.
+  var isInHandshake: Bool { unsafe tls != nil && !isConnected }
+
   /// For the next connection to the same server. Nil if there is none, or the server has rejected the earlier one: then
   /// the next connection does a full handshake, with all key shares (`TLSSession.resume`).
   var session: TLSSession? {
@@ -159,7 +162,8 @@ import Timekeeping
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && message.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
-    return TransportFailure(isLookup ? .unresolved : kind, message)
+    let isStalled = kind == .timedOut && isInHandshake
+    return TransportFailure(isLookup ? .unresolved : kind, isStalled ? FailureTable.stalledHandshake : message)
   }
 
   // MARK: - Bytes

@@ -20,6 +20,8 @@ import SystemCalls
   private var bodySize = 0
   /// The request has been sent: there is a connection.
   private(set) var isSent = false
+  /// Whether TCP is established for this request, and TLS has begun.
+  private var hasBegunTLS = false
   /// What runs it; nil while it is not used.
   var driver: TransferDriver?
   /// When the request fails.
@@ -93,6 +95,7 @@ import SystemCalls
         guard let transfer = unsafe Transfer.at(context) else { return CURLE_OK }
         if let time = transfer.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         unsafe transfer.driver?.floods.watch(tls)
+        transfer.hasBegunTLS = true
         return CURLE_OK
       })
   }
@@ -123,6 +126,7 @@ import SystemCalls
     response = ResponseCollector(maximumSize: request.maximumResponseSize)
     bodySize = request.method == .get ? 0 : request.body.count
     isSent = false
+    hasBegunTLS = false
     easy.clearWords()
     do {
       try setTarget(request)
@@ -219,9 +223,11 @@ import SystemCalls
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && message.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
+    let isStalled = kind == .timedOut && hasBegunTLS && !isSent
     return .failure(
       TransportFailure(
-        isLookup ? .unresolved : kind, FailureTable.message(endpoint, message),
+        isLookup ? .unresolved : kind,
+        FailureTable.message(endpoint, isStalled ? FailureTable.stalledHandshake : message),
         isConnectionOpen: leavesConnectionOpen(code)))
   }
 
