@@ -74,7 +74,7 @@ import Timekeeping
     ) { report in
       switch report {
       case .reading(let name): reading.append(name)
-      case .sky: break
+      case .sky, .detecting: break
       case .fix: fixes += 1
       case .lost(let why): Issue.record("lost: \(why)")
       case .ended: Issue.record("ended")
@@ -103,7 +103,7 @@ import Timekeeping
     ) { report in
       switch report {
       case .reading(let name): reading.append(name)
-      case .sky: break
+      case .sky, .detecting: break
       case .fix: fixes += 1
       case .lost(let why): lost.append(why)
       case .ended: Issue.record("ended")

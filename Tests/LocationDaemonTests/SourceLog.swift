@@ -17,7 +17,7 @@ final class SourceLog {
     switch report {
     case .fix(let fix): fixes.append(fix)
     case .reading(let name): reading.append(name)
-    case .sky: break
+    case .sky, .detecting: break
     case .lost(let why): lost.append(why)
     case .ended: Issue.record("a source of live positions ended")
     }

@@ -42,6 +42,7 @@ import Timekeeping
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
         case .report(.sky(let count)): "\(count) in view"
+        case .report(.detecting(let what)): what
         case .report(.ended): "ended"
         }
       }

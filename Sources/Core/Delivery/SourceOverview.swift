@@ -29,6 +29,8 @@ package struct SourceOverview: Equatable, Sendable {
     package var condition: Condition
     /// Satellites in view, as last reported without a fix; nil if not reported.
     package var satellitesInView: Int?
+    /// The data that it sends and that cannot be read yet; nil if there is none.
+    package var unreadable: String?
 
     package init(id: Int, name: String, condition: Condition) {
       self.id = id
@@ -90,7 +92,7 @@ package struct SourceOverview: Equatable, Sendable {
     guard name == nil else { return nil }
     if sources.count > 1 { return troubles(before: sources.count) }
     if case .lost(let why) = sources.first?.condition { return why }
-    return sources.first.map { "no data from \($0.name) yet" } ?? "none is set"
+    return sources.first?.trouble ?? "none is set"
   }
 
   /// Why no source of higher priority than this index is used, as in `1: the device is gone`; empty for the first.
@@ -111,7 +113,7 @@ extension SourceOverview.Source {
   /// Its condition as text.
   package var trouble: String {
     switch condition {
-    case .waiting: "no data from \(name) yet"
+    case .waiting: unreadable ?? "no data from \(name) yet"
     case .searching(let rejection):
       "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.sentence.text))" } ?? "")"
     case .good: "\(name) is good again, and is used once it has stayed good for a while"

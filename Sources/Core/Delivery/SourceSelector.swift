@@ -128,6 +128,7 @@ package struct SourceSelector: Sendable {
         if entries[index].source.waits { waiting.append(id) }
         result = (entries[index].evaluate(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
+      case .detecting(let what): entries[index].unreadable = what
       case .sky(let count): entries[index].satellitesInView = count
       case .lost(let why):
         entries[index].condition = .lost(why)

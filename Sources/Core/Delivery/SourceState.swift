@@ -7,6 +7,8 @@ struct SourceState: Sendable {
   var source: SourceSelector.ConfiguredSource
   var name: String
   var condition = SourceOverview.Condition.waiting
+  /// The data that it sends and that cannot be read yet; nil if there is none.
+  var unreadable: String?
   /// Satellites in view, as last reported without a fix.
   var satellitesInView: Int?
   var filter: FixFilter
@@ -49,6 +51,7 @@ struct SourceState: Sendable {
   var overview: SourceOverview.Source {
     var overview = SourceOverview.Source(id: source.id, name: name, condition: condition)
     overview.satellitesInView = satellitesInView
+    overview.unreadable = unreadable
     return overview
   }
 
@@ -82,6 +85,7 @@ struct SourceState: Sendable {
 
   mutating func read(as name: String) {
     self.name = name
+    unreadable = nil
     if condition != .good { condition = .searching(nil) }
   }
 

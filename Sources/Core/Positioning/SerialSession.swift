@@ -68,6 +68,8 @@ package struct SerialSession {
   /// UBX messages since the port was opened, by their first two bytes.
   private var binaryMessages = 0
   private var lastByte: UInt8 = 0
+  /// Whether data was received since the port was opened.
+  private var hasBytes = false
   /// The problem of a receiver that sends data, but no sentences.
   private let useless: PortSupervisor.Problem
   /// Nil while the port is closed.
@@ -114,7 +116,7 @@ package struct SerialSession {
     case .appeared: return supervise(.appeared, at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
-      (binaryMessages, lastByte, supervisor.useless) = (0, 0, useless)
+      (binaryMessages, lastByte, hasBytes, supervisor.useless) = (0, 0, false, useless)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -150,6 +152,7 @@ package struct SerialSession {
     guard isTerminal != nil else { return [] }
     let next = pace(bytes.count, at: now)
     noteBinary(bytes)
+    hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
     var fixes = [Effect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
@@ -241,6 +244,8 @@ package struct SerialSession {
     guard isProbing, let baud = probe.advance(at: now) else { return [] }
     decoder = NMEADecoder()
     lineStatistics.decoderReplaced()
-    return [.setSpeed(baud: baud)]
+    let report = SourceReport.detecting(
+      "\(device) sends bytes, and no NMEA sentence yet at the baud rates tried so far; next \(baud)")
+    return [.setSpeed(baud: baud)] + (hasBytes ? [.report(report)] : [])
   }
 }
