@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 
 extension SettingType where Value == [SimulationSettings.Stop] {

@@ -27,6 +27,11 @@ enum Identifier {
     return nil
   }
 
+  /// The host names of machines that nobody has named.
+  static let defaultHostNames: Set<String> = [
+    "localhost", "localhost.localdomain", "debian", "ubuntu", "raspberrypi", "buildroot", "OpenWrt",
+  ]
+
   /// The mistake in the ID of a vehicle; nil if it is valid.
   static func problem(ofVehicle text: String) -> String? {
     if text == "*" { return "\"*\" means every vehicle; write the ID of this vehicle" }

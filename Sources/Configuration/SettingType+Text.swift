@@ -9,7 +9,8 @@ extension SettingType where Value == String {
   }
 
   /// The path of a file, relative to the directory of the main settings file.
-  static let path = SettingType(name: "path", allowed: "") { value, context throws(ValueProblem) in
+  static let path = SettingType(name: "path", allowed: "", text: { $0.isEmpty ? nil : "\"\($0)\"" }) {
+    value, context throws(ValueProblem) in
     try value.line(expected: "a path in quotes").relativePath(in: context.directory)
   }
 

@@ -16,6 +16,26 @@ enum SettingsDestination {
     section.settings.map(\.name).filter { !unrelatedKeys.contains($0) }
   }
 
+  /// Warnings about a file that all daemons of a box share, and that changes the destination of one of them.
+  ///
+  /// - Parameters:
+  ///   - replacements: in the order of the files.
+  ///   - main: the main file.
+  static func warnings(about replacements: [TOMLValue.Replacement], main: String) -> [Diagnostic] {
+    let shared = SettingsFile.sharedDirectory(of: main) + "/"
+    return replacements.compactMap { replacement in
+      guard let section = replacement.path.first.flatMap(SettingSection.init),
+        let unrelatedKeys = sections[section], let key = replacement.path.dropFirst().first,
+        !unrelatedKeys.contains(key), replacement.later.position.file.hasPrefix(shared),
+        !replacement.earlier.hasSameContent(as: replacement.later)
+      else { return nil }
+      return Diagnostic(
+        position: replacement.later.position, key: replacement.path.joined(separator: "."),
+        message: "replaces the value of \(replacement.earlier.position); remove one of the two "
+          + "(fleet-locationctl settings shows what is in force)")
+    }
+  }
+
   /// Whether a text contains the name of such a section or key.
   static func isNamed(in text: String) -> Bool {
     let text = text.lowercased()

@@ -12,6 +12,8 @@ package struct SettingsFile: Equatable, Sendable {
   package let files: [String]
   /// The merged text.
   let root: TOMLValue
+  /// What later files have replaced, in the order of the files.
+  private(set) var replacements: [TOMLValue.Replacement] = []
 
   /// Maximum size of a file in bytes.
   static let maxFileSize = 1_000_000
@@ -30,6 +32,7 @@ package struct SettingsFile: Equatable, Sendable {
   ) throws(ConfigurationError) -> SettingsFile {
     var (files, others, unreadable) = names(path: path, environment: environment)
     var root: TOMLValue?
+    var replacements: [TOMLValue.Replacement] = []
     var malformed: [Diagnostic] = []
     for file in files {
       let bytes: [UInt8]
@@ -41,6 +44,7 @@ package struct SettingsFile: Equatable, Sendable {
       }
       do throws(Diagnostic) {
         let value = try TOMLParser.parse(bytes, file: file)
+        replacements += root?.replacements(by: value, merges: isMerged) ?? []
         root = root?.merged(with: value, merges: isMerged) ?? value
       } catch {
         malformed.append(error)
@@ -51,6 +55,8 @@ package struct SettingsFile: Equatable, Sendable {
         code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
     }
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
+    file.replacements = replacements
+    file.warnings += SettingsDestination.warnings(about: replacements, main: path)
     file.warnings += others.map {
       Diagnostic(
         position: SourcePosition(file: $0), message: "is ignored: only files whose name ends in .toml are read")
@@ -64,8 +70,7 @@ package struct SettingsFile: Equatable, Sendable {
     root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) {
     var reader = SettingsReader(
-      root: root, files: files,
-      context: SettingsContext(environment: environment, directory: SettingsFile.directory(of: main)))
+      root: root, files: files, context: SettingsFile.context(of: main, environment: environment))
     settings = Settings(&reader)
     reader.sort()
     guard reader.problems.isEmpty else {
@@ -83,7 +88,7 @@ package struct SettingsFile: Equatable, Sendable {
   ) -> (files: [String], others: [String], unreadable: [Diagnostic]) {
     let directory = directory(of: path)
     var (files, others, unreadable) = ([path], [String](), [Diagnostic]())
-    for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
+    for extras in [sharedDirectory(of: path), "\(path).d"] {
       do throws(ConfigurationEnvironment.FileProblem) {
         let names = try environment.listDirectory(extras).filter { !$0.hasPrefix(".") }
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -93,7 +98,8 @@ package struct SettingsFile: Equatable, Sendable {
       } catch {
         let advice =
           error == .denied
-          ? "; the user of the service must be able to enter it and the directories above it (chmod 755)" : ""
+          ? "; the user of the service must be able to enter it and the directories above it: chmod 755 "
+            + (directory.isEmpty ? extras : "\(directory) \(extras)") : ""
         unreadable.append(
           Diagnostic(
             position: SourcePosition(file: extras), message: error.explanation + advice,
@@ -102,6 +108,11 @@ package struct SettingsFile: Equatable, Sendable {
     }
     return (files, others, unreadable)
   }
+
+  /// The directory with the settings that all daemons of a box share.
+  ///
+  /// - Parameter path: of the main file.
+  static func sharedDirectory(of path: String) -> String { "conf.d".relativePath(in: directory(of: path)) }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.
   static func isMerged(_ path: [String]) -> Bool {
@@ -150,6 +161,11 @@ package struct SettingsFile: Equatable, Sendable {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let index = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil }
     return (index ?? 0) + 1
+  }
+
+  /// - Parameter main: the main file.
+  static func context(of main: String, environment: ConfigurationEnvironment) -> SettingsContext {
+    SettingsContext(environment: environment, directory: directory(of: main))
   }
 
   /// The directory of a path; empty if the path has none.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Reads keys from the merged settings files, and collects the mistakes in them.
 struct SettingsReader {
@@ -104,6 +105,17 @@ struct SettingsReader {
     keyName(of: target).map { "\(name(of: $0.section)).\($0.name)" }
   }
 
+  /// Whether a file that a setting names does not exist.
+  func isMissing(_ path: String) -> Bool {
+    do throws(ConfigurationEnvironment.FileProblem) {
+      // A large file is a file, too.
+      _ = try context.environment.readFile(path, 1)
+      return false
+    } catch {
+      return error == .missing
+    }
+  }
+
   /// Reports every unknown section, and every unknown key of the known sections except those of sources.
   mutating func reportUnknownKeys() {
     for (name, member) in root.members {
@@ -181,6 +193,14 @@ struct SettingsReader {
 
   /// Maximum number of sources.
   private static let maxSources = 16
+
+  /// The keys of a section that are in the text.
+  func written(_ section: SettingSection) -> [String: TOMLValue.Member] { table(of: section)?.members ?? [:] }
+
+  /// The keys of a source that are in the text.
+  func writtenSource(_ index: Int) -> [String: TOMLValue.Member] {
+    sources.indices.contains(index) ? sources[index].members : [:]
+  }
 
   private func table(of section: SettingSection) -> Table? {
     if section == .source { return sources.indices.contains(source) ? sources[source] : nil }

@@ -11,11 +11,12 @@ package enum SettingsReference {
 
       For everyone who configures fleet-locationd: every setting, with its type, default, allowed values and meaning.
       `fleet-locationd --check` checks the settings and reports every mistake with file, line and column;
-      `fleet-locationd --example-settings` prints a commented example.
+      `fleet-locationd --example-settings` prints a commented example; `fleet-locationctl settings` shows the value of each setting,
+      and the file and line that set it.
 
       The settings are one TOML file, `/etc/fleet-locationd/fleet-locationd.toml`, and the files `conf.d/*.toml` beside it, which are
       merged into it in the order of their names: a key of a later file replaces the same key of an earlier one; sections and
-      headers are merged. `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has
+      headers are merged. A file of `conf.d` that replaces a vehicle or a server of the main file causes a warning. `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has
       `NAME.toml.d/*.toml` of its own, which are merged last. Paths are relative to the directory of the main file.
 
       Numbers with a unit are strings: durations `"500ms"`, `"10s"`, `"5min"`, `"1h 30min"`, `"7 days"`; distances `"25 m"`,

@@ -20,7 +20,7 @@ extension TOMLValue {
   }
 
   /// As the right-hand side of a key.
-  private var inlineText: String {
+  var inlineText: String {
     switch content {
     case .string(let text): TOMLValue.quoted(text)
     case .array(let elements): "[\(elements.map(\.inlineText).joined(separator: ", "))]"
@@ -32,6 +32,20 @@ extension TOMLValue {
     // No setting has this type.
     case .dateTime: TOMLValue.quoted("")
     }
+  }
+
+  /// The same value with each of its strings replaced.
+  func mapStrings(_ replace: (String) -> String) -> TOMLValue {
+    var value = self
+    switch content {
+    case .string(let text): value.content = .string(replace(text))
+    case .array(let elements): value.content = .array(elements.map { $0.mapStrings(replace) })
+    case .table(let keys):
+      value.content = .table(
+        keys.mapValues { Member(keyPosition: $0.keyPosition, value: $0.value.mapStrings(replace)) })
+    case .integer, .float, .boolean, .dateTime: break
+    }
+    return value
   }
 
   private static func quoted(_ text: String) -> String {

@@ -73,6 +73,24 @@ extension TOMLValue {
     sections[section.rawValue] = member
     return TOMLValue(content: .table(sections), position: position)
   }
+
+  /// A key of a later file that replaces one of an earlier file.
+  struct Replacement: Equatable, Sendable {
+    /// As in `["vehicle", "vehicle_id"]`.
+    let path: [String]
+    let earlier: TOMLValue
+    let later: TOMLValue
+  }
+
+  /// What `merged` would replace, in the order of the names.
+  func replacements(by later: TOMLValue, path: [String] = [], merges: ([String]) -> Bool) -> [Replacement] {
+    guard case .table(let members) = content, case .table(let laterMembers) = later.content, merges(path) else {
+      return [Replacement(path: path, earlier: self, later: later)]
+    }
+    return laterMembers.sorted { $0.key < $1.key }.flatMap { name, member in
+      members[name].map { $0.value.replacements(by: member.value, path: path + [name], merges: merges) } ?? []
+    }
+  }
 }
 
 extension TOMLValue.Content {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Checks texts with placeholders. `{scope}` and `{id}` name what a token is for: the vehicle, or also a trip or task
 /// with `fleet-locationctl token`.

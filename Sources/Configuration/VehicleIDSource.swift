@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// The source of the vehicle's ID, so that one settings file can be used for many vehicles.
 enum VehicleIDSource: Equatable, Sendable {
@@ -76,7 +77,8 @@ extension SettingType where Value == String {
   static let vehicleID = SettingType(
     name: "string or table",
     allowed: "at most 64 characters, none of `/ : ? , #`; or `{ file = \"…\" }`, `{ credential = \"…\" }`, "
-      + "`{ hostname = true }`, `{ environment = \"…\" }`"
+      + "`{ hostname = true }`, `{ environment = \"…\" }`",
+    text: { $0.isEmpty ? nil : "\"\($0)\"" }
   ) { value, context throws(ValueProblem) in try VehicleIDSource(value).resolve(in: context) }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import ExternalInput
 import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
@@ -19,6 +20,7 @@ import Release
       MetricsCommand.self,
       ReloadCommand.self,
       CheckCommand.self,
+      SettingsCommand.self,
       DoctorCommand.self,
       InspectTokenCommand.self,
       ModemCommand.self,
@@ -37,15 +39,26 @@ import Release
       guard let word = options.operands.first else {
         throw CommandError(.usage, "no command given; the commands are: \(commandNames)")
       }
-      guard let command = commands.first(where: { $0.name == word }) else {
-        throw CommandError(.usage, "unknown command \"\(word)\"; the commands are: \(commandNames)")
+      guard word == helpWord else { return try run(try command(word), options.operands) }
+      guard let topic = options.operands.dropFirst().first(where: { !$0.hasPrefix("-") }), topic != helpWord else {
+        return try StandardOutput.write(usage)
       }
-      return try run(command, options.operands)
+      return try StandardOutput.write(try command(topic).usage)
     } catch {
       StandardError.write("\(name): \(error.message)\n")
       if error.code == .usage { StandardError.write("Try \"\(name) --help\".\n") }
       return error.code.rawValue
     }
+  }
+
+  /// The same as `--help`, also after a command's name.
+  private static let helpWord = "help"
+
+  private static func command(_ word: String) throws(CommandError) -> any Command.Type {
+    if let command = commands.first(where: { $0.name == word }) { return command }
+    let words = commands.map { $0.name } + [helpWord, "--version"]
+    let hint = NearestName.find(word, among: words).map { "did you mean \($0)?" }
+    throw CommandError(.usage, "unknown command \"\(word)\"; \(hint ?? "the commands are: \(commandNames)")")
   }
 
   /// - Parameter arguments: the command's name first.
@@ -80,9 +93,9 @@ import Release
       Commands:
 
       """
-    for command in commands {
-      let padding = String(repeating: " ", count: max(1, 10 - command.name.utf8.count))
-      text += "  \(command.name)\(padding)\(command.summary)\n"
+    let lines = commands.map { ($0.name, $0.summary) } + [(helpWord, "print this text, or the help of a command")]
+    for (name, summary) in lines {
+      text += "  \(name)\(String(repeating: " ", count: max(1, 10 - name.utf8.count)))\(summary)\n"
     }
     text += """
 

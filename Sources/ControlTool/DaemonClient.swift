@@ -16,9 +16,12 @@ enum DaemonClient {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
     let directory =
-      instance.map { "/run/fleet-locationd-\($0)" } ?? Environment.value(of: "RUNTIME_DIRECTORY")
-    return "\(directory ?? "/run/fleet-locationd")/control.sock"
+      instance.map { instancePrefix + $0 } ?? Environment.value(of: "RUNTIME_DIRECTORY")
+    return (directory ?? "/run/fleet-locationd") + socketSuffix
   }
+
+  private static let instancePrefix = "/run/fleet-locationd-"
+  private static let socketSuffix = "/control.sock"
 
   private static func ask(
     _ command: String, at path: String, timeout: Duration = .seconds(5)
@@ -26,7 +29,10 @@ enum DaemonClient {
     do throws(ControlSocketError) {
       return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, timeout: timeout)
     } catch {
-      throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
+      let isOfInstance = path.hasPrefix(instancePrefix) && path.hasSuffix(socketSuffix)
+      let instance = path.dropFirst(instancePrefix.utf8.count).dropLast(socketSuffix.utf8.count)
+      let missing = isOfInstance ? Instance.missing(String(instance)).map { "\n\($0)" } : nil
+      throw CommandError(error.code == .denied ? .permission : .unavailable, error.message + (missing ?? ""))
     }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Configuration
 import Diagnosis
 import Glibc
 import SystemCalls
@@ -20,6 +21,7 @@ enum SettingsChoice {
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "config")
     let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? standardPath
+    if let instance, let missing = Instance.missing(instance) { throw CommandError(.configuration, missing) }
     // If the service may not read the file, the check itself reports this as a mistake.
     if !ServiceImpersonation.isActive, FileAccess.refusal(path, R_OK)?.code == EACCES {
       throw CommandError(
@@ -45,4 +47,16 @@ enum Instance {
     }
     return name
   }
+
+  /// What is missing if there is no such instance, and which ones there are; nil if it has a settings file.
+  static func missing(_ name: String) -> String? {
+    guard FileAccess.refusal("\(directory)/\(name).toml", F_OK)?.code == ENOENT else { return nil }
+    let names = ((try? ConfigurationEnvironment.system.listDirectory(directory)) ?? []).filter { $0.hasSuffix(".toml") }
+      .map { String($0.dropLast(5)) }.filter { $0 != "fleet-locationd" }.sorted()
+    let others =
+      names.isEmpty ? "this machine has no instances" : "the instances are: \(names.joined(separator: ", "))"
+    return "\(directory)/\(name).toml: does not exist; \(others)"
+  }
+
+  private static let directory = "/etc/fleet-locationd"
 }

@@ -107,8 +107,13 @@ package struct ActiveSettings {
   /// The mistakes of the settings files, one on each line, if the kept settings are used instead; otherwise nil.
   package var mistake: String?
 
+  package init(file: SettingsFile, mistake: String? = nil) {
+    self.file = file
+    self.mistake = mistake
+  }
+
   /// A hash in 16 hexadecimal digits: equal for equal settings, regardless of files and order.
-  var hash: String {
+  package var hash: String {
     // The hash function fails only if memory is short.
     String((Digest.hexadecimal(of: file.canonicalText) ?? "").prefix(16))
   }

@@ -10,6 +10,14 @@ import Testing
     #expect(text.contains(text: part))
   }
 
+  @Test("a text is split around the first occurrence of another")
+  func parts() {
+    let parts = "no source: /dev/gps0: silent".parts(around: ": ")
+    #expect(parts?.before == "no source" && parts?.after == "/dev/gps0: silent")
+    #expect("aaab".parts(around: "ab").map { "\($0.before)|\($0.after)" } == "aa|")
+    #expect("no".parts(around: ": ") == nil)
+  }
+
   @Test(
     "what is not there whole is not found",
     arguments: [("", "a"), ("mas", "mask"), ("m ask", "mask"), ("Mask", "mask")])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ExternalInput
 import HTTPMessages
 
 /// The values of all `[token]` keys as they are read; `provider` is the token provider made from them.
@@ -134,6 +135,15 @@ extension SettingsReader {
     if draft.endpoint.bodyTemplate != nil, draft.endpoint.method == .get, isValid(\TokenSection.endpoint.method) {
       problem(
         with: \TokenSection.endpoint.bodyTemplate, "is sent with method = \"POST\" only; the method is \"GET\"")
+    }
+    let templates = [draft.endpoint.urlTemplate, draft.endpoint.bodyTemplate ?? ""]
+    if isValid(\TokenSection.endpoint.urlTemplate), !draft.endpoint.urlTemplate.isEmpty,
+      !templates.contains(where: { $0.contains(text: "{vehicle_id}") || $0.contains(text: "{id}") })
+    {
+      warning(
+        about: \TokenSection.endpoint.urlTemplate,
+        "does not name the vehicle ({vehicle_id}), nor does the body; that is right only if the provider knows the "
+          + "vehicle by the credential of this machine")
     }
     let (certificate, key) = (\TokenSection.token.client.clientCertificate, \TokenSection.token.client.clientKey)
     if isWritten(certificate), !isWritten(key) {

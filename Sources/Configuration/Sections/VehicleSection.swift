@@ -26,6 +26,14 @@ extension Settings {
 
   /// Reports keys that are allowed only with another service, and keys that contradict each other.
   func checkVehicle(_ reader: inout SettingsReader) {
+    if reader.written(.vehicle)["vehicle_id"]?.value.members["hostname"] != nil,
+      Identifier.defaultHostNames.contains(vehicle.vehicleID)
+    {
+      reader.warning(
+        about: \Settings.vehicle.vehicleID,
+        "is this machine's host name, \"\(vehicle.vehicleID)\", which looks like the default of its image; "
+          + "set the vehicle's: hostnamectl hostname ID")
+    }
     guard reader.isValid(\Settings.vehicle.service) else { return }
     reader.reportKeysOfOtherChoices(in: .vehicle, of: vehicle.service.name)
     if agent.goesOfflineOnStop, !agent.delivery.endpoint.reportsState {

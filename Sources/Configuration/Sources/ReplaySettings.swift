@@ -44,6 +44,12 @@ extension ReplaySettings: SourceSettings {
   var name: String { file == "-" ? "standard input" : file }
   var drivePace: Double { followsElapsedTime ? pace : 1 }
 
+  func finish(_ reader: inout SettingsReader) {
+    guard file != "-", reader.isValid(\ReplaySettings.file), reader.isMissing(file) else { return }
+    reader.warning(
+      about: \ReplaySettings.file, "\(file.printable) does not exist; the service waits for it for 15 minutes")
+  }
+
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
     if pace == 0 {
       reader.problem(

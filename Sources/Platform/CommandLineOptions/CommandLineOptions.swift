@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CLinux
+import ExternalInput
 import Glibc
 import SystemCalls
 
@@ -61,7 +62,8 @@ package struct CommandLineOptions: Equatable, Sendable {
         ? options.indices.contains(Int(found) - 256) ? options[Int(found) - 256] : nil
         : options.first { $0.short?.asciiValue.map(Int32.init) == found }
       guard let known else {
-        throw Mistake(message: CommandLineOptions.mistake(found, at: words.text(Int(fleet_optind()) - 1)))
+        throw Mistake(
+          message: CommandLineOptions.mistake(found, at: words.text(Int(fleet_optind()) - 1), among: options))
       }
       given.append((known.name, unsafe fleet_optarg().map { unsafe String(cString: $0) } ?? ""))
     }
@@ -82,11 +84,15 @@ package struct CommandLineOptions: Equatable, Sendable {
   }
 
   /// The error: getopt has advanced past a long option, and returns the letter of a short one.
-  private static func mistake(_ found: Int32, at word: String) -> String {
+  private static func mistake(_ found: Int32, at word: String, among options: [Option]) -> String {
     let letter = fleet_optopt()
     if found == Int32(UInt8(ascii: ":")) { return "\(word) wants a value" }
     if letter >= 256 { return "\(word) takes no value" }
-    guard letter > 0, letter < 128, !word.hasPrefix("--") else { return "unknown option \"\(word)\"" }
+    guard letter > 0, letter < 128, !word.hasPrefix("--") else {
+      let name = String(word.dropFirst(2).prefix { $0 != "=" })
+      let hint = NearestName.find(name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
+      return "unknown option \"\(word)\"\(hint)"
+    }
     return "unknown option \"-\(Character(UnicodeScalar(UInt8(truncatingIfNeeded: letter))))\""
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Testing
-
-@testable import Configuration
 
 @Suite struct NearestNameTests {
   @Test(

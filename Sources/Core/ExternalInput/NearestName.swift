@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Suggests a name for a misspelled one.
-enum NearestName {
+package enum NearestName {
   /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters or one
   /// name is a prefix of the other. If several candidates have the smallest distance, the first one.
-  static func find(_ name: String, among candidates: [String]) -> String? {
+  package static func find(_ name: String, among candidates: [String]) -> String? {
     let written = Array(name.lowercased().unicodeScalars.prefix(64))
     var best: (name: String, edits: Int)?
     for candidate in candidates {
@@ -19,7 +19,7 @@ enum NearestName {
   }
 
   /// Edit distance: letters omitted, added, replaced or swapped with their neighbour (optimal string alignment).
-  static func distance(from left: [Unicode.Scalar], to right: [Unicode.Scalar]) -> Int {
+  package static func distance(from left: [Unicode.Scalar], to right: [Unicode.Scalar]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...right.count)
     for (row, letter) in left.enumerated() {
