@@ -6,6 +6,7 @@ import EventLoop
 import Glibc
 import Release
 import SystemCalls
+import Terminal
 
 /// `fleet-locationctl doctor`: diagnoses the settings, the machine and the running service.
 enum DoctorCommand: Command {
@@ -70,13 +71,15 @@ enum DoctorCommand: Command {
     } catch {
       throw CommandError(.io, error.message)
     }
+    let screen = DoctorScreen(
+      width: Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
     // If standard output is closed, the remaining checks still run, for the exit status.
-    var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
+    var doctor = Doctor { part in _ = try? StandardOutput.write(screen.text(of: part)) }
     if let startFailure {
       // No check can run as the service, so only the state that systemd reports is checked.
       doctor.run(StartFailureCheck(finding: startFailure))
       doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path, service?.unit) })
-      _ = try StandardOutput.write(doctor.summary)
+      doctor.finish()
       return 1
     }
     let settings = SettingsCheck(path: path, environment: .system)
@@ -90,7 +93,7 @@ enum DoctorCommand: Command {
         ServiceCheck(service, settings: settings.settings, in: environment) { ask(socket, path, service?.unit) })
     }
     for check in checks { doctor.run(check) }
-    _ = try StandardOutput.write(doctor.summary)
+    doctor.finish()
     return doctor.hasNoFailure ? 0 : 1
   }
 

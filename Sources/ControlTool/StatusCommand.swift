@@ -73,10 +73,8 @@ enum StatusCommand: Command {
 
   /// Formatted for standard output: a terminal, or a file or pipe.
   private static func text(of status: StatusReport) -> String {
-    let isTerminal = Terminal.isOutput
-    let capabilities =
-      isTerminal ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
-    let width = isTerminal ? Terminal.size?.columns ?? 80 : nil
+    let capabilities = TerminalCapabilities.ofStandardOutput
+    let width = Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil
     return StatusScreen.lines(of: StatusRows(status), width: width, capabilities: capabilities)
       .map { "\($0.encoded(capabilities))\n" }.joined()
   }

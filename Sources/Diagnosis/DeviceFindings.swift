@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import SerialPort
 package import SystemCalls
 
@@ -86,7 +87,7 @@ package enum DeviceFindings {
     guard isGroupOpen, status.group != 0 else {
       return .fail(
         "\(who) may not open it: only its owner and the group \(group) may (mode \(mode))",
-        "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": docs/receivers.md has one")
+        "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": \(ManualPage.receivers) has one")
     }
     return .fail(
       "\(who) may not open it: only the group \(group) may (mode \(mode))",
@@ -134,7 +135,7 @@ package enum DeviceFindings {
       "Read the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl disable --now "
         + "gpsd.socket gpsd"
     case "ModemManager":
-      "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": docs/receivers.md has one"
+      "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": \(ManualPage.receivers) has one"
     default:
       holder.service.map { "systemctl stop \($0), or let only one of the two use the receiver" }
         ?? "End it: kill \(holder.processID)"

@@ -4,7 +4,7 @@ package import EventLoop
 package import SystemCalls
 package import Timekeeping
 
-/// Runs the checks one after another, prints their findings, and counts them.
+/// Runs the checks one after another, reports their findings, and counts them.
 @MainActor package struct Doctor {
   /// What the checks need to know about the machine and the service.
   package struct Environment {
@@ -35,12 +35,23 @@ package import Timekeeping
     }
   }
 
-  private let print: (String) -> Void
-  private var counts: [Finding.Severity: Int] = [:]
+  /// A part of the report.
+  package enum Part: Equatable, Sendable {
+    /// The heading of a check.
+    case title(String)
+    case finding(Finding)
+    /// The number of findings, and on a line of its own the cause: the first failure, because later checks depend on
+    /// what the earlier ones check.
+    case summary(String, cause: String?)
+  }
 
-  /// - Parameter print: receives each line, with its line end, as soon as it is known.
-  package init(print: @escaping (String) -> Void) {
-    self.print = print
+  private let report: (Part) -> Void
+  private var counts: [Finding.Severity: Int] = [:]
+  private var cause: String?
+
+  /// - Parameter report: receives each part as soon as it is known.
+  package init(report: @escaping (Part) -> Void) {
+    self.report = report
   }
 
   /// The checks for these settings. A new check is added here.
@@ -75,21 +86,23 @@ package import Timekeeping
 
   /// Runs one check under its title.
   package mutating func run(_ check: any Check) {
-    var found: [Finding.Severity] = []
-    print("\(check.title)\n")
+    var found: [Finding] = []
+    report(.title(check.title))
     check.run { finding in
-      found.append(finding.severity)
-      print("\(finding.text)\n")
+      found.append(finding)
+      report(.finding(finding))
     }
-    for severity in found { counts[severity, default: 0] += 1 }
+    for finding in found { counts[finding.severity, default: 0] += 1 }
+    cause = cause ?? found.first { $0.severity == .fail }?.sentence
   }
 
   /// Whether no check failed.
   package var hasNoFailure: Bool { counts[.fail, default: 0] == 0 }
 
-  /// The last line, with its line end.
-  package var summary: String {
-    let words = [(Finding.Severity.pass, "passed"), (.warn, "warnings"), (.fail, "failed")]
-    return words.map { "\(counts[$0.0, default: 0]) \($0.1)" }.joined(separator: ", ") + "\n"
+  /// Ends the report.
+  package func finish() {
+    func count(_ severity: Finding.Severity) -> Int { counts[severity, default: 0] }
+    let warnings = count(.warn) == 1 ? "1 warning" : "\(count(.warn)) warnings"
+    report(.summary("\(count(.pass)) passed, \(warnings), \(count(.fail)) failed", cause: cause))
   }
 }

@@ -46,9 +46,4 @@ package struct Finding: Equatable, Sendable {
     self.sentence = sentence
     self.advice = advice
   }
-
-  /// As it is printed, without the last line end; the advice has a line of its own.
-  package var text: String {
-    "  \(severity.rawValue)  \(sentence)" + (advice.map { "\n        \($0)" } ?? "")
-  }
 }

@@ -51,7 +51,7 @@ struct ModemManagerCheck: Check {
           : .warn(
             "the receiver of \(found.name) is off",
             "The service switches it on if polkit grants it org.freedesktop.ModemManager1.Device.Control "
-              + "(docs/receivers.md); otherwise: sudo fleet-locationctl modem enable"))
+              + "(\(ManualPage.receivers)); otherwise: sudo fleet-locationctl modem enable"))
     case .read(let found): modem = found
     }
     report(.pass("\(modem.name), and its receiver is on"))

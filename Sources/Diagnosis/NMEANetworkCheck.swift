@@ -138,7 +138,7 @@ struct NMEANetworkCheck: Check {
       return report(
         .fail(
           "nothing received in \(NMEANetworkCheck.waitLimit.wholeSeconds) s from an address in source.allow",
-          "Check the sender's settings and the firewall: docs/receivers.md"))
+          "Check the sender's settings and the firewall: \(ManualPage.receivers)"))
     }
     report(.pass("\(first) sends" + (permitted.count > 1 ? ", and \(permitted.count - 1) more" : "")))
     for finding in probe.findings(environment.buildDate) { report(finding) }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 package import Timekeeping
 
@@ -15,7 +16,7 @@ extension ReceiverProbe {
   private var silence: Finding {
     .fail(
       "it is open, but no byte was received in \(waited)",
-      "Check its power and its cable; a modem's receiver must be switched on, and has a port of its own: docs/receivers.md"
+      "Check its power and its cable; a modem's receiver must be switched on, and has a port of its own: \(ManualPage.receivers)"
     )
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import ExternalInput
 import LocationDaemon
 import Positioning
 import RouteFile
@@ -18,7 +19,7 @@ struct RouteCheck: Check {
       let simulator = try RouteSimulator(route: route, settings: settings.drive)
       let time = simulator.duration.map { "takes \($0.wholeSeconds) s" } ?? "repeats without end"
       report(.pass("a route of \(route.points.count) points; the drive \(time)"))
-      report(.warn("the positions are simulated", "For a real vehicle configure its receiver: docs/receivers.md"))
+      report(.warn("the positions are simulated", "For a real vehicle configure its receiver: \(ManualPage.receivers)"))
     } catch {
       report(.fail("\(error)", "Check source.route, and the places in the other settings"))
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import MessageBus
 
 /// Explains how the last run of the service ended: exit statuses of the daemon, and those of systemd.exec(5) for a
@@ -24,7 +25,7 @@ struct ServiceEnd: Equatable {
     case ("resources", _), ("protocol", _):
       (cause, advice) = ("systemd could not start it (\(status.result))", journal)
     case (_, .killed(let signal)):
-      (cause, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
+      (cause, advice) = ("signal \(signal)", "\(journal); \(ManualPage.crashes) says how to read it")
     case (_, .exited(let code)):
       let (reason, what) = ServiceEnd.reason(code, status.unit, faults) ?? (nil, journal)
       (cause, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
@@ -49,14 +50,14 @@ struct ServiceEnd: Equatable {
     case 203: ("203/EXEC: the program does not exist or cannot be executed", "Install the package again")
     case 216, 217:
       ("\(code)/\(code == 217 ? "USER" : "GROUP"): there is no such user or group", "systemd-sysusers creates it")
-    case 218: ("218/CAPABILITIES", "The container must permit it: docs/containers.md")
+    case 218: ("218/CAPABILITIES", "The container must permit it: \(ManualPage.containers)")
     case 226: ("226/NAMESPACE: a directory of the unit does not exist", "Check ReadWritePaths=: systemctl cat \(unit)")
     case 228: ("228/SECCOMP", "The kernel has no seccomp, or a container denies it")
     case 233: ("233/RUNTIME_DIRECTORY: /run cannot be written", "Check it: findmnt /run")
     case 238:
       (
         "238/STATE_DIRECTORY: the state directory cannot be created",
-        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see docs/containers.md. It is started again every "
+        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see \(ManualPage.containers). It is started again every "
           + "minute"
       )
     case 241:

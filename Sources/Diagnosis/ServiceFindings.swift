@@ -188,7 +188,8 @@ package enum ServiceFindings {
       }
       guard let trouble = line.trouble else { continue }
       findings.append(
-        .warn("\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: docs/receivers.md"))
+        .warn(
+          "\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: \(ManualPage.receivers)"))
     }
     if let form = report.updateForm, let reason = form.reason, !form.isSet {
       findings.append(
@@ -200,59 +201,29 @@ package enum ServiceFindings {
   }
 
   private static func delivery(_ report: StatusReport, _ heartbeat: Duration) -> [Finding] {
-    if let state = report.state, state.cause == "vehicleInUse" {
-      return [
-        .fail(
-          "\(state.label)\(state.detail)",
-          "If a settings file was copied, give it the vehicle_id of its own vehicle, then: fleet-locationctl reload")
-      ]
-    }
-    if report.isPaused {
+    // Earlier releases report no state.
+    let (problem, advice) = (
+      report.state.map { $0.label + $0.detail } ?? report.summary,
+      report.state?.advice ?? "fleet-locationctl explain, and \(ManualPage.troubleshooting)"
+    )
+    if report.isPaused, report.state?.level != "bad" {
       let since = report.pausedSince.map { " since \($0)" } ?? ""
-      if let state = report.state, state.cause == "offlinePending" {
-        return [
-          .warn(
-            "paused: no position is sent, but Fleet Engine has not accepted yet that the vehicle is OFFLINE: "
-              + "\(state.label)\(state.detail)",
-            "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for")
-        ]
-      }
-      return [
-        .pass("paused by command\(since): no position is sent until fleet-locationctl resume")
-      ]
+      // While OFFLINE is pending there is something to do.
+      return report.state?.advice == nil
+        ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume")]
+        : [.warn(problem, advice)]
     }
+    if report.state?.isOfOtherProcess == true { return [.fail(problem, advice)] }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
-    let problem = DeliveryProblem(report)
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =
         report.lastUpdate.map { "for \(Duration.seconds($0).humanReadable)" }
         ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).humanReadable) ago" } ?? "yet"
-      return [.fail("Fleet Engine has accepted no update \(time): \(problem.summary)", problem.advice)]
+      return [.fail("Fleet Engine has accepted no update \(time): \(problem)", advice)]
     }
     let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
     return report.isOnline && report.state?.level != "bad"
-      ? [accepted] : [accepted, .warn("but now: \(problem.summary)", problem.advice)]
-  }
-}
-
-/// Why updates are not accepted, and what to do.
-private struct DeliveryProblem {
-  let summary: String
-  let advice: String
-
-  init(_ report: StatusReport) {
-    // Earlier releases report no state.
-    summary = report.state.map { $0.label + $0.detail } ?? report.summary
-    advice =
-      switch report.state?.cause {
-      case "noSource": "docs/receivers.md says what to do for each kind of receiver"
-      case "noFix": "The antenna needs a view of the sky, and a cold start takes some minutes"
-      case "noNetwork": "Check the modem, its SIM and the coverage: docs/network.md"
-      case "noToken": "fleet-locationctl token shows what the provider returns"
-      case "unauthenticated", "denied", "missing":
-        "fleet-locationctl token shows the token's contents; correct the settings or the backend"
-      default: "fleet-locationctl explain, and docs/troubleshooting.md"
-      }
+      ? [accepted] : [accepted, .warn("but now: \(problem)", advice)]
   }
 }
 

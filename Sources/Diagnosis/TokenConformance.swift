@@ -109,7 +109,7 @@ package struct TokenConformance {
     guard count > 4096 else { return .pass("the token has \(count) bytes") }
     return .warn(
       "the token has \(count) bytes; servers accept 8 to 16 kB of headers in total, and each update contains it",
-      "Sign only the claims that Fleet Engine reads: docs/token-provider.md")
+      "Sign only the claims that Fleet Engine reads: \(ManualPage.tokenProvider)")
   }
 
   // MARK: - The token

@@ -91,6 +91,9 @@ package struct TokenDescription {
     }
     // The daemon's own check would repeat the inspection's finding.
     if case .failure(let failure) = response.token, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
+    if case .success(let token) = response.token, let finding = TokenFindings.shortLife(of: token) {
+      lines.append(finding.sentence)
+    }
     return lines.isEmpty ? ["none"] : lines
   }
 }

@@ -15,7 +15,9 @@ package enum TokenFindings {
     var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(finding)
     switch response.token {
     case .success(let token):
-      if inspection.refusal == nil { findings.append(.pass("it is valid for \(lifetime(of: token))")) }
+      if inspection.refusal == nil {
+        findings.append(shortLife(of: token) ?? .pass("it is valid for \(lifetime(of: token))"))
+      }
     case .failure(let failure):
       // Problems of the token itself have been reported.
       if inspection.refusal == nil { findings.append(.fail(failure)) }
@@ -34,6 +36,18 @@ package enum TokenFindings {
   static func finding(_ problem: TokenInspection.Problem) -> Finding {
     problem.isFatal ? .fail(problem) : .warn(problem)
   }
+
+  /// That a token makes for many requests; nil if it lives long enough.
+  static func shortLife(of token: AccessToken) -> Finding? {
+    guard token.deadline - token.receivedAt < minLifetime else { return nil }
+    return .warn(
+      "it is valid for \(lifetime(of: token)) only: the daemon requests a token about as often, and has none whenever "
+        + "a request for one fails",
+      "Let the provider sign tokens that live for an hour, and return none that is about to expire")
+  }
+
+  /// Less than this is almost always a mistake of the provider.
+  private static let minLifetime = Duration.seconds(120)
 
   /// How long the daemon would use it, and how this was determined.
   static func lifetime(of token: AccessToken) -> String {

@@ -24,9 +24,13 @@ struct StatusPublisher {
   mutating func update(
     after input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
   ) {
-    // The journal rate-limits network changes; the status line shows each.
-    let isOfNetwork = if case .network = input { true } else { false }
-    guard isOfNetwork || status.isDue(after: effects, at: now.boot) else { return }
+    // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
+    let isShownAtOnce =
+      switch input {
+      case .network, .store: true
+      default: false
+      }
+    guard isShownAtOnce || status.isDue(after: effects, at: now.boot) else { return }
     status.show(text(), at: now.boot)
   }
 

@@ -3,6 +3,7 @@ import AgentTesting
 import Authorization
 import Connectivity
 import Delivery
+import ExternalInput
 import Foundation
 import HTTPMessages
 import Observability
@@ -107,6 +108,11 @@ import Timekeeping
       _ = $0.handle(.source(0, .lost("/dev/gps0 is not there")), at: 10)
       for second in 11...50 { _ = $0.handle(.deadline, at: Double(second)) }
     },
+    Case(name: "bytes, and no sentence at the speeds tried so far", second: 9) {
+      let other = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
+      _ = $0.handle(.sources([other]), at: 0)
+      _ = $0.handle(.source(1, .detecting("/dev/gps1 sends bytes, and no NMEA sentence yet")), at: 5)
+    },
     Case(name: "no fix yet", second: 5) { _ in },
     Case(name: "no fix yet for a while, and some sky", second: 75) {
       _ = $0.handle(.source(0, .sky(inView: 3)), at: 2)
@@ -160,6 +166,21 @@ import Timekeeping
       _ = $0.handle(.tokenEnded(id: 2, $0.token()), at: 5)
       _ = $0.handle(.updateEnded(id: 3, refusal), at: 6)
       _ = try $0.drive(to: 20)
+    },
+    Case(name: "Fleet Engine refuses every token: a wrong role", second: 20) {
+      _ = try $0.drive(to: 0)
+      _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken()), at: 1)
+      _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
+    },
+    Case(name: "Fleet Engine refuses a token that lives for a day", second: 20) {
+      _ = try $0.drive(to: 0)
+      _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken(life: 86_400)), at: 1)
+      _ = $0.handle(.updateEnded(id: 1, AgentFixture.error(401, "UNAUTHENTICATED")), at: 2)
+    },
+    Case(name: "Fleet Engine refuses a token with another audience", second: 20) {
+      _ = try $0.drive(to: 0)
+      _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken(audience: "https://example.com/")), at: 1)
+      _ = $0.handle(.updateEnded(id: 1, AgentFixture.error(401, "UNAUTHENTICATED")), at: 2)
     },
     Case(name: "due, and Fleet Engine's floor is not over", second: 23) {
       try $0.comeOnline()
@@ -325,7 +346,8 @@ import Timekeeping
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") }
     let lines = [
-      "STATUS=  \(report.summary)", "state    \(state.cause), \(state.level)", "next     \(next)",
+      "STATUS=  \(snapshot.publicStatusLine)", "state    \(state.cause), \(state.level)",
+      "advice   \(state.advice ?? "none")", "next     \(next)",
       "explain  \(report.explanation.reason): \(report.explanation.sentence)",
     ]
     return (snapshot, report, "\(item.name)\n" + (lines + shown).map { "  \($0)\n" }.joined())
@@ -355,6 +377,10 @@ import Timekeeping
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     #expect(rows.contains("Fleet Engine  \(line)"))
     #expect(StatusRows(report).state.text == state.label)
+    // What is wrong is said in one row.
+    if state.level != "good", let problem = state.detail.parts(around: ": ")?.after {
+      #expect(rows.filter { $0.contains(text: String(problem)) }.count == 1, "\(rows)")
+    }
     // If nothing prevents updates, explain says what happened to the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { #expect(report.explanation.reason == state.cause) }

@@ -261,7 +261,7 @@ import Testing
     #expect(lines.contains("Last 6 min    17 accepted, 3 failed"))
     #expect(
       lines.contains(
-        "Since start   23 updates accepted of 26, 20 past positions, 2 of 240 fixes rejected"))
+        "Since start   23 of 26 updates accepted, 20 past positions, 2 of 240 fixes rejected"))
     #expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
   }
 

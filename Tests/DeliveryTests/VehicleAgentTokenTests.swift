@@ -56,8 +56,11 @@ import Timekeeping
     #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
     let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
     // What is wrong with the token itself shows without asking anybody.
-    let flaws = second.compactMap { if case .event(.tokenRefused(_, let flaw, _)) = $0 { flaw } else { nil } }
-    #expect(flaws.count == 1 && flaws[0].contains("there is no audience"))
+    let failures = second.compactMap { if case .event(.tokenRefused(let failure, _)) = $0 { failure } else { nil } }
+    #expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
+    // And it is what every other output says.
+    let snapshot = fixture.snapshot(at: 11.8)
+    #expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
     for second in stride(from: 12.0, to: 71, by: 1) {
       #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
     }

@@ -79,7 +79,7 @@ import Testing
         "/dev/ttyUSB0", hidden, for: service, isService: true, isAccessible: isAccessible, groupName: { _ in "nogroup" }
       )
       #expect(findings.last?.severity == severity)
-      #expect(findings.last?.text.contains("nogroup") == false)
+      #expect(findings.last?.message.contains("nogroup") == false)
     }
     #expect(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.severity == .fail)
   }

@@ -12,15 +12,19 @@ import Testing
     }
   }
 
-  @Test("findings are printed at once under their title, with advice on a line of its own, and counted")
-  func print() {
-    var text = ""
-    var doctor = Doctor { text += $0 }
-    doctor.run(GivenFindings(findings: [.pass("it is there"), .warn("it is old", "Buy another")]))
-    #expect(text == "A thing\n  pass  it is there\n  warn  it is old\n        Buy another\n")
+  @Test("findings are reported at once under their title, and counted; the first failure is the cause")
+  func report() {
+    var parts: [Doctor.Part] = []
+    var doctor = Doctor { parts.append($0) }
+    let findings = [Finding.pass("it is there"), .warn("it is old", "Buy another")]
+    doctor.run(GivenFindings(findings: findings))
+    #expect(parts == [.title("A thing")] + findings.map { .finding($0) })
     #expect(doctor.hasNoFailure)
-    doctor.run(GivenFindings(findings: [.fail("it is broken", "Repair it")]))
+    doctor.finish()
+    #expect(parts.last == .summary("1 passed, 1 warning, 0 failed", cause: nil))
+    doctor.run(GivenFindings(findings: [.fail("it is broken", "Repair it"), .fail("so it is silent", "Repair it")]))
     #expect(!doctor.hasNoFailure)
-    #expect(doctor.summary == "1 passed, 1 warnings, 1 failed\n")
+    doctor.finish()
+    #expect(parts.last == .summary("1 passed, 1 warning, 2 failed", cause: "it is broken"))
   }
 }

@@ -61,7 +61,7 @@ import Timekeeping
 
   @Test("no finding has coordinates")
   func secrecy() {
-    let text = Self.findings { Self.epoch($0) }.map(\.text).joined()
+    let text = Self.findings { Self.epoch($0) }.map(\.message).joined()
     #expect(!text.contains("48.1") && !text.contains("11.5") && !text.contains("4807") && !text.contains("545"))
   }
 

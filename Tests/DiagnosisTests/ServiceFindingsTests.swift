@@ -95,7 +95,7 @@ import Timekeeping
       "isPaused": true, "isOnline": false,
       "state": [
         "cause": "offlinePending", "label": "paused", "detail": "; OFFLINE not accepted yet: no network for 4 min",
-        "level": "warning",
+        "level": "warning", "advice": "OFFLINE is repeated until it is accepted",
       ],
     ])
     let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)

@@ -2,6 +2,7 @@
 import Configuration
 import Delivery
 import Documentation
+import ExternalInput
 import FoundationEssentials
 import Glibc
 import Observability
@@ -31,6 +32,12 @@ import Testing
     }
     #expect(kind.explanation.hasSuffix(".") && !kind.explanation.contains(".."))
     #expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
+  }
+
+  @Test("each page that messages name is in the documentation", arguments: ManualPage.allCases)
+  func page(page: ManualPage) {
+    #expect(access("\(Self.root)/docs/\(page.rawValue).md", F_OK) == 0)
+    #expect(page.description == "/usr/share/doc/fleet-locationd/docs/\(page.rawValue).md")
   }
 
   @Test("every event has its own explanation")

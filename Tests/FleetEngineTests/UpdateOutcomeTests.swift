@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 import ExternalInput
 import FleetEngine
+import FoundationEssentials
 import HTTPMessages
 import Testing
+import Timekeeping
 
 @Suite struct UpdateOutcomeTests {
   private func failure(
@@ -156,8 +159,47 @@ import Testing
       let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "acme-fleet-3f9a2b", vehicleID: id)
       let found = try #require(failure(404, error("NOT_FOUND", text + "."), showing: vehicle.names))
       #expect(found.message == "NOT_FOUND: \(text)")
-      #expect(found.sentence.ownText == "NOT_FOUND: …")
+      #expect(found.sentence.ownText == found.message)
     }
+  }
+
+  @Test(
+    "everyone may read what Google writes of a token, a role or a name, but not what may quote the request",
+    arguments: [
+      (401, "UNAUTHENTICATED", true), (403, "PERMISSION_DENIED", true), (404, "NOT_FOUND", true),
+      (400, "INVALID_ARGUMENT", false), (429, "RESOURCE_EXHAUSTED", false), (503, "UNAVAILABLE", false),
+      (403, "NO_SUCH_CODE", false),
+    ])
+  func forEveryone(http: Int, status: String, isShown: Bool) throws {
+    let rejected = try #require(failure(http, error(status, "billing is disabled for this project")))
+    #expect(rejected.sentence.ownText.contains("billing") == isShown)
+    #expect(rejected.message.contains("billing"))
+    // A page that a proxy or a portal sends in Google's place is not Google's sentence.
+    let page = try #require(failure(http, #"{"error": {"message": "log in to my-hotspot"}}"#))
+    #expect(!page.sentence.ownText.contains("log in"))
+  }
+
+  @Test("a token that Fleet Engine rejects is named by its own defect, before what the response suggests")
+  func tokenProblem() throws {
+    let token = { (claims: String) in
+      let payload = Data(claims.utf8).base64EncodedString().compactMap {
+        $0 == "=" ? nil : $0 == "+" ? "-" : $0 == "/" ? "_" : $0
+      }
+      return Secret("eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.\(String(payload)).s")
+    }
+    let claims =
+      #""iss":"a@b","sub":"a@b","iat":1796083200,"exp":1796086800,"authorization":{"deliveryvehicleid":"v"}"#
+    let context = AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v"))
+    let inspect = { TokenInspection(of: token($0), for: context, at: Timestamp(seconds: 1_796_083_260)) }
+    let rejected = try #require(
+      failure(401, error("UNAUTHENTICATED", "Jwt verification fails", details: "")))
+    #expect(rejected.cause == .signature)
+    let wrong = rejected.explained(by: inspect("{\"aud\":\"https://example.com\",\(claims)}"))
+    #expect(wrong.message.contains("Jwt verification fails; the token itself is wrong: the audience (`aud`) is"))
+    #expect(wrong.advice == "set \"aud\": \"https://fleetengine.googleapis.com/\"" && wrong.tokenAdvice == wrong.advice)
+    // A good token leaves it as it is.
+    let good = inspect("{\"aud\":\"https://fleetengine.googleapis.com/\",\(claims)}")
+    #expect(good.problems == [] && rejected.explained(by: good) == rejected)
   }
 
   @Test("a redirect names the host that it leads to, and nothing that may be secret")

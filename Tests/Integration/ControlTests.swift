@@ -38,7 +38,7 @@ import Testing
     let status = try ask(bench, "status")
     #expect(status.exitCode == 0)
     #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
-    #expect(status.output.lines.contains { $0.contains("2 updates accepted of 2") })
+    #expect(status.output.lines.contains { $0.contains("2 of 2 updates accepted") })
     let healthy = try ask(bench, "status", "--healthy")
     #expect(healthy.exitCode == 0)
     #expect(

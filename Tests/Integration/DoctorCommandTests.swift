@@ -16,7 +16,8 @@ import Testing
   private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
     let code = try doctor.finish()
     return code == 1 && doctor.output.text.contains("  fail  the daemon does not run")
-      && doctor.output.lines.last?.hasSuffix(", 1 failed") == true
+      && doctor.output.lines.dropLast().last?.hasSuffix(", 1 failed") == true
+      && doctor.output.lines.last?.hasPrefix("Cause: the daemon does not run") == true
   }
 
   @Test("a receiver that no program has open is read, and its speed detected")

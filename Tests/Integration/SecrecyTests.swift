@@ -140,6 +140,13 @@ import Testing
       try bench.wait("a request", within: .seconds(45)) { emulator.updates.count > count }
     }
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
+    // What it writes of a role is what an operator needs, and masked just as well.
+    try emulator.fault(
+      "{\"target\": \"update\", \"status\": 403, \"times\": 1, \"message\": \"billing is disabled \(cut)\"}")
+    try bench.wait("STATUS=", within: .seconds(45)) {
+      receiver.send(drive.next())
+      return daemon.statuses.contains { $0.contains("PERMISSION_DENIED: billing is disabled <redacted>") }
+    }
     daemon.process.signal(SIGTERM)
     _ = try bench.exitCode()
     let said = daemon.transcript + daemon.process.errors.text

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import FleetEngine
+import HTTPMessages
 import Positioning
 import Timekeeping
 import Connectivity
@@ -77,6 +78,8 @@ enum EventSamples {
 
   private static let role = UpdateFailure(
     .permissionDenied, "no", from: .deliveries, httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
+  /// Of a token without a signature, whose algorithm is "none".
+  private static let unsigned = TokenInspection(of: Secret("eyJhbGciOiJub25lIn0.e30."), for: nil, at: nil)
   private static let failures =
     UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said", from: .deliveries) } + [
       role,
@@ -114,9 +117,8 @@ enum EventSamples {
     .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
     .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4),
     .tokenRemark(ExternalText("hello")),
-    .tokenRefused(nil, nil, retry: .seconds(60)),
-    .tokenRefused(role, nil, retry: .seconds(60)),
-    .tokenRefused(role, "it is for another vehicle", retry: .seconds(900)),
+    .tokenRefused(nil, retry: .seconds(60)), .tokenRefused(role, retry: .seconds(60)),
+    .tokenRefused(role.explained(by: unsigned), retry: .seconds(900)),
   ]
 
   private static let backlog: [Event] =

@@ -24,7 +24,7 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
     #expect(
       fixture.snapshot(at: 11).statusLine
-        == "Offline for 0 s (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
+        == "Offline (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
         + "token 59 min; backlog 1")
     _ = fixture.handle(.source(0, .lost("/dev/gps0 is not there")), at: 12)
     #expect(fixture.snapshot(at: 12).statusLine.hasPrefix("No source: /dev/gps0 is not there; fix"))

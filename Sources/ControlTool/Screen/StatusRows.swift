@@ -45,7 +45,7 @@ struct StatusRows {
         default: ("", .plain)
         }
       var text = StyledText(prefix, style)
-      text.append(event.sentence)
+      text.append(StatusRows.shortened(event.sentence, status))
       if event.times > 1 { text.append(" (\(event.times) times)", .faint) }
       return (StatusRows.time(event.age), text)
     }
@@ -74,6 +74,24 @@ struct StatusRows {
     return StyledText(state.label, style)
   }
 
+  /// The problem that the row of Fleet Engine names, which the other rows do not repeat; nil if it names none.
+  private static func problem(_ status: StatusReport) -> String? {
+    guard let state = status.state, state.level != "good" else { return nil }
+    return state.detail.parts(around: ": ").map { String($0.after) }
+  }
+
+  /// A sentence without what the row of Fleet Engine says.
+  private static func shortened(_ sentence: String, _ status: StatusReport) -> String {
+    guard let parts = problem(status).flatMap({ sentence.parts(around: $0) }) else { return sentence }
+    return "\(parts.before)as above\(parts.after)"
+  }
+
+  /// - Parameter trouble: what follows the name of a state; nil for nothing.
+  private static func detail(_ trouble: String?, _ status: StatusReport) -> StyledText {
+    guard let trouble, trouble != problem(status) else { return StyledText() }
+    return StyledText(": \(trouble)")
+  }
+
   private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
     var rows = [
       Row(name: "Fleet Engine", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10),
@@ -93,7 +111,11 @@ struct StatusRows {
     if let settings = status.settings.flatMap(settings) {
       rows.append(Row(name: "Settings", text: settings, weight: 8))
     }
-    if let minutes { rows.append(Row(name: "Last \(minutes.count) min", text: StyledText(minutes.summary), weight: 2)) }
+    if let minutes {
+      // The first minute may have begun before the daemon.
+      let span = min(Int64(minutes.count) * 60, status.uptime ?? .max)
+      rows.append(Row(name: "Last \(time(span))", text: StyledText(minutes.summary), weight: 2))
+    }
     return rows
   }
 
@@ -124,13 +146,12 @@ struct StatusRows {
   // MARK: - Positions
 
   private static func positions(_ status: StatusReport) -> [Row] {
-    sources(status) + lines(status) + [
-      Row(
-        name: "Fix",
-        text: status.fix.map { fix($0, isLost: status.withoutFix != nil) } ?? StyledText("none yet", .warning),
-        weight: 8),
-      Row(name: "Last fix", text: StyledText(status.explanation.sentence), weight: 4),
-    ]
+    let newest = Row(
+      name: "Fix",
+      text: status.fix.map { fix($0, isLost: status.withoutFix != nil) } ?? StyledText("none yet", .warning), weight: 8)
+    let lastFix = status.lastFix ?? status.explanation.sentence
+    return sources(status) + lines(status) + [newest]
+      + (lastFix.isEmpty ? [] : [Row(name: "Last fix", text: StyledText(lastFix), weight: 4)])
   }
 
   /// One row for each of several sources: whether it is used, or why not.
@@ -138,7 +159,7 @@ struct StatusRows {
     guard let sources = status.sources else {
       let text =
         status.source.map { StyledText($0) }
-        ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "no data yet")")
+        ?? StyledText("none", .bad) + detail(status.sourceTrouble ?? "no data yet", status)
       return [Row(name: "Source", text: text, weight: 7)]
     }
     let used = sources.first(where: \.isUsed)?.name
@@ -150,7 +171,9 @@ struct StatusRows {
     ]
       + sources.enumerated().map { index, source in
         Row(
-          name: "  \(index + 1)", text: StyledText("\(source.isUsed ? "used: " : "")\(source.explanation)"), weight: 3)
+          name: "  \(index + 1)",
+          text: StyledText("\(source.isUsed ? "used: " : "")\(shortened(source.explanation, status))"),
+          weight: 3)
       }
   }
 
@@ -184,19 +207,25 @@ struct StatusRows {
       Row(
         name: "Since start",
         text: StyledText(
-          "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
-            + "\(status.counters["backfilled", default: 0]) past positions, "
-            + "\(rejected) of \(status.counters["fixes", default: 0]) fixes rejected"), weight: 1)
+          "\(status.counters["accepted", default: 0]) of \(count(status.counters["attempts", default: 0], "update")) accepted, "
+            + "\(count(status.counters["backfilled", default: 0], "past position")), "
+            + "\(rejected) of \(count(status.counters["fixes", default: 0], "fix", "fixes")) rejected"), weight: 1)
     ]
+  }
+
+  private static func count(_ number: Int, _ one: String, _ several: String? = nil) -> String {
+    "\(number) \(number == 1 ? one : several ?? "\(one)s")"
   }
 
   private static func token(_ status: StatusReport) -> StyledText {
     let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
     guard let life = status.token else {
-      return status.tokenTrouble.map { StyledText("none", .bad) + StyledText("\(since): \($0)") }
+      return status.tokenTrouble.map { StyledText("none", .bad) + StyledText(since) + detail($0, status) }
         ?? StyledText("none yet")
     }
-    let trouble = status.tokenTrouble.map { StyledText("; no new one", .warning) + StyledText("\(since): \($0)") }
+    let trouble = status.tokenTrouble.map {
+      StyledText("; no new one", .warning) + StyledText(since) + detail($0, status)
+    }
     return StyledText("valid for \(time(life))") + (trouble ?? StyledText())
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
+import SystemCalls
 import Terminal
 
 /// The abilities of a terminal.
@@ -10,6 +11,11 @@ struct TerminalCapabilities: Equatable, Sendable {
 
   /// For files, pipes and other programs.
   static let plain = TerminalCapabilities(hasColour: false, isUnicode: true)
+
+  /// Those of the terminal at standard output.
+  static var ofStandardOutput: TerminalCapabilities {
+    Terminal.isOutput ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
+  }
 
   init(hasColour: Bool, isUnicode: Bool) {
     self.hasColour = hasColour
@@ -169,6 +175,13 @@ struct StyledText: Equatable, Sendable {
     }
     lines.append(rest.cut(to: columns, mark: mark))
     return lines
+  }
+
+  /// The same with another width of the first line, whose indentation is a part of the text.
+  func wrapped(first: Int, others: Int) -> [StyledText] {
+    guard width > first else { return [self] }
+    let (front, back) = broken(at: first)
+    return [front] + back.wrapped(to: others)
   }
 
   private func broken(at columns: Int) -> (StyledText, StyledText) {

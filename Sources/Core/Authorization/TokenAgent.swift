@@ -45,8 +45,8 @@ package struct TokenAgent: Sendable {
     case failed(TokenFailure)
     /// Lines that the token command wrote to standard error.
     case commandOutput([ExternalText])
-    /// Fleet Engine rejects one new token after another: the configuration is wrong. Carries the last of them.
-    case repeatedlyRefused(AccessToken, retry: Duration)
+    /// Fleet Engine rejects one new token after another: the configuration is wrong.
+    case repeatedlyRefused(retry: Duration)
   }
 
   /// Consecutive failed fetches.
@@ -277,7 +277,7 @@ package struct TokenAgent: Sendable {
       gate.endWait()
       return [.discardStored]
     }
-    return [.repeatedlyRefused(token, retry: waitAfterRefusal(at: now.boot)), .discardStored]
+    return [.repeatedlyRefused(retry: waitAfterRefusal(at: now.boot)), .discardStored]
   }
 
   private mutating func configure(

@@ -106,7 +106,7 @@ extension TokenFailure.Reason {
   var advice: String? {
     switch self {
     case .missingAuthorizationContext:
-      "check vehicle.provider_id, vehicle.vehicle_id, and the placeholders in [token]: docs/token-provider.md"
+      "check vehicle.provider_id, vehicle.vehicle_id, and the placeholders in [token]: \(ManualPage.tokenProvider)"
     case .transport(.handshakeFailed):
       "\(TokenFailure.Reason.advice(for: .handshakeFailed)); check token.client_certificate"
     case .transport(let kind): TokenFailure.Reason.advice(for: kind)
@@ -118,11 +118,11 @@ extension TokenFailure.Reason {
     case .status(429): TokenFailure.Reason.advice(for: .throttled)
     case .status(500...): "read the provider's log"
     case .status: "check token.url, token.method and token.headers, and read the provider's log"
-    case .missingData, .notJSON: "see docs/token-provider.md for the format of a response"
+    case .missingData, .notJSON: "see \(ManualPage.tokenProvider) for the format of a response"
     case .missingField: "check token.token_key, token.expiration_key and token.response"
     case .unknownLifetime: "check token.expiration_key and token.expiration_format; or sign `iat` and `exp`"
     case .notJWT: "check token.token_key, and the provider's value for it"
-    case .missingClaim: "sign exactly this claim (docs/token-provider.md), or correct vehicle.service"
+    case .missingClaim: "sign exactly this claim (\(ManualPage.tokenProvider)), or correct vehicle.service"
     case .wrongVehicle, .wrongContext: "check vehicle.vehicle_id, and which ID the provider signs"
     case .expired: "check the clocks of both machines, and that no cache returns old tokens"
     case .unchanged: "make the provider sign a new token for each request"

@@ -169,6 +169,15 @@ package struct DeliveryAgent: Sendable {
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
+  /// The token of the request in flight; nil without one.
+  var tokenInFlight: AccessToken? {
+    switch state {
+    case .idle: nil
+    case .sending(let attempt): attempt.token
+    case .goingOffline(let attempt): attempt.token
+    }
+  }
+
   /// The timestamp of the newest position that this run or the previous one delivered; nil if unknown.
   var newestDelivered: Timestamp? {
     [vehicle.delivered?.time, vehicle.deliveredBefore].compactMap(\.self).max()

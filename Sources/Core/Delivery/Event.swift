@@ -87,8 +87,8 @@ package enum Event: Equatable, Sendable {
   case tokenObtained(life: Duration, AccessToken.LifetimeSource, isFirst: Bool, after: Duration?)
   /// - Parameter left: the remaining lifetime of the previous token; nil: there is none.
   indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
-  /// The last failure, and the defects of the token itself that can be found.
-  indirect case tokenRefused(UpdateFailure?, String?, retry: Duration)
+  /// The last failure, with what is wrong with the token itself.
+  indirect case tokenRefused(UpdateFailure?, retry: Duration)
   /// A line of the token command's standard error, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)

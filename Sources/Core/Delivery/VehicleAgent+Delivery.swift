@@ -95,7 +95,7 @@ extension VehicleAgent {
   private var vehicle: FleetEngineVehicle { configuration.delivery.endpoint.vehicle }
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let result = UpdateOutcome(outcome, from: vehicle.service, showing: vehicle.names)
+    let result = explained(UpdateOutcome(outcome, from: vehicle.service, showing: vehicle.names), at: now)
     let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     // Not for a cancelled request.
@@ -107,6 +107,17 @@ extension VehicleAgent {
       timeEstimator.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
     apply(changes, at: now, &effects)
+  }
+
+  /// A rejection of the token, with what is wrong with the token itself.
+  private func explained(_ outcome: UpdateOutcome, at now: Moment) -> UpdateOutcome {
+    guard case .failed(let failure) = outcome, failure.rejectsToken, let token = delivery.tokenInFlight else {
+      return outcome
+    }
+    let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
+    return .failed(
+      failure.explained(
+        by: TokenInspection(of: token.secret, for: token.context, at: timeEstimator.time(at: now)?.0 ?? wall)))
   }
 
   mutating func apply(_ deliveryEffects: [DeliveryAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
@@ -251,11 +262,7 @@ extension VehicleAgent {
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .commandOutput(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
-      case .repeatedlyRefused(let token, let retry):
-        let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
-        let inspection = TokenInspection(
-          of: token.secret, for: token.context, at: timeEstimator.time(at: now)?.0 ?? wall)
-        effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
+      case .repeatedlyRefused(let retry): effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
       }
     }
   }

@@ -61,6 +61,11 @@ extension Sentence: ExpressibleByStringInterpolation {
       sentence.ownText += "…"
     }
 
+    /// External text that every local user may read, because its author has no secret of this box.
+    package mutating func appendInterpolation(forEveryone external: ExternalText) {
+      sentence += Sentence(own: external.description)
+    }
+
     /// A sentence with parts of any origin.
     package mutating func appendInterpolation(_ other: Sentence) {
       sentence += other

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Authorization
 package import ExternalInput
 package import HTTPMessages
 package import Timekeeping
@@ -12,13 +13,15 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// `error.status` of google.rpc.Status, as in `PERMISSION_DENIED`.
   package var status: String?
   /// Without secrets.
-  package var sentence: Sentence
+  package private(set) var sentence: Sentence
   /// The sentence's text, including what the server wrote.
   package var message: String { sentence.text }
   /// The minimum wait that the server asks for.
   package var retryAfter: Duration?
   /// Why the token was rejected, if it was and the response says why.
   package var cause: RefusalCause?
+  /// What is wrong with the rejected token, as far as its contents show; nil if nothing is, or none was rejected.
+  package private(set) var tokenProblem: TokenInspection.Problem?
   /// Why there was no response; nil if there was one.
   package var transport: TransportFailure.Kind?
 
@@ -81,11 +84,33 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
-  /// By the cause, or else by the category. An expired certificate is in the category of one that is not trusted, but
-  /// may be due to this machine's clock.
+  /// The same failure, with what an inspection has found wrong with the rejected token.
+  package func explained(by inspection: TokenInspection) -> UpdateFailure {
+    let problems = inspection.problems.filter(\.isFatal)
+    guard let first = problems.first else { return self }
+    var failure = self
+    failure.tokenProblem = first
+    failure.sentence += "; the token itself is wrong: \(first.sentence)"
+    if problems.count > 1 { failure.sentence += " (\(problems.count - 1) more: fleet-locationctl token)" }
+    return failure
+  }
+
+  /// By the token itself, the cause, or else the category. An expired certificate is in the category of one that
+  /// is not trusted, but may be due to this machine's clock.
   package var advice: String? {
     if transport == .certificateExpired { return UpdateFailure.advice(for: .certificateExpired) }
-    return cause?.advice(for: service) ?? category.advice(for: service)
+    return tokenProblem?.advice ?? cause?.advice(for: service) ?? category.advice(for: service)
+  }
+
+  /// What to do next about an outage of this kind, as a sentence without its full stop.
+  package var remedy: String {
+    if rejectsToken || category.row.needsConfiguration {
+      return "fleet-locationctl token shows the token's contents; correct the settings or the backend"
+    }
+    if category.row.isTransient || category.row.isNetworkFailure {
+      return "It is tried again by itself; fleet-locationctl doctor checks the connection"
+    }
+    return "fleet-locationctl doctor checks the connection; see \(ManualPage.troubleshooting)"
   }
 
   /// What to do if there is no response.
@@ -95,7 +120,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
 
   /// What to do if Fleet Engine rejects fresh tokens too.
   package var tokenAdvice: String {
-    cause?.advice(for: service)
+    tokenProblem?.advice ?? cause?.advice(for: service)
       ?? (httpStatus == 401
         ? "check which key signs the tokens, and that its service account is of the project vehicle.provider_id"
         : UpdateFailure.roleAdvice(service))

@@ -70,10 +70,14 @@ package enum UpdateOutcome: Equatable, Sendable {
       if cause?.isTime == true { category = .clockSkew }
     }
     let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }
+    // What Google writes of a token, a role or a name is what an operator needs, and has no position; what it writes of
+    // a request may quote one.
+    let isForEveryone = status.map(known.contains) ?? false && (category.row.needsConfiguration || cause != nil)
     // A known code of google.rpc is safe to show; anything else is external text.
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
       switch (code, text) {
+      case (let code?, let text?) where isForEveryone: "\(code): \(forEveryone: text)"
       case (let code?, let text?): "\(code): \(text)"
       case (let code?, nil): code
       case (nil, let text?): "HTTP \(response.status): \(text)"

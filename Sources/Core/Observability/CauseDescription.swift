@@ -20,6 +20,8 @@ struct CauseDescription: Equatable {
   var level: Level
   /// What follows the label, beginning with the separator: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
   var detail: Sentence = ""
+  /// What to do, as a sentence without its full stop; nil when there is nothing to do.
+  var advice: String?
   /// The clause of `explain` after what happened to the last fix; nil when nothing is to be added.
   var clause: Sentence?
 }
@@ -41,6 +43,8 @@ extension VehicleAgent.Snapshot {
       return CauseDescription(
         reason: "vehicleInUse", label: "vehicle in use", level: .bad,
         detail: " by \(holder.phrase) on this machine\(time), so nothing is sent: \(VehicleHolder.advice)",
+        advice:
+          "If a settings file was copied, give it the vehicle_id of its own vehicle, then: fleet-locationctl reload",
         clause:
           "the vehicle has been in use by \(holder.phrase) on this machine\(time), and nothing is sent until that "
           + "ends: \(VehicleHolder.advice)")
@@ -49,6 +53,7 @@ extension VehicleAgent.Snapshot {
       return CauseDescription(
         reason: "offlinePending", label: "paused", level: .warning,
         detail: "\(pause.phrase), fleet-locationctl resume ends it; \(pending)",
+        advice: "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for",
         clause: "the driver is off duty\(pause.phrase): no position is sent or stored until "
           + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
     case .paused(let pause, nil):
@@ -59,22 +64,28 @@ extension VehicleAgent.Snapshot {
           + "fleet-locationctl resume")
     case .noSource(let why):
       return CauseDescription(
-        reason: "noSource", label: "no source", level: .bad, detail: ": \(why)", clause: "no source is read: \(why)")
+        reason: "noSource", label: "no source", level: .bad, detail: ": \(why)",
+        advice: "\(ManualPage.receivers) says what to do for each kind of receiver",
+        clause: "no source is read: \(why)")
     case .noFix(let since, let rejection):
       let refusal = rejection.map { " (rejected: \($0.sentence.text))" } ?? ""
       let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.inView
       return CauseDescription(
         reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
         detail: "\(duration(fixMissingSince, atLeast: .seconds(10)))\(satellites)\(refusal)",
+        advice: rejection.flatMap(\.advice)?.sentenceCase
+          ?? "The antenna needs a view of the sky, and a cold start takes some minutes",
         clause: since == nil ? firstFix : "no other has been accepted since")
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"
       return CauseDescription(
         reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.phrase)",
+        advice: "This ends by itself when its clock has caught up or is confirmed",
         clause: "fixes of \(name) are held: \(hold.phrase)")
     case .noNetwork(let since):
       return CauseDescription(
         reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
+        advice: "Check the modem, its SIM and the coverage: \(ManualPage.network)",
         clause:
           "no interface has had an address and a default route for \(age(of: since))\(attempt("one attempt is still made"))"
       )
@@ -83,6 +94,7 @@ extension VehicleAgent.Snapshot {
       return CauseDescription(
         reason: "noToken", label: "no token", level: .bad,
         detail: "\(duration(since, atLeast: .seconds(10))): \(failure.withAdvice)",
+        advice: "fleet-locationctl token shows what the provider returns",
         clause: "it waits for a token\(asked): \(failure.withAdvice)\(attempt("next attempt"))")
     case .noToken(nil, _):
       return CauseDescription(
@@ -92,7 +104,8 @@ extension VehicleAgent.Snapshot {
       let category = failure.category.rawValue
       return CauseDescription(
         reason: category, label: "offline", level: .bad,
-        detail: "\(duration(since)) (\(category)): \(failure.withAdvice)",
+        detail: "\(duration(since, atLeast: .seconds(10))) (\(category)): \(failure.withAdvice)",
+        advice: failure.remedy,
         clause: "the last update was not accepted (\(category)): \(failure.withAdvice)\(attempt("next attempt"))")
     case .rateLimited(let until, let limit):
       return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.phrase)")
@@ -170,7 +183,7 @@ extension VehicleAgent.Snapshot {
 
   func age(of instant: BootInstant) -> String { (now.boot - instant).humanReadable }
 
-  private func duration(_ since: BootInstant?, atLeast least: Duration = .zero) -> String {
+  private func duration(_ since: BootInstant?, atLeast least: Duration) -> String {
     guard let since, now.boot - since >= least else { return "" }
     return " for \(age(of: since))"
   }

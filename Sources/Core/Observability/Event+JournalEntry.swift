@@ -94,7 +94,7 @@ extension Event {
         fields(life, source)
       )
     case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
-    case .tokenRefused(let failure, let flaw, let retry): tokenRefused(failure, flaw, retry: retry)
+    case .tokenRefused(let failure, let retry): tokenRefused(failure, retry: retry)
     case .tokenRemark(let line): ("The token command says: \(line)", [])
     case .tokenRestored(let life, let source):
       ("The token of the previous run is still used, valid for \(life.humanReadable)", fields(life, source))
@@ -225,10 +225,8 @@ extension Event {
     )
   }
 
-  private func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Entry {
-    let advice =
-      flaw.map { "the token itself is wrong: \($0)" } ?? failure?.tokenAdvice
-      ?? "fleet-locationctl token shows what is in them"
+  private func tokenRefused(_ failure: UpdateFailure?, retry: Duration) -> Entry {
+    let advice = failure?.tokenAdvice ?? "fleet-locationctl token shows what is in them"
     return (
       "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""); \(advice); "
         + "next attempt in \(retry.humanReadable)",

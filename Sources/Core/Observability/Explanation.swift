@@ -29,27 +29,41 @@ extension Explanation {
   package init(_ snapshot: VehicleAgent.Snapshot) {
     let row = snapshot.causeDescription
     reason = row.reason
-    switch snapshot.cause {
-    case .notDue, .rateLimited, .inFlight:
+    if snapshot.isUnobstructed {
       if let rejection = snapshot.lastRejection {
         reason = rejection.rawValue
       } else if let newest = snapshot.newest, newest.time == snapshot.delivered {
         reason = "delivered"
       }
-    default: break
     }
-    let fate: String? =
-      switch snapshot.cause {
-      case .paused, .vehicleInUse: nil
-      case .held: snapshot.rejectionClause
-      default: snapshot.lastFixClause
-      }
-    let text = [fate, row.clause?.text].compactMap(\.self).joined(separator: "; ")
-    sentence = text.sentenceCase + "." + snapshot.rejectionsSentence
+    sentence = snapshot.sentence(endingWith: row.clause?.text)
   }
 }
 
 extension VehicleAgent.Snapshot {
+  /// What happened to the last fix, for a reader who knows the cause that prevents updates; empty during a pause.
+  var lastFixSentence: String { sentence(endingWith: isUnobstructed ? causeDescription.clause?.text : nil) }
+
+  /// Whether nothing prevents updates.
+  fileprivate var isUnobstructed: Bool {
+    switch cause {
+    case .notDue, .rateLimited, .inFlight: true
+    default: false
+    }
+  }
+
+  /// - Parameter clause: what the agent waits for; nil if that is not said.
+  fileprivate func sentence(endingWith clause: String?) -> String {
+    let fate: String? =
+      switch cause {
+      case .paused, .vehicleInUse: nil
+      case .held: rejectionClause
+      default: lastFixClause
+      }
+    let clauses = [fate, clause].compactMap(\.self)
+    return clauses.isEmpty ? "" : clauses.joined(separator: "; ").sentenceCase + "." + rejectionsSentence
+  }
+
   fileprivate var rejectionClause: String? {
     lastRejection.map { "the last fix was rejected: \($0.sentence.text)" }
   }

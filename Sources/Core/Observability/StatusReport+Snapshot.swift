@@ -53,6 +53,7 @@ extension StatusReport {
     withoutNetwork = snapshot.networkAbsentSince.map { (now - $0).wholeSeconds }
     backlog = Backlog(snapshot, bytes: storeBytes)
     explanation = Explanation(snapshot)
+    lastFix = snapshot.lastFixSentence
     counters = snapshot.statistics.counters
   }
 }
@@ -78,7 +79,9 @@ extension StatusReport.Traffic.Period {
 
 extension StatusReport.State {
   fileprivate init(_ row: CauseDescription) {
-    self.init(cause: row.reason, label: row.label, detail: row.detail.text, level: row.level.rawValue)
+    self.init(
+      cause: row.reason, label: row.label, detail: row.detail.text, level: row.level.rawValue,
+      advice: row.advice)
   }
 }
 

@@ -102,6 +102,12 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var detail: String
     /// `good`, `warning` or `bad`.
     package var level: String
+    /// What to do, as a sentence without its full stop; nil if there is nothing to do, or in the response of an earlier
+    /// release.
+    package var advice: String?
+
+    /// Whether another process of this machine reports the vehicle.
+    package var isOfOtherProcess: Bool { cause == "vehicleInUse" }
   }
 
   /// When the next update is sent, if nothing changes.
@@ -302,8 +308,11 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var backlog: Backlog
   /// The data volume; nil while the date is unknown, or if it is not set.
   package var traffic: Traffic?
-  /// What happened to the last fix.
+  /// What happened to the last fix, and what the daemon waits for.
   package var explanation: Explanation
+  /// What happened to the last fix, without what ``state`` says; empty if there is nothing more to say, nil in the
+  /// response of an earlier release.
+  package var lastFix: String?
   /// Counts since the start, by name.
   package var counters: [String: Int]
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Glibc
 import SystemCalls
 
@@ -66,7 +67,7 @@ struct StoreFile {
     let disk = "findmnt -T \(directory) shows its options, journalctl -k the errors of a failing disk"
     return own
       ? "the disk is mounted read-only: \(disk)"
-      : "the unit has to allow it, with ReadWritePaths=\(directory) (docs/containers.md), or the disk is mounted read-only: "
+      : "the unit has to allow it, with ReadWritePaths=\(directory) (\(ManualPage.containers)), or the disk is mounted read-only: "
         + disk
   }
 

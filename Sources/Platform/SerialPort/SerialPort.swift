@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import EventLoop
+import ExternalInput
 import Glibc
 import SystemCalls
 
@@ -143,9 +144,9 @@ package final class SerialPort {
     }
     let advice =
       if error.code == EPERM {
-        "the unit of the service allows no device of this class: docs/receivers.md has the line to add (DeviceAllow=)"
+        "the unit of the service allows no device of this class: \(ManualPage.receivers) has the line to add (DeviceAllow=)"
       } else if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
-        "it is for its owner alone; with a udev rule give it GROUP=\"dialout\", MODE=\"0660\" (docs/receivers.md)"
+        "it is for its owner alone; with a udev rule give it GROUP=\"dialout\", MODE=\"0660\" (\(ManualPage.receivers))"
       } else {
         "this user is not in the device's group, most often dialout; fleet-locationctl doctor says what to do"
       }

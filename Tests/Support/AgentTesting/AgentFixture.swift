@@ -3,6 +3,7 @@ package import Authorization
 package import Delivery
 import ExternalInput
 import FleetEngine
+import FoundationEssentials
 package import HTTPMessages
 import Positioning
 package import Timekeeping
@@ -96,6 +97,24 @@ package struct AgentFixture {
       .response(
         HTTPResponse(
           status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8))))
+  }
+
+  /// A token with everything that Fleet Engine requires, unless said otherwise.
+  ///
+  /// - Parameter life: in seconds.
+  package static func signedToken(
+    audience: String = "https://fleetengine.googleapis.com/", life: Int = 3600
+  ) -> TokenOutcome {
+    let issued = start.milliseconds / 1000
+    let claims =
+      #"{"aud":"\#(audience)","iss":"a@p","sub":"a@p","iat":\#(issued),"exp":\#(issued + Int64(life)),"#
+      + #""authorization":{"deliveryvehicleid":"truck-1"}}"#
+    let payload = String(
+      Data(claims.utf8).base64EncodedString().compactMap { $0 == "=" ? nil : $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+    // Base64url of {"alg":"RS256","kid":"k"}.
+    let token = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.\(payload).s"
+    return .http(
+      .response(HTTPResponse(status: 200, body: [UInt8](#"{"token":"\#(token)","seconds":\#(life)}"#.utf8))))
   }
 
   /// A second passes and a fix comes, 14 m further on.
