@@ -24,6 +24,10 @@ extension HostAddress {
       throw ValueProblem(
         message: "\"\(text.printable)\" is not a host with a port; an address as in \(example) is expected")
     }
+    if rest.contains(":") {
+      throw ValueProblem(
+        message: "\"\(text.printable)\" has several colons; write an IPv6 address in brackets, as in [fd00::1]:10110")
+    }
     self.host = host
     port = try HostAddress.port(String(rest))
   }

@@ -105,14 +105,13 @@ struct SettingsReader {
     keyName(of: target).map { "\(name(of: $0.section)).\($0.name)" }
   }
 
-  /// Whether a file that a setting names does not exist.
-  func isMissing(_ path: String) -> Bool {
+  /// Why a file that a setting names cannot be read; nil if it can.
+  func problem(ofFile path: String) -> ConfigurationEnvironment.FileProblem? {
     do throws(ConfigurationEnvironment.FileProblem) {
-      // A large file is a file, too.
       _ = try context.environment.readFile(path, 1)
-      return false
+      return nil
     } catch {
-      return error == .missing
+      return error
     }
   }
 

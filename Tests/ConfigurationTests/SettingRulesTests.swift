@@ -90,6 +90,7 @@ import Timekeeping
       ("type = \"gpsd\"\naddress = \"[::1]2947\"", "has no valid host"),
       ("type = \"gpsd\"\naddress = \"localhost:0\"", "has the port \"0\"; allowed: 1 to 65535"),
       ("type = \"gpsd\"\naddress = \"localhost:gpsd\"", "has the port \"gpsd\""),
+      ("type = \"nmea-tcp\"\naddress = \"fe80::1:5000\"", "write an IPv6 address in brackets"),
       ("type = \"gpsd\"\naddress = \"localhost:2947:\"", "ends in a colon without a device"),
       ("type = \"gpsd\"\naddress = 2947", "source.address: is a"),
       ("type = \"gpsd\"\naddress = \"h:1:/dev/a\"\ndevice = \"/dev/b\"", "is not the receiver that `address` names"),

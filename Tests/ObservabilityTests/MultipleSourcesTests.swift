@@ -105,7 +105,7 @@ import Timekeeping
     #expect(StatusReport(fixture.snapshot()).sources == nil)
     #expect(
       words(.ended) == [
-        "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without a position that can be believed",
+        "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without a position that was accepted",
         "stopping: Stopping: the source has no more positions",
       ])
   }

@@ -45,9 +45,14 @@ extension ReplaySettings: SourceSettings {
   var drivePace: Double { followsElapsedTime ? pace : 1 }
 
   func finish(_ reader: inout SettingsReader) {
-    guard file != "-", reader.isValid(\ReplaySettings.file), reader.isMissing(file) else { return }
-    reader.warning(
-      about: \ReplaySettings.file, "\(file.printable) does not exist; the service waits for it for 15 minutes")
+    guard file != "-", reader.isValid(\ReplaySettings.file) else { return }
+    switch reader.problem(ofFile: file) {
+    case .missing:
+      reader.warning(
+        about: \ReplaySettings.file, "\(file.printable) does not exist; the service waits for it for 15 minutes")
+    case .directory: reader.problem(with: \ReplaySettings.file, "\(file.printable) is a directory; name a file")
+    default: break
+    }
   }
 
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
