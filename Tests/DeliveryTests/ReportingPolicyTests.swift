@@ -88,8 +88,52 @@ import Timekeeping
     var road = Road()
     try road.observe(0)
     #expect(road.report(0) == .first)
-    for fifth in 1...49 { try road.observe(Double(fifth) * 0.2) }
-    #expect(road.policy.next?.at == Road.time(9.8))
+    for fifth in 1...50 { try road.observe(Double(fifth) * 0.2) }
+    #expect(road.policy.next?.at == Road.time(10))
+  }
+
+  @Test("of the fixes of a fast receiver the nearest is sent, so that the interval is as configured")
+  func fastReceiver() throws {
+    var road = Road()
+    var reports: [Double] = []
+    for tenth in 0...400 {
+      let second = Double(tenth) / 10
+      try road.observe(second)
+      if road.report(second) != nil { reports.append(second) }
+    }
+    #expect(reports == [0, 10, 20, 30, 40])
+  }
+
+  @Test("a fix that comes a few milliseconds after its second is waited for, however early the one before came")
+  func lateFix() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    for second in 1...9 { try road.observe(Double(second) - 0.02) }
+    // The interval is over, and the next fix is expected just before.
+    #expect(road.report(10) == nil)
+    try road.observe(10.02)
+    #expect(road.report(10.02) == .interval)
+    var silent = road
+    // The fix does not come at all.
+    for second in 11...19 { try silent.observe(Double(second)) }
+    #expect(silent.report(20.05) == nil)
+    #expect(silent.report(20.3) == .interval)
+  }
+
+  @Test("with a fix every two seconds, an interval that is no multiple of them is kept in the mean")
+  func slowReceiver() throws {
+    var road = Road(.init(interval: .seconds(15)))
+    var reports: [Int] = []
+    for second in stride(from: 0, through: 600, by: 2) {
+      // What is due between two fixes would be sent here.
+      for half in 0..<4 where second > 0 {
+        if road.report(Double(second - 2) + Double(half) / 2) != nil { reports.append(second - 2) }
+      }
+      try road.observe(Double(second))
+    }
+    #expect(reports.count >= 40 && reports.count <= 41)
+    #expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
   @Test("nothing is waited for where a minute would pass", arguments: [58, 60])

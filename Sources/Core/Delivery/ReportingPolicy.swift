@@ -48,23 +48,19 @@ package struct ReportingPolicy: Sendable {
   private var motion = MotionDetector()
   /// The last course at `courseSpeed` or more; it is the heading of a slow or parked vehicle.
   private var lastCourse: Double?
-  /// The time from the previous fix to the newest.
-  private var period: Duration?
+  private var arrivals = FixArrivals()
   /// The vehicle has started or stopped since the last report.
   private var motionChange: Reason?
-  private var lastReported: (location: VehicleLocation, at: BootInstant)?
+  /// `scheduled`: the start of the interval after it.
+  private var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
 
   /// A receiver's course is the vehicle's heading from this speed on, in metres per second. Below it the course points
   /// anywhere: it is the direction in which the position drifts.
   package static let courseSpeed = 2.0
-  /// A fix that arrives this much early is sent right away, instead of one that would be a second late.
+  /// A fix that arrives this much early, at most, is sent right away instead of the next one.
   private static let earlyTolerance = Duration.milliseconds(500)
-  /// Maximum delay of a due report to align it with the next fix.
-  private static let alignmentWait = Duration.milliseconds(500)
-  /// Reports are only aligned with receivers that report at least this often.
-  private static let longestPeriod = Duration.seconds(2)
-  /// Allowed jitter of the fix period.
-  private static let allowedJitter = Duration.milliseconds(100)
+  /// Reports are only aligned with receivers that report at least about every two seconds.
+  private static let longestPeriod = Duration.milliseconds(2500)
   /// Alignment must not delay updates beyond this: Fleet Engine expects one per minute.
   private static let longestGap = Duration.seconds(59)
 
@@ -110,7 +106,7 @@ package struct ReportingPolicy: Sendable {
       location.heading = lastCourse
       location.headingAccuracy = nil
     }
-    period = newest == nil ? nil : now - newestAt
+    arrivals.observe(at: now)
     newest = location
     newestTime = location.time
     newestAt = now
@@ -125,17 +121,20 @@ package struct ReportingPolicy: Sendable {
   /// past.
   package var next: (at: BootInstant, reason: Reason)? {
     guard newest != nil else { return nil }
-    guard let reportedAt = lastReported?.at else { return (newestAt, .first) }
+    guard let lastReported else { return (newestAt, .first) }
+    let reportedAt = lastReported.at
     // No fix since the last report: the heartbeat repeats it.
-    if newest?.time == lastReported?.location.time { return (reportedAt + configuration.heartbeat, .heartbeat) }
+    if newest?.time == lastReported.location.time { return (reportedAt + configuration.heartbeat, .heartbeat) }
     // A test with interval 0 reports every fix, also while parked.
     if configuration.interval == .zero { return (newestAt, .interval) }
     let earliest = reportedAt + configuration.floor
-    if let motionChange { return (earliest, motionChange) }
+    if let motionChange { return (aligned(earliest, early: .zero), motionChange) }
     if isParked { return (reportedAt + configuration.heartbeat, .heartbeat) }
-    let regular = due(after: reportedAt)
+    let regular = aligned(
+      lastReported.scheduled + configuration.interval,
+      early: min(ReportingPolicy.earlyTolerance, configuration.interval / 10))
     guard earliest < regular, let change else { return (regular, .interval) }
-    return (earliest, change)
+    return (min(aligned(earliest, early: .zero), regular), change)
   }
 
   /// What makes a report due before the interval is over: the distance or the turn since the last one.
@@ -158,31 +157,45 @@ package struct ReportingPolicy: Sendable {
   /// The newest position was sent or enqueued.
   package mutating func markReported(at now: BootInstant) {
     guard let newest else { return }
-    lastReported = (newest, now)
+    lastReported = (newest, now, schedule(of: now))
     motionChange = nil
   }
 
   /// A position that was sent before it was due was accepted: the next is due an interval after it.
   package mutating func markReported(_ location: VehicleLocation, at sentAt: BootInstant) {
     if let lastReported, lastReported.at >= sentAt { return }
-    lastReported = (location, sentAt)
+    lastReported = (location, sentAt, sentAt)
     // Changes since it was sent are still to be reported.
     if newest?.time == location.time { motionChange = nil }
   }
 
-  private var early: Duration { min(ReportingPolicy.earlyTolerance, configuration.interval / 10) }
+  /// The period of a receiver whose fixes are worth waiting for; nil if there is none.
+  private var period: Duration? {
+    arrivals.period.flatMap { $0 <= ReportingPolicy.longestPeriod ? $0 : nil }
+  }
 
-  /// When the interval's report is sent if there is no fix before. It waits for the next fix, because otherwise the
-  /// position would be stale by the same amount in every report.
-  private func due(after reportedAt: BootInstant) -> BootInstant {
-    let due = reportedAt + configuration.interval
+  /// The start of the next interval after a report at `now`. A report is sent with the fix that is nearest to its time;
+  /// so that the mean interval is as configured, the next one follows its time rather than the fix, with a slow
+  /// approach to the grid of the fixes.
+  private func schedule(of now: BootInstant) -> BootInstant {
+    guard let period, let scheduled = lastReported?.scheduled else { return now }
+    let error = now - (scheduled + configuration.interval)
+    return error <= period / 2 && error >= .zero - period / 2 ? now - error * 3 / 4 : now
+  }
+
+  /// When a report that is due at `due` is sent if there is no fix before. It waits for a fix that is expected within
+  /// half a period, because otherwise the position would be stale by almost a period.
+  ///
+  /// - Parameter early: how much early a fix may arrive, at most, to be sent right away.
+  private func aligned(_ due: BootInstant, early: Duration) -> BootInstant {
+    let half = period.map { $0 / 2 }
     // The fix arrived just before the report is due: send it.
-    if newestAt >= due - early { return newestAt }
-    guard let period, period <= ReportingPolicy.longestPeriod,
-      configuration.interval + ReportingPolicy.alignmentWait <= ReportingPolicy.longestGap
-    else { return due }
-    let next = newestAt + period
-    return next > due && next - due <= ReportingPolicy.alignmentWait ? next + ReportingPolicy.allowedJitter : due
+    if newestAt >= due - min(early, half ?? early) { return newestAt }
+    guard let lastReported, let half, let next = arrivals.next, next - due <= half, due - next <= half else {
+      return due
+    }
+    let latest = max(due, next + arrivals.grace)
+    return latest - lastReported.at <= ReportingPolicy.longestGap ? latest : due
   }
 
   /// When to expect the next report, assuming that fixes keep coming, for display.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Predicts when the receiver's next fix arrives.
+///
+/// Fixes come on a grid, each a little early or late. The grid's phase and period follow the arrivals slowly, and the
+/// mean deviation shows how long to wait for a fix, as in a TCP retransmission timeout (RFC 6298).
+struct FixArrivals: Equatable, Sendable {
+  /// After a longer gap the grid starts anew, with the same period.
+  private static let longestGap = Duration.seconds(5)
+  /// This many arrivals in a row that are not one period apart show another period.
+  private static let mostIrregular = 3
+  /// The minimum time to wait for a fix after its predicted arrival.
+  private static let shortestGrace = Duration.milliseconds(100)
+
+  /// The smoothed time between two fixes; nil before the second.
+  private(set) var period: Duration?
+  private var last: BootInstant?
+  /// Where the newest arrival would be without its deviation.
+  private var grid = BootInstant.boot
+  /// The mean of the deviations' magnitudes.
+  private var deviation = Duration.zero
+  private var irregular = 0
+
+  /// The predicted arrival of the next fix.
+  var next: BootInstant? { period.map { grid + $0 } }
+
+  /// How long to wait for a fix after its predicted arrival.
+  var grace: Duration { max(FixArrivals.shortestGrace, min(deviation * 4, (period ?? .zero) / 2)) }
+
+  /// The next fix has arrived.
+  mutating func observe(at now: BootInstant) {
+    defer { last = now }
+    guard let last else { return }
+    let interval = now - last
+    guard interval > .zero else { return }
+    guard let period else { return restart(period: interval, at: now) }
+    guard interval <= FixArrivals.longestGap else { return restart(period: period, at: now) }
+    irregular = interval * 2 > period && interval * 2 < period * 3 ? 0 : irregular + 1
+    guard irregular < FixArrivals.mostIrregular else { return restart(period: interval, at: now) }
+    let elapsed = now - grid
+    let count = (elapsed / period).rounded()
+    guard count >= 1 else { return }
+    let error = elapsed - period * count
+    grid = now - error * 3 / 4
+    self.period = period + error / (16 * count)
+    deviation += (max(error, .zero - error) - deviation) / 4
+  }
+
+  private mutating func restart(period: Duration, at now: BootInstant) {
+    self.period = period
+    grid = now
+    deviation = .zero
+    irregular = 0
+  }
+}
