@@ -48,6 +48,29 @@ import Timekeeping
     #expect(times(text) == ["2026-11-21T23:59:59.000Z", "2026-11-22T00:00:00.000Z"])
   }
 
+  @Test("A year of two digits in ZDA has its century", arguments: [("26", "2026"), ("99", "1999"), ("2026", "2026")])
+  func shortYear(year: String, full: String) {
+    let text = recording("GPZDA,120000.00,22,11,\(year),00,00", Self.gga("120001"))
+    #expect(times(text) == ["\(full)-11-22T12:00:01.000Z"])
+  }
+
+  @Test(
+    "The altitude of a GGA that comes more rarely than RMC is that of the fixes of the next five seconds, and no more")
+  func heldAltitude() {
+    let gsa = "GPGSA,A,3,05,12,30,,,,,,,,,,2.0,1.5,1.3"
+    var text = recording(Self.gga("120000"), Self.rmc("120000", "221126"), gsa)
+    for second in 1...7 { text += recording(Self.rmc("12000\(second)", "221126"), gsa) }
+    text += recording(Self.rmc("120008", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3")
+    let found = fixes(text)
+    #expect(found.map(\.altitude) == [34.5, 34.5, 34.5, 34.5, 34.5, 34.5, nil, nil, nil])
+    #expect(found.map(\.altitudeHAE) == [75, 75, 75, 75, 75, 75, nil, nil, nil])
+    #expect(found.map(\.verticalAccuracy) == [6.5, 6.5, 6.5, 6.5, 6.5, 6.5, nil, nil, nil])
+    // A fix in two dimensions has none.
+    let flat = fixes(
+      recording(Self.gga("120000"), gsa, Self.rmc("120001", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3"))
+    #expect(flat.map(\.altitude) == [34.5, nil])
+  }
+
   @Test("Days go by without another date, by the receiver's time alone")
   func dateless() {
     var text = sentence(Self.rmc("120000", "311226"))

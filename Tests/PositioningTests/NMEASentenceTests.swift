@@ -95,7 +95,9 @@ private let tenKnots: Double = 10 * 1852 / 3600
     #expect(fixes(several).first?.verticalAccuracy == 6.5)
   }
 
-  @Test("what Garmin's and u-blox's receivers state of their accuracy counts, and HDOP only where none is stated")
+  @Test(
+    "what Garmin's, u-blox's and Quectel's receivers state of their accuracy counts, and HDOP only where none is stated"
+  )
   func reportedAccuracy() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,50.0,34.5,M,40.5,M,,"
     let derived = try #require(fixes(sentence(gga)).first)
@@ -105,8 +107,11 @@ private let tenKnots: Double = 10 * 1852 / 3600
     let position = "083000.00,5230.000,N,01324.000,E,75.0,G3,2.1,3.5,0.007,77.52,0.007,,50.0,1.19,0.77,9,0,0"
     let ublox = try #require(fixes(recording(gga, "PUBX,00,\(position)")).first)
     #expect(ublox.reportedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
+    let quectel = try #require(fixes(recording(gga, "PQTMEPE,2,1.000,1.100,1.200,1.487,1.911")).first)
+    #expect(quectel.reportedAccuracy == 1.487 && quectel.verticalAccuracy == 1.2)
     // Without a fix, of another kind, or empty.
     let others = [
+      "PQTMEPE,2,,,,,", "PQTMEPE", "PQTMEPX,2,1,1,1,1,1", "PQTMVER,2,1,1,1,1,1", "PQTMEPE2,1,1,1,1,1",
       "PUBX,00,083000.00,,,,,0.0,NF,5303302,3755936,0,0,0,,99.99,99.99,99.99,0,0,0", "PUBX,04,083000.00,211126,1,2,3",
       "PUBX,00", "PGRME,,M,,M,,M", "PGRME", "PGRMZ,4820,f,3", "PGRME,-1,M,0,M,x,M",
     ]

@@ -75,3 +75,26 @@ package struct Fix: Hashable, Sendable {
     return nil
   }
 }
+
+extension Fix {
+  /// Estimates the horizontal accuracy from HDOP, for a receiver that reports none; nil without an HDOP, or if it does
+  /// not describe the error.
+  mutating func deriveAccuracy() {
+    horizontalAccuracy = hdop.flatMap { hdop in quality.rangeError.map { hdop * $0 } }
+    isAccuracyDerived = horizontalAccuracy != nil
+  }
+}
+
+extension Fix.Quality {
+  /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for
+  /// receivers that report no accuracy. Nil if dilution of precision does not describe the error.
+  var rangeError: Double? {
+    switch self {
+    case .gnss: 5
+    case .dgnss: 2
+    case .rtkFloat: 0.5
+    case .rtkFixed: 0.02
+    case .estimated, .simulated: nil
+    }
+  }
+}

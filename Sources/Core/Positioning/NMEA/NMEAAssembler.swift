@@ -13,6 +13,8 @@ struct NMEAAssembler {
   /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
   /// fifth epoch only.
   private static let modeLife: Int64 = 10_000
+  /// The same for the altitude: a vehicle changes it by a few metres in this time.
+  private static let altitudeLife: Int64 = 5000
 
   /// The bit of GST among the kinds with a time; the others are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
@@ -39,6 +41,7 @@ struct NMEAAssembler {
   private var mayTrail = false
   private var closedBySilence = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
+  private var knownAltitude: (altitude: Double, separation: Double?, time: Int64)?
 
   /// - Parameter isReordered: whether sentences may be reordered in the network.
   init(isReordered: Bool = false) {
@@ -193,7 +196,8 @@ struct NMEAAssembler {
     if epoch.hasPosition {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
-      if let fix = epoch.fix(time: time, modeOtherwise: mode) { emit(fix) }
+      let altitude = altitude(at: epoch.time)
+      if let fix = epoch.fix(time: time, modeOtherwise: mode, altitudeOtherwise: altitude) { emit(fix) }
     }
     closedTime = epoch.time
     closedBySilence = false
@@ -208,5 +212,15 @@ struct NMEAAssembler {
     }
     guard let knownMode, let time, (0...Self.modeLife).contains(time - knownMode.time) else { return .twoD }
     return knownMode.mode
+  }
+
+  /// The last altitude if it is recent. The open epoch's is remembered.
+  private mutating func altitude(at time: Int64?) -> (altitude: Double, separation: Double?)? {
+    if let altitude = epoch.altitude {
+      knownAltitude = time.map { (altitude, epoch.geoidSeparation, $0) }
+      return nil
+    }
+    guard let knownAltitude, let time, (0...Self.altitudeLife).contains(time - knownAltitude.time) else { return nil }
+    return (knownAltitude.altitude, knownAltitude.separation)
   }
 }

@@ -12,8 +12,10 @@ struct NMEAEpoch {
   private var position: NMEAPosition?
   private var numberedQuality: Fix.Quality?
   private var letteredQuality: Fix.Quality?
-  private var altitude: Double?
-  private var geoidSeparation: Double?
+  /// Metres above mean sea level.
+  private(set) var altitude: Double?
+  /// Metres of the geoid above the ellipsoid.
+  private(set) var geoidSeparation: Double?
   private var satellites: Int?
   private var listedSatellites = 0
   private var hdop: Double?
@@ -99,9 +101,15 @@ struct NMEAEpoch {
   /// - Parameters:
   ///   - time: the epoch's time, with its date if known.
   ///   - mode: the mode if the epoch has none.
-  func fix(time: Fix.Time?, modeOtherwise mode: Fix.Mode) -> Fix? {
+  ///   - altitude: the altitude, and its geoid separation, if the epoch has none and is three-dimensional.
+  func fix(
+    time: Fix.Time?, modeOtherwise mode: Fix.Mode, altitudeOtherwise known: (altitude: Double, separation: Double?)?
+  ) -> Fix? {
     guard hasPosition, let position else { return nil }
     var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)
+    let known = altitude == nil && fix.mode == .threeD ? known : nil
+    let altitude = altitude ?? known?.altitude
+    let geoidSeparation = geoidSeparation ?? known?.separation
     fix.altitude = altitude
     if let altitude, let geoidSeparation { fix.altitudeHAE = altitude + geoidSeparation }
     fix.speed = motionOfRMC.speed ?? motionOfVTG.speed
@@ -109,11 +117,8 @@ struct NMEAEpoch {
     fix.satellites = satelliteCount
     fix.hdop = hdop
     fix.horizontalAccuracy = errors?.horizontal
-    if fix.horizontalAccuracy == nil, let hdop, let error = quality.rangeError {
-      fix.horizontalAccuracy = hdop * error
-      fix.isAccuracyDerived = true
-    }
-    fix.verticalAccuracy = verticalAccuracy
+    if fix.horizontalAccuracy == nil { fix.deriveAccuracy() }
+    fix.verticalAccuracy = altitude == nil ? errors?.altitude : verticalAccuracy
     return fix
   }
 
@@ -131,21 +136,7 @@ struct NMEAEpoch {
 
   private var verticalAccuracy: Double? {
     if let altitude = errors?.altitude { return altitude }
-    guard altitude != nil, let vdop, let error = quality.rangeError else { return nil }
+    guard let vdop, let error = quality.rangeError else { return nil }
     return vdop * error
-  }
-}
-
-extension Fix.Quality {
-  /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for
-  /// receivers that report no accuracy. Nil if dilution of precision does not describe the error.
-  var rangeError: Double? {
-    switch self {
-    case .gnss: 5
-    case .dgnss: 2
-    case .rtkFloat: 0.5
-    case .rtkFixed: 0.02
-    case .estimated, .simulated: nil
-    }
   }
 }

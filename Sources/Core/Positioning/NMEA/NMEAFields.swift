@@ -67,11 +67,19 @@ struct NMEAFields {
     return ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds
   }
 
-  /// ddmmyy. Years 80 to 99 are of the 20th century: GPS time begins in 1980.
+  /// ddmmyy.
   mutating func shortDate(in line: Span<UInt8>) -> CivilDate? {
     guard let value = count(in: line) else { return nil }
-    let year = value % 100
-    return CivilDate(year: year >= 80 ? 1900 + year : 2000 + year, month: value / 100 % 100, day: value / 10_000)
+    return CivilDate(year: NMEAFields.year(value % 100), month: value / 100 % 100, day: value / 10_000)
+  }
+
+  /// A year with its century. Years 80 to 99 are of the 20th century: GPS time begins in 1980.
+  static func year(_ number: Int) -> Int {
+    switch number {
+    case 0..<80: 2000 + number
+    case 80..<100: 1900 + number
+    default: number
+    }
   }
 
   /// Two fields: [d]ddmm.mmm and the hemisphere. Returns degrees, and the number of decimals of the minutes.

@@ -42,6 +42,10 @@ extension NMEASentence {
       fields = NMEAFields(from: 6)
       fields.skip(in: line)
       report = pubx(line, &fields)
+    case (vendorQuectel, pack("T", "M", "E"))
+    where line.count > 8 && line[6] == UInt8(ascii: "P") && line[7] == UInt8(ascii: "E") && line[8] == UInt8(ascii: ","):
+      fields = NMEAFields(from: 9)
+      report = pqtmepe(line, &fields)
     default: return .unknown
     }
     guard !fields.isMalformed else { return .unusable }
@@ -50,6 +54,7 @@ extension NMEASentence {
 
   private static let vendorGarmin = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "G"))
   private static let vendorUBX = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "U"))
+  private static let vendorQuectel = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "Q"))
 
   /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Garmin does not document the confidence. Nil
   /// if there is none.
@@ -72,6 +77,16 @@ extension NMEASentence {
     report.horizontal = fields.number(in: line).flatMap(deviation)
     report.altitude = fields.number(in: line).flatMap(deviation)
     return report
+  }
+
+  /// Quectel: version, errors to the north, the east and downwards, in two and in three dimensions. Quectel does not
+  /// document the confidence. Nil if there is none.
+  private static func pqtmepe(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
+    var report = ErrorReport()
+    fields.skip(3, in: line)
+    report.altitude = fields.number(in: line).flatMap(deviation)
+    report.horizontal = fields.number(in: line).flatMap(deviation)
+    return report.horizontal == nil && report.altitude == nil ? nil : report
   }
 
   /// Talker and type as one number, which identifies the kind of sentence.
@@ -202,12 +217,13 @@ extension NMEASentence {
     return report
   }
 
-  /// Time, day, month, year, zone. Empty before the first fix: then it counts as unknown.
+  /// Time, day, month, year, zone. Empty before the first fix: then it counts as unknown. Some senders write a year of
+  /// two digits.
   private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     let time = fields.timeOfDay(in: line)
     let day = fields.count(in: line)
     let month = fields.count(in: line)
-    let year = fields.count(in: line)
+    let year = fields.count(in: line).map(NMEAFields.year)
     guard let time, let day, let month, let year, let date = CivilDate(year: year, month: month, day: day) else {
       return .unknown
     }

@@ -66,7 +66,7 @@ enum NMEASentence {
     var vdop: Double?
   }
 
-  /// GST, and of the proprietary sentences PGRME and PUBX,00: the receiver's accuracy, one sigma in metres.
+  /// GST, and of the proprietary sentences PGRME, PUBX,00 and PQTMEPE: the receiver's accuracy, one sigma in metres.
   struct ErrorReport {
     var time: Int64?
     var horizontal: Double?
