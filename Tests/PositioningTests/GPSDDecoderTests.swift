@@ -45,6 +45,41 @@ import Timekeeping
     #expect(fix.headingAccuracy == 3.92 / 1.96)
   }
 
+  @Test(
+    "An eph that gpsd has computed from HDOP is no accuracy of the receiver's: it counts as the HDOP of the fix",
+    arguments: [
+      (#""eph":20.9"#, 1.1, 5.5), (#""eph":950.000"#, 50, 250), (#""status":2,"eph":3.467"#, 0.73, 1.46),
+      (#""status":3,"eph":14.440"#, 0.76, 0.0152), (#""status":4,"eph":14.440"#, 0.76, 0.38),
+      (#""status":5,"eph":43.7"#, 2.3, nil),
+    ])
+  func derivedError(members: String, hdop: Double, accuracy: Double?) throws {
+    let sky = #"{"class":"SKY","device":"/dev/a","hdop":0.9,"uSat":8}"#
+    let position =
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,\#(members)}"#
+    let fix = try #require(events([sky, position]).fixes.first)
+    #expect(fix.hdop == hdop)
+    #expect(fix.horizontalAccuracy.map { ($0 * 1e6).rounded() } == accuracy.map { ($0 * 1e6).rounded() })
+    #expect(fix.reportedAccuracy == nil)
+    #expect(fix.isAccuracyDerived == (accuracy != nil))
+  }
+
+  @Test("With eph, the other errors that gpsd computes from dilutions are no accuracies either")
+  func derivedErrors() throws {
+    let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
+    #expect(fix.verticalAccuracy == 6.5)
+    #expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
+  }
+
+  @Test("An eph that is no product of an HDOP is the receiver's accuracy")
+  func ownError() throws {
+    let fix = try #require(position(#","eph":9.8"#))
+    #expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
+    // u-blox reports its accuracy, whatever it is.
+    let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
+    let text = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,"eph":19.0}"#
+    #expect(try #require(events([device, text]).fixes.first).reportedAccuracy == 19)
+  }
+
   @Test("What a u-blox says about itself is one standard deviation already")
   func ownEstimate() throws {
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#

@@ -6,11 +6,13 @@ package import Timekeeping
 /// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a
 /// fix is used until it is silent for the silence timeout: two receivers are never mixed.
 ///
-/// **Accuracies.** gpsd's errors are converted to one standard deviation. If a receiver reports none, gpsd multiplies
-/// its dilution of precision by range errors of 95 % confidence (`gpsd_error_model` in `libgpsd_core.c`), and up to
-/// 3.19 gpsd_json(5) calls all errors 95 %: they are divided by 1.96. Later manuals call the confidence unknown,
-/// because some drivers pass on the receiver's values: that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which
-/// are about one standard deviation and are used unchanged.
+/// **Accuracies.** If a receiver reports no accuracy, gpsd multiplies its dilution of precision by a constant
+/// (`gpsd_error_model` in `libgpsd_core.c`): `eph` is 19 m times HDOP and `epv` 23 m times VDOP, with differential
+/// corrections a quarter of it. Those are no accuracies but dilutions, and are used like those of an NMEA sentence.
+/// Other errors are converted to one standard deviation: up to 3.19 gpsd_json(5) calls all errors 95 %, so they are
+/// divided by 1.96. Later manuals call the confidence unknown, because some drivers pass on the receiver's values:
+/// that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which are about one standard deviation and are used
+/// unchanged.
 package struct GPSDDecoder: Sendable {
   /// The content of a line.
   package enum Event: Equatable, Sendable {
@@ -57,6 +59,10 @@ package struct GPSDDecoder: Sendable {
   private static let mostReceivers = 32
   /// Standard deviations of 95 % confidence.
   private static let sigmasOf95Percent = 1.96
+
+  /// Metres by which gpsd multiplies HDOP and VDOP, without and with differential corrections.
+  private static let rangeError = (plain: 19.0, corrected: 4.75)
+  private static let verticalRangeError = (plain: 23.0, corrected: 5.75)
 
   /// Since initialization.
   package private(set) var counters = Counters()
@@ -174,8 +180,30 @@ package struct GPSDDecoder: Sendable {
       fix.satellites = receiver.satellites
       fix.hdop = receiver.hdop
     }
+    // SKY may be of another epoch.
+    if !isOwnEstimate, let hdop = GPSDDecoder.dilution(of: report.horizontalError, fix.quality, horizontal: true) {
+      fix.hdop = NMEASentence.dilution(hdop)
+      fix.deriveAccuracy()
+      let vdop = GPSDDecoder.dilution(of: report.verticalError, fix.quality, horizontal: false)
+      fix.verticalAccuracy = vdop.flatMap(NMEASentence.dilution).flatMap { vdop in
+        fix.quality.rangeError.map { vdop * $0 }
+      }
+      // gpsd divides the same errors by the time between two fixes.
+      (fix.speedAccuracy, fix.headingAccuracy) = (nil, nil)
+    }
     counters.fixes += 1
     return .report(device: path, fix)
+  }
+
+  /// The HDOP from which gpsd has computed `eph`, or VDOP of `epv`. Receivers report it with two decimals at most, and
+  /// gpsd three decimals of the product: another error is such a product by chance in one of a hundred cases. Nil if it
+  /// is none.
+  private static func dilution(of error: Double?, _ quality: Fix.Quality, horizontal: Bool) -> Double? {
+    guard let error, error > 0, error < 1e6 else { return nil }
+    let factors = horizontal ? rangeError : verticalRangeError
+    let unit = quality == .dgnss ? factors.corrected : factors.plain
+    let dilution = (error / unit * 100).rounded() / 100
+    return abs(dilution * unit - error) < 0.001 ? dilution : nil
   }
 
   /// Whether to use this receiver, which has a fix.
