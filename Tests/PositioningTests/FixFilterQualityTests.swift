@@ -46,6 +46,45 @@ import Timekeeping
     return nil
   }
 
+  @Test("without satellites, a stated accuracy counts only while the receiver measures: nothing changes by a digit")
+  func extrapolation() throws {
+    var road = Road()
+    let garmin = { (fix: inout Fix) in
+      (fix.horizontalAccuracy, fix.verticalAccuracy, fix.isAccuracyDerived) = (5.2, 7.7, false)
+    }
+    try road.warmUp(garmin)
+    #expect(
+      try road.rejection {
+        garmin(&$0); $0.speed = 14.1
+      } == nil)
+    // The last speed, course and accuracy go on.
+    var rejections: [FixRejection?] = []
+    for _ in 0..<6 {
+      rejections.append(
+        try road.rejection {
+          garmin(&$0); ($0.speed, $0.satellites) = (14.1, 0)
+        })
+    }
+    #expect(rejections == [nil, .noSatellites, .noSatellites, .noSatellites, .noSatellites, .noSatellites])
+    // A receiver with sensors: one of them changes.
+    for second in 0..<20 {
+      let result = try road.rejection { fix in
+        garmin(&fix)
+        fix.satellites = 0
+        if second % 2 == 0 { fix.speed = 14.2 }
+      }
+      if second >= 10 { #expect(result == nil, "\(second)") }
+    }
+    // Parked in a garage.
+    road.speed = 0
+    for _ in 0..<10 {
+      #expect(
+        try road.rejection {
+          garmin(&$0); $0.satellites = 0
+        } == nil)
+    }
+  }
+
   @Test(
     "a poor HDOP that continues the fixes before is accepted, with an accuracy that widens by the second",
     arguments: [20.2, 50, 176])

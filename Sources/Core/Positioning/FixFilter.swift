@@ -123,6 +123,7 @@ package struct FixFilter: Sendable {
   private var lastArrival = BootInstant.boot
   private var reportsSatellites = false
   private var freeze = FreezeDetector()
+  private var extrapolation = ExtrapolationDetector()
   private var motionTrust = MotionTrust()
   private var clock = ReceiverClock()
   private var timeBounds: TimeBounds?
@@ -144,12 +145,18 @@ package struct FixFilter: Sendable {
   /// Filters a fix that arrived at `now`.
   package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = qualityRejection(of: fix) { return .failure(rejection) }
-    let silence = now.boot - lastArrival
+    let arrivalBefore = lastArrival
+    let silence = now.boot - arrivalBefore
     lastArrival = now.boot
     let time: Timestamp
     switch timestamp(of: fix, at: now) {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
+    }
+    extrapolation.observe(fix, at: time)
+    if extrapolation.isExtrapolating, reportsSatellites {
+      lastArrival = arrivalBefore
+      return .failure(.noSatellites)
     }
     var fix = fix
     var candidate = FixReference(fix, time: time, at: now.boot, pace: configuration.pace)
@@ -291,6 +298,7 @@ package struct FixFilter: Sendable {
     settling?.last.redate(by: change)
     previous?.redate(by: change)
     freeze.redate(by: change)
+    extrapolation.redate(by: change)
   }
 
   // MARK: - Consistency

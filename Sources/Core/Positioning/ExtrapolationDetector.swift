@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Detects a receiver that extrapolates: without satellites it goes on with the same speed, course and accuracy to the
+/// last digit. A receiver with sensors measures them, so that they change.
+struct ExtrapolationDetector: Sendable {
+  /// How long nothing has to change.
+  private static let duration = Duration.seconds(2)
+
+  private struct Report: Equatable {
+    var speed: Double?
+    var heading: Double?
+    var accuracy: Double?
+  }
+
+  private var report: Report?
+  private var since = Timestamp(milliseconds: .min)
+  /// Whether the last fix is extrapolated.
+  private(set) var isExtrapolating = false
+
+  /// Moves the timestamps of previous fixes.
+  mutating func redate(by change: Duration) { since = since + change }
+
+  /// Processes the next fix. One below the speed of a parked vehicle's noise is not extrapolated: its speed stays 0.
+  mutating func observe(_ fix: Fix, at time: Timestamp) {
+    let report = Report(speed: fix.speed, heading: fix.heading, accuracy: fix.reportedAccuracy)
+    if report != self.report || time < since { (self.report, since) = (report, time) }
+    isExtrapolating =
+      fix.satellites == 0 && fix.reportedAccuracy != nil && fix.speed ?? 0 >= FreezeDetector.leastSpeed
+      && time - since >= ExtrapolationDetector.duration
+  }
+}
