@@ -40,6 +40,7 @@ import Timekeeping
     #expect(file.settings.sources[0].kind == .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
     #expect(try endpoint(file.settings).format.expiration == .epochMilliseconds)
     // Whatever else it says is the default, so that a reader learns it and nothing changes when the line is removed.
+    // The corners are not: most fleets want them, and an upgrade must not charge for them.
     let least = try machine.settings(
       for: """
         vehicle = { provider_id = "my-project", vehicle_id = "truck-17" }
@@ -47,6 +48,8 @@ import Timekeeping
         [token]
         url = "https://tokens.example.com/token/delivery_driver/{vehicle_id}"
         response = "lmfs"
+        [reporting]
+        deviation = "5 m"
         """)
     #expect(file.settings == least)
   }

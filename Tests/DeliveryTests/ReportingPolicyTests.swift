@@ -265,6 +265,34 @@ import Timekeeping
     #expect(try slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }) == ["1 first"])
   }
 
+  @Test("a corner makes a report due when the straight line would miss it, but never within five seconds")
+  func deviation() throws {
+    var road = Road(.init(deviation: 10))
+    // North for eight seconds, then east: 14 m a second.
+    func place(_ second: Int) throws -> Coordinate {
+      let corner = try #require(Coordinate(latitude: 48, longitude: 11)).moved(
+        by: 14 * Double(min(second, 8)), heading: 0)
+      return corner.moved(by: 14 * Double(max(second - 8, 0)), heading: 90)
+    }
+    var reports: [String] = []
+    for second in 1...20 {
+      var fix = Fix(coordinate: try place(second))
+      fix.speed = 14
+      let accepted = FixFilter.Accepted(fix: fix, time: ReportingPolicyTests.start + .seconds(second))
+      road.policy.observe(accepted, at: Road.time(Double(second)))
+      if let reason = road.report(Double(second)) { reports.append("\(second) \(reason)") }
+    }
+    // One second after the corner the line misses it by 13.7 m.
+    #expect(reports == ["1 first", "9 deviation", "19 interval"])
+    var off = Road()
+    for second in 1...10 {
+      let accepted = FixFilter.Accepted(
+        fix: Fix(coordinate: try place(second)), time: ReportingPolicyTests.start + .seconds(second))
+      off.policy.observe(accepted, at: Road.time(Double(second)))
+      #expect(off.report(Double(second)) == (second == 1 ? .first : nil))
+    }
+  }
+
   @Test("a position that was sent before it was due puts the next off when it has arrived")
   func takenLater() throws {
     var road = Road()

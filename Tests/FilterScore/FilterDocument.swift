@@ -2,6 +2,7 @@
 import ExternalInput
 import Positioning
 import Delivery
+import FleetEngine
 
 /// `docs/filter.md`, made of the code and of what it scored.
 enum FilterDocument {
@@ -46,9 +47,11 @@ enum FilterDocument {
         estimated from it is worse than `max_accuracy`, is still accepted if it continues the previous fixes: it is at most 5 s later, and
         within 10 m plus 2.5 m × (seconds)² of the predicted position. The accuracy reported for it is that of the last good fix plus 3 m
         for each second since. When this exceeds `max_accuracy`, such fixes are rejected until the HDOP improves. HDOP is ignored
-        if the receiver reports its accuracy: with GST, PGRME (Garmin), PUBX,00 (u-blox) or gpsd's `eph`.
+        if the receiver reports its accuracy: with GST, PGRME (Garmin), PUBX,00 (u-blox), PQTMEPE (Quectel) or gpsd's `eph`, unless gpsd has
+        computed that from HDOP.
       * **Dead reckoning.** A position without satellites is extrapolated. It is rejected unless the receiver reports its accuracy, as
-        receivers with wheel ticks and inertial sensors do.
+        receivers with wheel ticks and inertial sensors do. It is also rejected if speed, course and accuracy have not changed by a digit for
+        2 s, from 2 m/s on: such a receiver goes on with its last measurement.
       * **Jump.** Reported speeds are measured by Doppler shift, and are right even if the position is wrong. A fix is rejected if it is
         further from the last one than the higher of both speeds and an acceleration of 4 m/s² allow. Within 5 s, and from 3 m/s on, it is
         also rejected if it is further than 2.5 m × (seconds)² from the predicted position. Both rules tolerate an additional
@@ -78,9 +81,10 @@ enum FilterDocument {
       ## Accuracy
 
       Accuracies are one standard deviation, in metres over ground. GST's deviations to north and east are combined (the root
-      of the sum of their squares); PGRME and PUBX,00 are used unchanged. If a receiver reports no accuracy, it is estimated as HDOP times the
-      error of one range: 5 m, with corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have no
-      estimate, because HDOP says nothing about them.
+      of the sum of their squares); PGRME, PUBX,00 and PQTMEPE are used unchanged. If a receiver reports no accuracy, it is estimated as HDOP
+      times the error of one range: 5 m, with corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have
+      no estimate, because HDOP says nothing about them. At least \(tenths(VehicleLocation.leastAccuracy)) m is reported: the antenna of an RTK receiver on a vehicle was off by
+      0.5 m in half of its fixes ([below](#how-well-it-does-on-real-roads)).
 
       ## Looking into a complaint
 

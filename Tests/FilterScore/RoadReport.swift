@@ -10,7 +10,8 @@ struct RoadReport {
   /// 45° away from both the course before and the course after, of 3 m/s and more.
   var standing = 0
   var misdirected = 0
-  /// Updates while driving, and those of them that were sent less than half a period before the next fix.
+  /// Updates while driving, and those of them whose fix was more than half a period old, while the next one arrived
+  /// less than half a period later.
   var driving = 0
   var outdated = 0
   /// All updates, and the time in which they were sent.
@@ -61,7 +62,11 @@ struct RoadReport {
     let period = periods[periods.count / 2]
     for (index, update) in run.updates.enumerated() where !run.fixes[update.index].isParked {
       driving += 1
-      if update.index + 1 < run.fixes.count, run.fixes[update.index + 1].at - update.at < period / 2 { outdated += 1 }
+      if update.index + 1 < run.fixes.count, run.fixes[update.index + 1].at - update.at < period / 2,
+        update.at - run.fixes[update.index].at > period / 2
+      {
+        outdated += 1
+      }
       if index > 0, !run.fixes[run.updates[index - 1].index].isParked {
         let interval = (update.at - run.updates[index - 1].at).inSeconds
         // Not across a pause of the recording.

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
+import FleetEngine
+import FoundationEssentials
+import Glibc
+import Positioning
 import Testing
+import Timekeeping
 
 /// What the daemon reports of recorded drives, byte by byte in virtual time. What it has reached is not to be lost: a
 /// change that makes it better sets the bounds anew.
@@ -10,5 +16,77 @@ import Testing
       .reduce(RoadReport(), +)
     #expect(total.standing >= 2500, "\(total.standing)")
     #expect(total.misdirectedShare <= 0.025, "\(total.misdirected) of \(total.standing)")
+  }
+
+  @Test(
+    "an update has the fix that comes with it, not the one before, however its arrival jitters; the interval is kept",
+    arguments: ReportingDocument.kinds.indices, [(2, 0.02), (20, 0.03), (50, 0.03)])
+  func freshness(kind: Int, bound: (jitter: Int, share: Double)) throws {
+    let total = try ReportingDocument.outdated(over: ReportingDocument.kinds[kind].line, jitter: bound.jitter)
+    #expect(total.driving > 2000)
+    #expect(total.outdatedShare <= bound.share, "\(total.outdated) of \(total.driving)")
+    #expect(abs(RoadReport.mean(total.intervals) - 10) < 0.15, "\(RoadReport.mean(total.intervals)) s")
+  }
+
+  @Test("the corner of a street is on the map, for a few more updates")
+  func corner() throws {
+    let (usual, early) = try (
+      RoadReport(RoadRun(.geniviMunich, over: .uart(baud: 38_400))),
+      RoadReport(RoadRun(.geniviMunich, .init(deviation: 5), over: .uart(baud: 38_400)))
+    )
+    #expect(RoadReport.quantile(0.95, of: early.track) < 0.8 * RoadReport.quantile(0.95, of: usual.track))
+    #expect(early.track.max() ?? 0 < 0.7 * (usual.track.max() ?? 0))
+    #expect(early.updates < usual.updates * 5 / 4)
+  }
+
+  @Test("the reported accuracy of an RTK receiver covers its error")
+  func accuracy() throws {
+    let run = try RoadRun(.mountainView, over: .uart(baud: 38_400))
+    let truth = try RoadDrive.mountainView.truth()
+    var (known, within, withinThree, least) = (0, 0, 0, Double.infinity)
+    // A parked vehicle is reported where it stopped.
+    for update in run.updates where !run.fixes[update.index].isParked {
+      let location = run.fixes[update.index].location
+      guard let accuracy = location.horizontalAccuracy else { continue }
+      least = min(least, accuracy)
+      guard let next = truth.firstIndex(where: { $0.time > location.time }), next > 0 else { continue }
+      let (before, after) = (truth[next - 1], truth[next])
+      guard after.time - before.time <= .seconds(2) else { continue }
+      let fraction = (location.time - before.time).inSeconds / (after.time - before.time).inSeconds
+      let error = before.coordinate.interpolated(to: after.coordinate, fraction: fraction)
+        .distance(to: location.coordinate)
+      known += 1
+      if error <= accuracy { within += 1 }
+      if error <= 3 * accuracy { withinThree += 1 }
+    }
+    #expect(known > 90 && least >= 0.5)
+    #expect(within * 5 >= known * 2 && withinThree * 20 >= known * 19, "\(within), \(withinThree) of \(known)")
+  }
+
+  private static let page = root + "/docs/reporting.md"
+  private static let picture = root + "/docs/images/corner.svg"
+  private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+  @Test(
+    "docs/reporting.md and its picture are what the code says: UPDATE_GOLDENS=1 writes them, FILTER_SCORE=1 checks them",
+    .enabled(if: getenv("FILTER_SCORE") != nil || getenv("UPDATE_GOLDENS") != nil))
+  func document() throws {
+    let choices = [ReportingDocument.usual] + ReportingDocument.deviations + ReportingDocument.others
+    let corners = try choices.map { ($0, try ReportingDocument.report($0)) }
+    let freshness = try ReportingDocument.kinds.map { kind in
+      try ReportingDocument.jitters.map { try ReportingDocument.outdated(over: kind.line, jitter: $0) }
+    }
+    let standing = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }
+      .reduce(RoadReport(), +)
+    let page = ReportingDocument.page(corners: corners, freshness: freshness, standing: standing)
+    let line = RoadLine.uart(baud: RoadDrive.geniviMunich.baud)
+    let picture = ReportingDocument.picture(
+      try RoadRun(.geniviMunich, over: line), try RoadRun(.geniviMunich, ReportingDocument.chosen, over: line))
+    if getenv("UPDATE_GOLDENS") != nil {
+      try page.write(toFile: RoadReportTests.page, atomically: true, encoding: .utf8)
+      try picture.write(toFile: RoadReportTests.picture, atomically: true, encoding: .utf8)
+    }
+    #expect(try String(contentsOfFile: RoadReportTests.page, encoding: .utf8) == page)
+    #expect(try String(contentsOfFile: RoadReportTests.picture, encoding: .utf8) == picture)
   }
 }

@@ -114,8 +114,13 @@ extension RoadDrive {
     case ends(String)
   }
 
-  /// The usual speed of such a receiver. Two send up to 2 kB in a second.
-  var baud: Int { self == .mountainView || self == .splosch ? 38_400 : 9600 }
+  /// The usual speed of a receiver whose longest bursts are as long. At 9600 baud, 960 bytes take a second.
+  var baud: Int {
+    switch self {
+    case .boston, .dotnet2, .morten: 9600
+    case .splosch, .geniviMunich, .geniviSwiss, .mountainView: 38_400
+    }
+  }
 
   private var order: Order {
     switch self {

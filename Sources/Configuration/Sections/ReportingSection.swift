@@ -26,6 +26,10 @@ extension Settings {
       "heading", \.agent.reporting.heading, .number(0...180),
       "Also send after turning by this many degrees since the last update, at most every 5 s. 0 disables this."),
     Setting(
+      "deviation", \.agent.reporting.deviation, .distance(0...10_000),
+      "Also send when the straight line from the last update to the newest position misses a position between them by more than this, as after a corner, at most every 5 s. 0 disables this."
+    ),
+    Setting(
       "compact_updates", \.agent.delivery.form.mode, .choice,
       "`auto`: updates leave out default values, are compressed, and ask for an empty response, which saves a third of the data, if the server accepts that; `status` says if it does not. `off`: never."
     ),

@@ -19,14 +19,19 @@ package struct ReportingPolicy: Sendable {
     package var distance: Double
     /// Change of heading in degrees that makes an update due; 0 disables.
     package var heading: Double
+    /// An update is due if the straight line from the last reported position to the newest misses a position between
+    /// them by more than this, in metres; 0 disables.
+    package var deviation: Double
 
     package init(
-      interval: Duration = .seconds(10), heartbeat: Duration = .seconds(50), distance: Double = 0, heading: Double = 0
+      interval: Duration = .seconds(10), heartbeat: Duration = .seconds(50), distance: Double = 0, heading: Double = 0,
+      deviation: Double = 0
     ) {
       self.interval = interval
       self.heartbeat = heartbeat
       self.distance = distance
       self.heading = heading
+      self.deviation = deviation
     }
 
     /// The minimum time between accepted updates: Fleet Engine's 5 s, unless a test sets less.
@@ -35,7 +40,7 @@ package struct ReportingPolicy: Sendable {
 
   /// Why a position is due.
   package enum Reason: String, Sendable {
-    case first, interval, distance, heading, started, stopped, heartbeat
+    case first, interval, distance, heading, deviation, started, stopped, heartbeat
   }
 
   /// The newest position, as it would be reported.
@@ -49,6 +54,7 @@ package struct ReportingPolicy: Sendable {
   /// The last course at `courseSpeed` or more; it is the heading of a slow or parked vehicle.
   private var lastCourse: Double?
   private var arrivals = FixArrivals()
+  private var track = TrackDeviation()
   /// The vehicle has started or stopped since the last report.
   private var motionChange: Reason?
   /// `scheduled`: the start of the interval after it.
@@ -107,6 +113,7 @@ package struct ReportingPolicy: Sendable {
       location.headingAccuracy = nil
     }
     arrivals.observe(at: now)
+    track.observe(location.coordinate, at: location.time)
     newest = location
     newestTime = location.time
     newestAt = now
@@ -137,8 +144,9 @@ package struct ReportingPolicy: Sendable {
     return (min(aligned(earliest, early: .zero), regular), change)
   }
 
-  /// What makes a report due before the interval is over: the distance or the turn since the last one.
+  /// What makes a report due before the interval is over: the distance or the turn since the last one, or a corner.
   private var change: Reason? {
+    if configuration.deviation > 0, track.error > configuration.deviation { return .deviation }
     guard configuration.distance > 0 || configuration.heading > 0, let before = lastReported?.location, let newest
     else {
       return nil
@@ -158,6 +166,7 @@ package struct ReportingPolicy: Sendable {
   package mutating func markReported(at now: BootInstant) {
     guard let newest else { return }
     lastReported = (newest, now, schedule(of: now))
+    track.reported(newest.coordinate, at: newest.time)
     motionChange = nil
   }
 
@@ -165,6 +174,7 @@ package struct ReportingPolicy: Sendable {
   package mutating func markReported(_ location: VehicleLocation, at sentAt: BootInstant) {
     if let lastReported, lastReported.at >= sentAt { return }
     lastReported = (location, sentAt, sentAt)
+    track.reported(location.coordinate, at: location.time)
     // Changes since it was sent are still to be reported.
     if newest?.time == location.time { motionChange = nil }
   }

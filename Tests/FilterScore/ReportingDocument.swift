@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import FleetEngine
+import Positioning
+import Timekeeping
+
+/// `docs/reporting.md`, made of what recorded drives become.
+enum ReportingDocument {
+  /// A choice of settings.
+  struct Choice {
+    var text: String
+    var configuration: ReportingPolicy.Configuration
+  }
+
+  /// The drives with speed and date.
+  static let drives = RoadDrive.allCases.filter { $0 != .boston }
+  /// The milliseconds by which fixes arrive off their grid.
+  static let jitters = [2, 20, 50]
+  static let kinds: [(name: String, line: @Sendable (RoadDrive) -> RoadLine)] = [
+    ("serial, reads 100 ms apart", { .uart(baud: $0.baud) }), ("nmea-tcp", { _ in .tcp }), ("gpsd", { _ in .gpsd }),
+  ]
+  static let usual = Choice(text: "`interval = \"10s\"`: the defaults", configuration: .init())
+  static let deviations = [5.0, 10, 20].map { deviation in
+    Choice(text: "`deviation = \"\(Int(deviation)) m\"`", configuration: .init(deviation: deviation))
+  }
+  /// What the example settings have.
+  static let chosen = ReportingPolicy.Configuration(deviation: 5)
+  static let others = [
+    Choice(text: "`interval = \"9s\"`", configuration: .init(interval: .seconds(9))),
+    Choice(text: "`interval = \"8s\"`", configuration: .init(interval: .seconds(8))),
+    Choice(text: "`heading = 20`", configuration: .init(heading: 20)),
+    Choice(text: "`distance = \"200 m\"`, `heading = 20`", configuration: .init(distance: 200, heading: 20)),
+    Choice(
+      text: "`distance = \"200 m\"`, `heading = 20`, `interval = \"50s\"`",
+      configuration: .init(interval: .seconds(50), distance: 200, heading: 20)),
+  ]
+
+  /// What is reported of all drives with these settings.
+  static func report(_ choice: Choice) throws -> RoadReport {
+    try drives.map { RoadReport(try RoadRun($0, choice.configuration, over: .uart(baud: $0.baud), jitter: 2)) }
+      .reduce(RoadReport(), +)
+  }
+
+  /// The updates whose fix was replaced less than half a period later.
+  static func outdated(over line: (RoadDrive) -> RoadLine, jitter: Int) throws -> RoadReport {
+    try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: line($0), jitter: jitter)) }.reduce(RoadReport(), +)
+  }
+
+  static func corners(_ reports: [(Choice, RoadReport)]) -> String {
+    let base = Double(reports.first?.1.updates ?? 1)
+    var text = """
+      | Settings | Updates/h | | Track, mean | p95 | worst | Shown, mean | p95 |
+      |---|---:|---:|---:|---:|---:|---:|---:|
+
+      """
+    for (choice, report) in reports {
+      let more = Int((100 * (Double(report.updates) / base - 1)).rounded())
+      text += "| \(choice.text) | \(Int(report.updatesPerHour.rounded())) | \(more > 0 ? "+" : "")\(more) % "
+      for numbers in [report.track, report.shown] {
+        let p95 = RoadReport.quantile(0.95, of: numbers)
+        let isTrack = numbers.count == report.track.count && numbers == report.track
+        text += "| \(metres(RoadReport.mean(numbers))) | \(metres(p95)) "
+        if isTrack { text += "| \(metres(numbers.max() ?? 0)) " }
+      }
+      text += "|\n"
+    }
+    return text
+  }
+
+  private static func metres(_ number: Double) -> String {
+    "\(number < 20 ? FilterDocument.tenths(number) : "\(Int(number.rounded()))") m"
+  }
+
+  private static func percent(_ share: Double) -> String { "\(FilterDocument.tenths(share * 100)) %" }
+
+  static func freshness(_ reports: [[RoadReport]]) -> String {
+    var text = """
+      | Source | Updates | \(jitters.map { "±\($0) ms" }.joined(separator: " | ")) | Mean interval |
+      |---|---:|\(jitters.map { _ in "---:|" }.joined())---:|
+
+      """
+    for (kind, row) in zip(kinds, reports) {
+      let interval = RoadReport.mean(row[0].intervals)
+      text += "| \(kind.name) | \(row[0].driving) | \(row.map { percent($0.outdatedShare) }.joined(separator: " | ")) "
+      text += "| \(FilterDocument.hundredths(interval)) s |\n"
+    }
+    return text
+  }
+
+  /// The whole page.
+  ///
+  /// - Parameters:
+  ///   - corners: of each choice.
+  ///   - freshness: by source, then by jitter.
+  static func page(corners: [(Choice, RoadReport)], freshness: [[RoadReport]], standing: RoadReport) -> String {
+    """
+    # When a position is sent
+
+    For fleet engineers who choose how often a vehicle reports, and what a map of the reports shows: the rules, which setting shows corners for
+    the fewest updates, and what the positions are like, measured on recorded drives. The keys are under \("`[reporting]`") in
+    [settings.md](settings.md).
+
+    * While the vehicle drives, an update is sent each `interval`, with the fix that is nearest to that time.
+    * `distance`, `heading` and `deviation` make an update due before: after driving that far, after turning by that angle, or when the
+      straight line from the last update to the newest position would miss a position between them by more than that. Starting and stopping
+      do so, too.
+    * Two updates are at least 5 s apart, because Fleet Engine accepts no more.
+    * A parked vehicle, and one without a new fix, is sent each `heartbeat` ([filter.md](filter.md) says when a vehicle counts as parked).
+
+    ## Corners
+
+    An update every 10 s draws a straight line over each corner between two of them. `deviation` sends one after the corner, and none on a
+    straight road, however long it is. The six drives with speed and date, 6.2 hours
+    ([their sources](../Tests/FilterScore/Drives/README.md)), byte by byte in virtual time through the daemon's own code, with the defaults
+    except for what the row says. *Track* is how far the driven positions are from the line between the updates, *shown* how far the vehicle
+    was from its last update, which is what a map shows between two of them.
+
+    \(table(corners))
+    ![A corner with an update every 10 s, and with deviation = "5 m"](images/corner.svg)
+
+    Grey: the positions of the receiver, one a second. Red: the updates with the defaults, and the line that a map draws between them. Blue:
+    with `deviation = "5 m"`. The corner is the one that the defaults cut most in the drive through Munich.
+
+    **Recommended: `deviation = "5 m"`**, which `fleet-locationd --example-settings` has: for as many updates as `heading = 20` or an interval
+    of 9 s need, the track is closer to the road than with either. The default is 0, so that an upgrade changes no bill. A month of
+    [79,200 updates](performance.md#mobile-data), which are 38.2 MB, becomes larger by \(monthly(corners)).
+
+    ## The age of a fix
+
+    Receivers send a fix each second, a little early or late. If an update is due just before a fix arrives, it waits for that fix; otherwise
+    it would carry a position that is a second old. The table has the updates whose fix was replaced within half a period although it was
+    older than that, with arrivals that are off by up to this much, uniformly distributed (all seven drives):
+
+    \(self.freshness(freshness))
+    ## The heading at standstill
+
+    A receiver's course is noise while the vehicle stands. Below \(FilterDocument.tenths(ReportingPolicy.courseSpeed)) m/s the last faster course is reported
+    ([filter.md](filter.md)). Of \(standing.standing) accepted fixes below 1 m/s between two courses, \(percent(standing.misdirectedShare)) are reported
+    with a heading that is more than 45° away from both, the course before and the course after.
+
+    ## How it is measured
+
+        FILTER_SCORE=1 swift test --filter RoadReportTests
+
+    measures all of this and compares it with this page; with `UPDATE_GOLDENS=1` instead of `FILTER_SCORE=1` it updates the page and the
+    picture.
+
+    """
+  }
+
+  private static func table(_ reports: [(Choice, RoadReport)]) -> String { corners(reports) }
+
+  /// What `chosen` costs in a month.
+  private static func monthly(_ reports: [(Choice, RoadReport)]) -> String {
+    guard let usual = reports.first?.1,
+      let chosen = reports.first(where: { $0.0.configuration == ReportingDocument.chosen })?.1
+    else {
+      return ""
+    }
+    let more = Double(chosen.updates) / Double(usual.updates) - 1
+    // docs/performance.md: 448 bytes for an update, both ways, with the headers of IPv4 and TCP.
+    let updates = Int((79_200 * more / 100).rounded()) * 100
+    return "\(updates) updates and \(FilterDocument.tenths(Double(updates) * 448 / 1e6)) MB"
+  }
+
+  /// The corner that the usual settings cut most, with the updates of both.
+  static func picture(_ usual: RoadRun, _ chosen: RoadRun) -> String {
+    var worst = (error: 0.0, place: usual.fixes[0].fix.coordinate)
+    for (from, to) in zip(usual.updates, usual.updates.dropFirst()) where from.index < to.index {
+      let (start, end) = (usual.fixes[from.index].location, usual.fixes[to.index].location)
+      guard end.time - start.time <= .seconds(20) else { continue }
+      for fix in usual.fixes[(from.index + 1)...to.index] {
+        let error = RoadReport.distance(of: fix.fix.coordinate, from: start.coordinate, to: end.coordinate)
+        if error > worst.error { worst = (error, fix.fix.coordinate) }
+      }
+    }
+    func point(_ place: Coordinate) -> (x: Double, y: Double)? {
+      let distance = worst.place.distance(to: place)
+      guard distance < 400 else { return nil }
+      let rotation = Trigonometry.rotation(degrees: worst.place.heading(to: place) ?? 0)
+      return (300 + distance * rotation.sine * 1.5, 200 - distance * rotation.cosine * 1.5)
+    }
+    func text(_ place: (x: Double, y: Double)) -> String {
+      "\(Int(place.x.rounded())) \(Int(place.y.rounded()))"
+    }
+    var lines = [
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 600 400\" width=\"600\" height=\"400\" "
+        + "font-family=\"sans-serif\" font-size=\"13\">",
+      "<rect width=\"600\" height=\"400\" fill=\"#fff\"/>",
+    ]
+    for fix in usual.fixes {
+      guard let place = point(fix.fix.coordinate) else { continue }
+      lines.append(
+        "<circle cx=\"\(Int(place.x.rounded()))\" cy=\"\(Int(place.y.rounded()))\" r=\"2\" fill=\"#999\"/>")
+    }
+    for (run, colour, width) in [(usual, "#d33", 2), (chosen, "#26c", 2)] {
+      var path: [String] = []
+      for update in run.updates {
+        guard let place = point(run.fixes[update.index].location.coordinate) else { continue }
+        path.append("\(path.isEmpty ? "M" : "L")\(text(place))")
+        lines.append(
+          "<circle cx=\"\(Int(place.x.rounded()))\" cy=\"\(Int(place.y.rounded()))\" r=\"4\" fill=\"\(colour)\"/>")
+      }
+      lines.append(
+        "<path d=\"\(path.joined(separator: " "))\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"\(width)\"/>")
+    }
+    lines += [
+      "<path d=\"M20 380 h150\" stroke=\"#000\" stroke-width=\"2\"/><text x=\"20\" y=\"372\">100 m</text>",
+      "<text x=\"20\" y=\"24\" fill=\"#d33\">every 10 s</text>",
+      "<text x=\"20\" y=\"42\" fill=\"#26c\">deviation = 5 m</text>", "</svg>",
+    ]
+    return lines.joined(separator: "\n") + "\n"
+  }
+}
