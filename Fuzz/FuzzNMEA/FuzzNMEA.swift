@@ -17,6 +17,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let whole = decoded([input])
   let parts = decoded([Array(input[..<split]), Array(input[split...])])
   precondition(whole.fixes == parts.fixes && whole.counters == parts.counters, "a split changes the result")
+  precondition(
+    recognized([input]) == recognized([Array(input[..<split]), Array(input[split...])]), "a split changes the protocol")
   return 0
 }
 
@@ -45,6 +47,13 @@ private func decoded(_ portions: [[UInt8]]) -> (fixes: [Fix], counters: NMEADeco
   for portion in portions { decoder.decode(portion, at: .boot) { fixes.append($0) } }
   decoder.finish { fixes.append($0) }
   return (fixes, decoder.counters)
+}
+
+/// The protocol of a receiver that sends no NMEA.
+private func recognized(_ portions: [[UInt8]]) -> ReceiverProtocol? {
+  var detector = ReceiverProtocolDetector()
+  for portion in portions { detector.read(portion.span) }
+  return detector.found
 }
 
 /// Each line as a sentence with its checksum.

@@ -21,10 +21,8 @@ extension ReceiverProbe {
   }
 
   private var noise: Finding {
-    if binaryMessages > 1 {
-      return .fail(
-        "it sends u-blox's binary protocol instead of NMEA 0183",
-        "Enable NMEA in the receiver, or let gpsd read it: type = \"gpsd\"")
+    if let otherProtocol {
+      return .fail("it sends \(otherProtocol.name) instead of NMEA 0183", otherProtocol.advice.sentenceCase)
     }
     if isProbing {
       return .fail(

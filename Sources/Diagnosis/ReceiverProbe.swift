@@ -24,8 +24,8 @@ package struct ReceiverProbe: Sendable {
   package private(set) var baud: Int?
   /// Number of bytes received, at all speeds.
   package private(set) var byteCount = 0
-  /// Number of headers of u-blox's binary protocol.
-  package private(set) var binaryMessages = 0
+  /// The protocol that the receiver sends, if it is another one than NMEA.
+  package var otherProtocol: ReceiverProtocol? { protocols.found }
   /// The received sentences, counted by kind.
   package private(set) var census = NMEACensus()
   /// The last fix.
@@ -40,7 +40,7 @@ package struct ReceiverProbe: Sendable {
   private var since: BootInstant
   private var until: BootInstant
   private var firstSentence: BootInstant?
-  private var lastByte: UInt8 = 0
+  private var protocols = ReceiverProtocolDetector()
 
   /// Begins when the device has been opened.
   ///
@@ -76,10 +76,7 @@ package struct ReceiverProbe: Sendable {
   /// Decodes received bytes.
   package mutating func receive(_ bytes: Span<UInt8>, at now: Moment) {
     byteCount += bytes.count
-    for index in 0..<bytes.count {
-      if lastByte == 0xB5, bytes[index] == 0x62 { binaryMessages += 1 }
-      lastByte = bytes[index]
-    }
+    protocols.read(bytes)
     let before = decoder.counters.sentences
     var fixes: [Fix] = []
     decoder.decode(bytes, at: now.boot) { fixes.append($0) }

@@ -107,6 +107,22 @@ import Timekeeping
     #expect(binary[0].sentence.contains("u-blox"))
   }
 
+  @Test(
+    "a receiver that sends another protocol is told from a wrong speed, and the advice is its own",
+    arguments: [
+      ([0xA0, 0xA2, 0, 1, 6, 0, 6, 0xB0, 0xB3], "SiRF", "gpsd"),
+      ([0x10, 0x8F, 0xAB, 1, 2, 0x10, 0x03], "Trimble", "gpsd"),
+      ([0xD3, 0, 2, 0x3E, 0xD0, 1, 2, 3], "RTCM", "another port"),
+      (Array(">RPV15714+3739438-1220384601512612;ID=1234;*7F<".utf8), "TAIP", "in place of TAIP"),
+      (Array("\r\nOK\r\n\r\n+CREG: 1\r\n".utf8), "AT commands", "modemmanager"),
+    ] as [([UInt8], String, String)])
+  func otherProtocols(bytes: [UInt8], name: String, advice: String) {
+    let findings = Self.probe { _ in bytes }.findings(buildDate: Self.buildDate)
+    #expect(findings.map(\.severity) == [.fail])
+    #expect(findings[0].sentence.contains(name))
+    #expect(findings[0].advice?.contains(advice) == true)
+  }
+
   @Test("without a speed all are tried, and the one with correct checksums is reported")
   func probing() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)

@@ -52,6 +52,8 @@ programs() {
     "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
   judge "The same drive through gpsd, and gpsd killed on the way" \
     "$here/gpsd.sh" "$bin"
+  judge "A u-blox that sends no NMEA, and Debian's ubxtool" \
+    "$here/ubxtool.sh" "$bin"
   judge "The receiver of a modem, behind a ModemManager on a bus of its own" \
     "$here/modem.sh" "$bin"
   judge "The real ModemManager, as far as it goes without a receiver" \

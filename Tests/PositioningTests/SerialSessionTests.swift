@@ -323,7 +323,7 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver, or let gpsd read it; opening it again",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; opening it again",
       ])
     // The next one may be another receiver.
     _ = bench.wait()

@@ -43,6 +43,11 @@ package struct PortSupervisor: Sendable {
       self.what = what
       self.advice = advice
     }
+
+    /// A receiver that sends another protocol than NMEA 0183.
+    init(sending other: ReceiverProtocol) {
+      self.init("sends \(other.name) and no NMEA sentence", other.advice)
+    }
   }
 
   private enum State: Equatable {

@@ -65,9 +65,8 @@ package struct SerialSession {
   /// Counters of the line.
   package private(set) var lineStatistics = LineStatistics(.serial)
   private var sky = SatelliteCountReporter()
-  /// UBX messages since the port was opened, by their first two bytes.
-  private var binaryMessages = 0
-  private var lastByte: UInt8 = 0
+  /// What the receiver has sent since the port was opened.
+  private var protocols = ReceiverProtocolDetector()
   /// Whether data was received since the port was opened.
   private var hasBytes = false
   /// The problem of a receiver that sends data, but no sentences.
@@ -116,7 +115,7 @@ package struct SerialSession {
     case .appeared: return supervise(.appeared, at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
-      (binaryMessages, lastByte, hasBytes, supervisor.useless) = (0, 0, false, useless)
+      (protocols, hasBytes, supervisor.useless) = (ReceiverProtocolDetector(), false, useless)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -151,7 +150,7 @@ package struct SerialSession {
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
     guard isTerminal != nil else { return [] }
     let next = pace(bytes.count, at: now)
-    noteBinary(bytes)
+    noteProtocol(of: bytes)
     hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
     var fixes = [Effect]()
@@ -185,15 +184,11 @@ package struct SerialSession {
     }
   }
 
-  /// Noise at a wrong rate may contain these two bytes once, by chance.
-  private mutating func noteBinary(_ bytes: Span<UInt8>) {
-    for index in 0..<bytes.count {
-      if lastByte == 0xB5, bytes[index] == 0x62 { binaryMessages += 1 }
-      lastByte = bytes[index]
-    }
-    guard binaryMessages > 1 else { return }
-    supervisor.useless = PortSupervisor.Problem(
-      "sends u-blox's binary protocol and no NMEA sentence", "switch NMEA on in the receiver, or let gpsd read it")
+  /// A receiver that has sent a sentence speaks NMEA, whatever else it sends.
+  private mutating func noteProtocol(of bytes: Span<UInt8>) {
+    guard decoder.counters.sentences == 0, protocols.found == nil else { return }
+    protocols.read(bytes)
+    if let found = protocols.found { supervisor.useless = PortSupervisor.Problem(sending: found) }
   }
 
   /// Time between reads in a burst: at most half of the kernel's buffer fills up in it, with ten bits per byte.

@@ -149,6 +149,8 @@ package struct NMEANetworkSession {
   /// The name that was reported last.
   private var announced: String?
   private var lines = LineStatistics(.network)
+  /// What all senders have sent, until one of them has sent a sentence.
+  private var protocols = ReceiverProtocolDetector()
   /// Counters of senders that are gone.
   private var gone = NMEADecoder.Counters()
 
@@ -368,6 +370,13 @@ package struct NMEANetworkSession {
 
   private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [Effect] {
     let before = senders[index].decoder.counters.sentences
+    if before == 0, protocols.found == nil {
+      protocols.read(bytes)
+      if let found = protocols.found {
+        supervisor.useless = PortSupervisor.Problem(sending: found)
+        if isServer { supervisor.useless.what = "has received \(found.name) and no NMEA sentence" }
+      }
+    }
     var fixes = [Fix]()
     senders[index].decoder.decode(bytes, at: now) { fixes.append($0) }
     if isDatagram { senders[index].decoder.endDatagram() }
