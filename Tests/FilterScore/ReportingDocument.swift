@@ -119,7 +119,7 @@ enum ReportingDocument {
     ![A corner with an update every 10 s, and with deviation = "5 m"](images/corner.svg)
 
     Grey: the positions of the receiver, one a second. Red: the updates with the defaults, and the line that a map draws between them. Blue:
-    with `deviation = "5 m"`. The corner is the one that the defaults cut most in the drive through Munich.
+    with `deviation = "5 m"`. The corner is the one that the defaults cut most in the drive through Mountain View.
 
     **Recommended: `deviation = "5 m"`**, which `fleet-locationd --example-settings` has: for as many updates as `heading = 20` or an interval
     of 9 s need, the track is closer to the road than with either. The default is 0, so that an upgrade changes no bill. A month of
@@ -176,9 +176,9 @@ enum ReportingDocument {
     }
     func point(_ place: Coordinate) -> (x: Double, y: Double)? {
       let distance = worst.place.distance(to: place)
-      guard distance < 400 else { return nil }
+      guard distance < 150 else { return nil }
       let rotation = Trigonometry.rotation(degrees: worst.place.heading(to: place) ?? 0)
-      return (300 + distance * rotation.sine * 1.5, 200 - distance * rotation.cosine * 1.5)
+      return (300 + distance * rotation.sine * 4, 200 - distance * rotation.cosine * 4)
     }
     func text(_ place: (x: Double, y: Double)) -> String {
       "\(Int(place.x.rounded())) \(Int(place.y.rounded()))"
@@ -205,7 +205,7 @@ enum ReportingDocument {
         "<path d=\"\(path.joined(separator: " "))\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"\(width)\"/>")
     }
     lines += [
-      "<path d=\"M20 380 h150\" stroke=\"#000\" stroke-width=\"2\"/><text x=\"20\" y=\"372\">100 m</text>",
+      "<path d=\"M20 380 h80\" stroke=\"#000\" stroke-width=\"2\"/><text x=\"20\" y=\"372\">20 m</text>",
       "<text x=\"20\" y=\"24\" fill=\"#d33\">every 10 s</text>",
       "<text x=\"20\" y=\"42\" fill=\"#26c\">deviation = 5 m</text>", "</svg>",
     ]

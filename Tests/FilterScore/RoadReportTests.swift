@@ -79,9 +79,9 @@ import Timekeeping
     let standing = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }
       .reduce(RoadReport(), +)
     let page = ReportingDocument.page(corners: corners, freshness: freshness, standing: standing)
-    let line = RoadLine.uart(baud: RoadDrive.geniviMunich.baud)
+    let line = RoadLine.uart(baud: RoadDrive.mountainView.baud)
     let picture = ReportingDocument.picture(
-      try RoadRun(.geniviMunich, over: line), try RoadRun(.geniviMunich, ReportingDocument.chosen, over: line))
+      try RoadRun(.mountainView, over: line), try RoadRun(.mountainView, ReportingDocument.chosen, over: line))
     if getenv("UPDATE_GOLDENS") != nil {
       try page.write(toFile: RoadReportTests.page, atomically: true, encoding: .utf8)
       try picture.write(toFile: RoadReportTests.picture, atomically: true, encoding: .utf8)

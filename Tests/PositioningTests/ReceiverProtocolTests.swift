@@ -15,32 +15,33 @@ import Timekeeping
     (.at, Array("AT+CGNSINF\r\r\n+CGNSINF: 1,1\r\n\r\nOK\r\n".utf8)),
   ]
 
+  /// What is recognized in these bytes, which come in chunks.
+  private static func found(in bytes: [UInt8], chunk size: Int) -> ReceiverProtocol? {
+    var detector = ReceiverProtocolDetector()
+    for start in stride(from: 0, to: bytes.count, by: size) {
+      let chunk = Array(bytes[start..<min(start + size, bytes.count)])
+      detector.read(chunk.span)
+    }
+    return detector.found
+  }
+
   @Test("each protocol is recognized by its second message, in chunks of any size", arguments: messages.indices)
   func recognized(index: Int) {
     let (name, bytes) = ReceiverProtocolTests.messages[index]
     for size in [1, 2, 3, bytes.count] {
-      var detector = ReceiverProtocolDetector()
-      for start in stride(from: 0, to: bytes.count, by: size) {
-        detector.read(Array(bytes[start..<min(start + size, bytes.count)]).span)
-      }
-      #expect(detector.found == name, "\(size)")
+      #expect(ReceiverProtocolTests.found(in: bytes, chunk: size) == name, "\(size)")
     }
-    var half = ReceiverProtocolDetector()
-    half.read(Array(bytes.prefix(6)).span)
-    #expect(half.found == nil)
+    #expect(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6) == nil)
   }
 
   @Test("neither noise at a wrong speed nor sentences are another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
   func noise(seed: UInt64) {
-    var detector = ReceiverProtocolDetector()
     var random = SplitMix64(seed: seed)
-    detector.read((0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }.span)
-    #expect(detector.found == nil)
-    var sentences = ReceiverProtocolDetector()
-    for _ in 0..<100 {
-      sentences.read(Array("$GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,*5B\r\n$PUBX,00,OK*12\r\n".utf8).span)
-    }
-    #expect(sentences.found == nil)
+    let noise = (0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+    #expect(ReceiverProtocolTests.found(in: noise, chunk: 1000) == nil)
+    let epoch = "$GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,*5B\r\n$PUBX,00,OK*12\r\n"
+    let sentences = [[UInt8]](repeating: Array(epoch.utf8), count: 100).flatMap { $0 }
+    #expect(ReceiverProtocolTests.found(in: sentences, chunk: 100) == nil)
   }
 
   @Test("every protocol has a name and advice", arguments: ReceiverProtocol.allCases)
