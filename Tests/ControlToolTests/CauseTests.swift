@@ -171,6 +171,8 @@ import Timekeeping
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
+      // In the plain form as well.
+      _ = $0.handle(.updateEnded(id: 2, refusal), at: 3)
     },
     Case(name: "Fleet Engine refuses a token that lives for a day", second: 20) {
       _ = try $0.drive(to: 0)

@@ -142,7 +142,7 @@ import Testing
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
     // What it writes of a role is what an operator needs, and masked just as well.
     try emulator.fault(
-      "{\"target\": \"update\", \"status\": 403, \"times\": 1, \"message\": \"billing is disabled \(cut)\"}")
+      "{\"target\": \"update\", \"status\": 403, \"times\": 4, \"message\": \"billing is disabled \(cut)\"}")
     try bench.wait("STATUS=", within: .seconds(45)) {
       receiver.send(drive.next())
       return daemon.statuses.contains { $0.contains("PERMISSION_DENIED: billing is disabled <redacted>") }
