@@ -17,6 +17,8 @@ import Release
       ExplainCommand.self,
       PauseCommand.self,
       ResumeCommand.self,
+      OfflineCommand.self,
+      OnlineCommand.self,
       MetricsCommand.self,
       ReloadCommand.self,
       CheckCommand.self,

@@ -77,8 +77,8 @@ enum DaemonClient {
     try acknowledgement(of: command, options).error
   }
 
-  /// Sends `pause` or `resume`, and prints the daemon's remark.
-  static func setPause(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
+  /// Sends a command of the driver, and prints the daemon's remark.
+  static func drive(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
     if let operand = options.operands.first {
       throw CommandError(.usage, "\(command): unexpected \"\(operand)\"")
     }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 
-/// `fleet-locationctl pause`: the driver is off duty.
+/// `fleet-locationctl pause`: no position is sent.
 enum PauseCommand: Command {
   static let name = "pause"
   static let summary = "send and store no position until resume"
   static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
-    The driver is off duty: no position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The
-    pause survives a restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle
+    No position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The pause survives a restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle
     of on-demand trips is set to OFFLINE, which is repeated until Fleet Engine has accepted it: see "fleet-locationctl
     status".
 
@@ -19,13 +18,13 @@ enum PauseCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.setPause("pause", options)
+    try DaemonClient.drive("pause", options)
     return try StandardOutput.write(
       "Paused: no position is sent or stored until \"fleet-locationctl resume\"\n")
   }
 }
 
-/// `fleet-locationctl resume`: the driver is on duty again.
+/// `fleet-locationctl resume`: positions are sent again.
 enum ResumeCommand: Command {
   static let name = "resume"
   static let summary = "end the pause: the next position is sent at once"
@@ -33,14 +32,14 @@ enum ResumeCommand: Command {
   static let usage = """
     Usage: fleet-locationctl resume [--instance NAME | --socket PATH]
     Ends the pause that "fleet-locationctl pause" began. The next fix is sent at once, and sets a vehicle of on-demand trips
-    to ONLINE; fixes from the pause are never sent.
+    to ONLINE, unless the driver is off duty ("fleet-locationctl offline"); fixes from the pause are never sent.
 
     Exit status: 0 if no pause is in force, 69 if no daemon answers, 77 if this user may not use the control socket.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.setPause("resume", options)
+    try DaemonClient.drive("resume", options)
     return try StandardOutput.write("Resumed: the next fix is sent at once\n")
   }
 }

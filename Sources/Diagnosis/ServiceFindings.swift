@@ -178,6 +178,7 @@ package enum ServiceFindings {
         .warn("queued positions are in memory only: \(trouble)", "Correct this; until then a power cut would lose them")
       )
     }
+    findings += driver(report)
     for line in report.lines ?? [] {
       if let senders = line.senders {
         let names = senders.map { $0.isUsed ? "\($0.address), which is used" : $0.address }
@@ -198,6 +199,28 @@ package enum ServiceFindings {
           "Positions arrive. Check what is between the box and Fleet Engine: a gateway may refuse compressed requests"))
     }
     return findings + delivery(report, heartbeat)
+  }
+
+  /// What a restart would not restore.
+  private static func driver(_ report: StatusReport) -> [Finding] {
+    var findings: [Finding] = []
+    if let trouble = report.pauseTrouble {
+      findings.append(
+        .fail(trouble, "Correct it, then: fleet-locationctl \(report.isPaused ? "pause or resume" : "resume")"))
+    }
+    if let trouble = report.dutyTrouble {
+      findings.append(.fail(trouble, "Correct it, then: fleet-locationctl online, or offline"))
+    }
+    if report.duty == "OFFLINE", !report.isPaused {
+      let since = report.offDutySince.map { " since \($0)" } ?? ""
+      findings.append(
+        report.isOfflinePending == true
+          ? .warn(
+            "off duty by command\(since), but Fleet Engine has not accepted yet that the vehicle is OFFLINE",
+            "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for")
+          : .pass("off duty by command\(since): the vehicle is OFFLINE until fleet-locationctl online"))
+    }
+    return findings
   }
 
   private static func delivery(_ report: StatusReport, _ heartbeat: Duration) -> [Finding] {

@@ -8,8 +8,25 @@ enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
 
-  /// The result of `pause` or `resume`.
-  enum PauseResult {
+  /// What a driver chooses.
+  enum DriverCommand: String {
+    case pause, resume, offline, online
+
+    /// Whether it sets the state of a vehicle of on-demand trips.
+    var isDuty: Bool { self == .offline || self == .online }
+
+    var input: VehicleAgent.Input {
+      switch self {
+      case .pause: .pause(nil)
+      case .resume: .resume
+      case .offline: .goOffline(nil)
+      case .online: .goOnline
+      }
+    }
+  }
+
+  /// The result of a `DriverCommand`.
+  enum DriverResult {
     case done(remark: String?)
     case refused(String)
   }
@@ -17,11 +34,11 @@ enum ControlProtocol {
   /// - Parameters:
   ///   - report: makes the status.
   ///   - reload: reads the settings again; returns the mistake, or nil.
-  ///   - setPause: pauses or resumes.
+  ///   - drive: performs a command of the driver.
   ///   - metrics: makes the text of the metrics.
   static func response(
     _ question: [UInt8], report: () -> StatusReport, reload: () -> String?,
-    setPause: (VehicleAgent.Input) -> PauseResult,
+    drive: (DriverCommand) -> DriverResult,
     metrics: () -> String
   ) -> [UInt8] {
     guard let command = (try? JSONValue(parsing: question))?["command"]?.string else {
@@ -30,14 +47,16 @@ enum ControlProtocol {
     switch command {
     case "status": return (try? JSONValue(encoding: report()).encoded) ?? failure("the response cannot be encoded")
     case "reload": return reload().map(failure) ?? done(remark: nil)
-    case "pause": return encode(setPause(.pause(nil)))
-    case "resume": return encode(setPause(.resume))
     case "metrics": return JSONValue.object(["metrics": .string(metrics())]).encoded
-    default: return failure("unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\" or \"resume\"")
+    default:
+      if let command = DriverCommand(rawValue: command) { return encode(drive(command)) }
+      return failure(
+        "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
+      )
     }
   }
 
-  private static func encode(_ result: PauseResult) -> [UInt8] {
+  private static func encode(_ result: DriverResult) -> [UInt8] {
     switch result {
     case .done(let remark): done(remark: remark)
     case .refused(let why): failure(why)

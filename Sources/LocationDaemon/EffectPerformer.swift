@@ -35,11 +35,14 @@ final class EffectPerformer {
   private let limits = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
   private var hasLimitsFailed = false
   private let pauseFile = PauseFile.ofService
+  private let dutyFile = DutyFile.ofService
   private let updateFormFile = UpdateFormFile()
   private var storePerformer: StorePerformer?
   private var handlers: Handlers?
-  /// Why the pause, or its end, could not be stored.
+  /// Why the stored pause could not be read, or a change of it not stored.
   private(set) var pauseTrouble: String?
+  /// The same for the driver's duty.
+  private(set) var dutyTrouble: String?
   /// The last events, including those below the journal's level.
   private(set) var recentEvents = RecentEvents()
 
@@ -82,6 +85,9 @@ final class EffectPerformer {
     case .storePause(let record):
       pauseTrouble = pauseFile.store(record)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
+    case .storeDuty(let record):
+      dutyTrouble = dutyFile.store(record)
+      if let dutyTrouble { write(.dutyNotKept(dutyTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     // Performed by `LocationDaemon`, which has the settings.
     case .storeSettings, .lockVehicle: break
@@ -138,11 +144,17 @@ final class EffectPerformer {
     if let text = updateFormFile.read() { feed(.updateFormFound(text)) }
   }
 
-  /// Restores a pause that began before a restart. To be called before the first position.
-  func restorePause() {
-    let (record, trouble) = pauseFile.read()
-    if let record { feed(.pause(record)) }
-    if let trouble { write(.pauseNotKept(trouble)) }
+  /// Restores what the driver has chosen before a restart. To be called before the first position.
+  ///
+  /// - Parameter setsState: whether the vehicle's state follows the driver's duty.
+  func restoreDuty(setsState: Bool) {
+    let (pause, duty) = (pauseFile.read(), dutyFile.read())
+    pauseTrouble = pause.trouble
+    if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
+    if let record = pause.record { feed(.pause(record)) }
+    dutyTrouble = setsState ? duty.trouble : nil
+    if let dutyTrouble { write(.dutyNotKept(dutyTrouble)) }
+    if let record = duty.record { feed(.goOffline(record)) }
   }
 
   /// Prepares the access to the backlog's file, which is read when the agent requests it.

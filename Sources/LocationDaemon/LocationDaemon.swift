@@ -3,6 +3,7 @@ import Configuration
 import Connectivity
 import ControlSocket
 package import EventLoop
+import ExternalInput
 import FleetEngine
 import Glibc
 import Positioning
@@ -112,7 +113,7 @@ package final class LocationDaemon {
       performer.restoreRunState()
       performer.restoreUpdateForm()
       performer.restoreToken(settings.token)
-      performer.restorePause()
+      performer.restoreDuty(setsState: agent.dutyRefusal == nil)
       try performer.prepareBacklog(settings)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
@@ -244,7 +245,7 @@ package final class LocationDaemon {
         guard let self else { return [] }
         return ControlProtocol.response(
           question,
-          report: { report(at: loop.now) }, reload: { reload() }, setPause: { setPause($0) },
+          report: { report(at: loop.now) }, reload: { reload() }, drive: { drive($0) },
           metrics: { metrics(at: loop.now) })
       }
     } catch {
@@ -252,17 +253,20 @@ package final class LocationDaemon {
     }
   }
 
-  /// Pauses or resumes.
-  private func setPause(_ input: VehicleAgent.Input) -> ControlProtocol.PauseResult {
+  /// Performs a command of the driver.
+  private func drive(_ command: ControlProtocol.DriverCommand) -> ControlProtocol.DriverResult {
     guard agent.lifecycle.isRunning else { return .refused("the daemon is stopping") }
-    feed(input)
-    return .done(remark: performer.pauseTrouble)
+    if command.isDuty, let refusal = agent.dutyRefusal { return .refused(refusal.withAdvice.text) }
+    feed(command.input)
+    return .done(remark: command.isDuty ? performer.dutyTrouble : performer.pauseTrouble)
   }
 
   private func report(at now: Moment) -> StatusReport {
     deletedFile = loader.missingFile
     var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
     report.summary += settingsStatus.statusSuffix
+    report.pauseTrouble = performer.pauseTrouble
+    report.dutyTrouble = performer.dutyTrouble
     report.settings = settingsStatus.report(at: now.boot)
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds

@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
 import Delivery
 import SystemCalls
 
-/// The pause on disk: a small file in the state directory. If the file exists, the vehicle is paused; its text says
-/// since when.
+/// The pause on disk. If the file exists, the vehicle is paused; its text says since when.
 nonisolated struct PauseFile {
-  private static let name = "paused"
-  private static let maxTextSize = 4096
-
-  /// Nil if the service has no state directory.
-  let path: String?
+  private let file: StateFile
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used.
   init(stateDirectory: String?) {
-    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(PauseFile.name)" }
+    file = StateFile("paused", stateDirectory: stateDirectory)
   }
+
+  /// Nil if the service has no state directory.
+  var path: String? { file.path }
 
   /// In the service's state directory.
   static var ofService: PauseFile {
     PauseFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
   }
 
-  /// - Returns: the pause of an earlier run, or why the file cannot be read.
+  /// - Returns: the pause of an earlier run, and what is wrong. If it is unknown whether there is one, there is.
   func read() -> (record: PauseRecord?, trouble: String?) {
-    guard let path else { return (nil, nil) }
     do throws(Errno) {
-      guard let bytes = try AtomicFile.read(path, limit: PauseFile.maxTextSize) else { return (nil, nil) }
-      return (PauseRecord(text: String(decoding: bytes, as: UTF8.self)), nil)
+      return (try file.read().map { PauseRecord(text: $0) }, nil)
     } catch {
       return (
-        nil,
-        "\(path): cannot be read (\(error)), so it is unknown whether the service was paused; positions are sent. "
-          + "Correct the directory, then run fleet-locationctl pause"
+        PauseRecord(since: nil),
+        "\(path ?? ""): cannot be read (\(error)), so it is unknown whether the service was paused; it is paused. "
+          + "Correct the directory, then run fleet-locationctl resume to send positions"
       )
     }
   }
@@ -47,12 +42,7 @@ nonisolated struct PauseFile {
         : "The pause will not survive a restart: the service has no state directory (StateDirectory= of the unit)"
     }
     do throws(Errno) {
-      guard let record else {
-        try AtomicFile.remove(path)
-        return nil
-      }
-      // `isNameEnough`: on a full disk the file is empty, which still pauses the vehicle.
-      try AtomicFile.write(Array(record.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
+      try file.store(record?.text)
       return nil
     } catch {
       if record?.offline != nil {

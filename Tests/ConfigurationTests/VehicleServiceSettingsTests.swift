@@ -17,7 +17,7 @@ import Testing
     let settings = try machine.settings(for: minimal())
     #expect(try machine.settings(for: vehicle("service = \"deliveries\"")) == settings)
     #expect(settings.vehicle.service == .deliveries)
-    #expect(!settings.agent.delivery.endpoint.followsPause)
+    #expect(!settings.agent.delivery.endpoint.followsDuty)
   }
 
   @Test("a vehicle of trips has its own endpoint, token claim and state")
@@ -26,10 +26,10 @@ import Testing
     #expect(settings.vehicle.service == .trips)
     #expect(settings.agent.context?.scope == .vehicle("truck-17"))
     #expect(settings.agent.delivery.endpoint.vehicle == settings.vehicle)
-    #expect(settings.agent.delivery.endpoint.followsPause)
+    #expect(settings.agent.delivery.endpoint.followsDuty)
     #expect(!settings.agent.goesOfflineOnStop)
     let silent = try machine.settings(for: vehicle("service = \"trips\"\nreport_state = false"))
-    #expect(!silent.agent.delivery.endpoint.followsPause)
+    #expect(!silent.agent.delivery.endpoint.followsDuty)
     let ending = try machine.settings(for: vehicle("service = \"trips\"\noffline_on_stop = true"))
     #expect(ending.agent.goesOfflineOnStop)
   }

@@ -27,7 +27,7 @@ import Timekeeping
   enum Wait: String, CaseIterable {
     case stopping, stopped, paused, goingOffline, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken,
       failed, vehicleInUse
-    case floor, attempts, waking, offlineUnderWay, inFlight, notDue
+    case floor, attempts, waking, inFlight, notDue
 
     init(_ cause: Cause) {
       self =
@@ -48,7 +48,6 @@ import Timekeeping
         case .rateLimited(_, by: .floor): .floor
         case .rateLimited(_, by: .attempts): .attempts
         case .rateLimited(_, by: .waking): .waking
-        case .rateLimited(_, by: .offline): .offlineUnderWay
         case .inFlight: .inFlight
         case .notDue: .notDue
         }
@@ -277,6 +276,35 @@ import Timekeeping
       _ = $0.handle(.pause(nil), at: 5)
       _ = $0.handle(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
     },
+    Case(name: "off duty, OFFLINE under way", second: 6) {
+      try trips(&$0)
+      _ = $0.handle(.goOffline(nil), at: 5)
+    },
+    Case(name: "off duty, OFFLINE accepted", second: 8) {
+      try trips(&$0)
+      _ = $0.handle(.goOffline(nil), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+      _ = try $0.drive(to: 8)
+    },
+    Case(name: "off duty, OFFLINE refused", second: 6) {
+      try trips(&$0)
+      _ = $0.handle(.goOffline(nil), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
+    },
+    Case(name: "off duty, OFFLINE to be repeated as a position may arrive after it", second: 12) {
+      try trips(&$0)
+      _ = try $0.drive(to: 10)
+      _ = $0.handle(.resumed(after: .seconds(1)), at: 10.5)
+      _ = $0.handle(.goOffline(nil), at: 11)
+      _ = $0.handle(.deadline, at: 11.5)
+      for id in 3...4 { _ = $0.handle(.updateEnded(id: UInt64(id), AgentFixture.accepted), at: 11.8) }
+    },
+    Case(name: "paused off duty, OFFLINE accepted before", second: 8) {
+      try trips(&$0)
+      _ = $0.handle(.goOffline(nil), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+      _ = $0.handle(.pause(nil), at: 7)
+    },
     Case(name: "resumed, and OFFLINE, given up as the machine slept, may still arrive", second: 9) {
       try trips(&$0)
       _ = $0.handle(.pause(nil), at: 5)
@@ -346,7 +374,7 @@ import Timekeeping
     let retry = report.failure.map { "; retryIn \($0.retryIn.map { "\($0)" } ?? "null")" } ?? ""
     let next = (report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null") + retry
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
-    let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") }
+    let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") || $0.hasPrefix("Duty") }
     let lines = [
       "STATUS=  \(snapshot.publicStatusLine)", "state    \(state.cause), \(state.level)",
       "advice   \(state.advice ?? "none")", "next     \(next)",

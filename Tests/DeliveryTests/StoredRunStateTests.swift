@@ -136,7 +136,9 @@ import Timekeeping
     #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
-  @Test("OFFLINE that was in flight when the program ended may arrive until its deadline: no position is sent before")
+  @Test(
+    "OFFLINE that was in flight when the program ended may arrive until its deadline: ONLINE is sent once more after it"
+  )
   func offlineUnderWay() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -150,7 +152,16 @@ import Timekeeping
       $0.boot = "b1"
     }
     _ = next.handle(.runStateFound(text), at: 7)
-    #expect(next.agent.delivery.earliest == (.boot + .seconds(20), by: .offline))
+    #expect(next.agent.delivery.offlineMayArriveUntil == .boot + .seconds(20))
+    #expect(next.agent.delivery.earliest.at < .boot + .seconds(7))
+    // An earlier release stored only what was in flight.
+    let earlier = try #require(text.split(separator: "arrivals").first)
+    var upgraded = try AgentFixture {
+      $0 = try AgentFixture.tripsConfiguration()
+      $0.boot = "b1"
+    }
+    _ = upgraded.handle(.runStateFound(String(earlier)), at: 7)
+    #expect(upgraded.agent.delivery.offlineMayArriveUntil == .boot + .seconds(20))
     // Accepted, it keeps nothing back.
     let accepted = try #require(kept(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
     next = try AgentFixture {

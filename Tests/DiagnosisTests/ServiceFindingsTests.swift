@@ -102,6 +102,24 @@ import Timekeeping
     #expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
+  @Test("off duty passes with a finding that says so, and is a warning until OFFLINE is accepted")
+  func offDuty() throws {
+    let off: [String: Any] = ["duty": "OFFLINE", "offDutySince": "2026-12-01T08:00:00Z"]
+    let accepted = try Self.status(off.merging(["isOfflinePending": false]) { $1 })
+    #expect(
+      Self.findings(.success(Self.running()), .status(accepted)).contains(
+        .pass("off duty by command since 2026-12-01T08:00:00Z: the vehicle is OFFLINE until fleet-locationctl online")))
+    let pending = try Self.status(off.merging(["isOfflinePending": true]) { $1 })
+    #expect(Self.findings(.success(Self.running()), .status(pending)).contains { $0.severity == .warn })
+  }
+
+  @Test("a pause or duty that could not be read or stored fails", arguments: ["pauseTrouble", "dutyTrouble"])
+  func driverTrouble(key: String) throws {
+    let report = try Self.status([key: "/var/lib/fleet-locationd/x: cannot be read"])
+    let finding = Self.findings(.success(Self.running()), .status(report)).first { $0.severity == .fail }
+    #expect(finding?.sentence == "/var/lib/fleet-locationd/x: cannot be read")
+  }
+
   @Test("a vehicle that another process has fails, even if it was reported a moment ago or the driver is off duty")
   func vehicleInUse() throws {
     let state = [

@@ -158,7 +158,7 @@ import Testing
     #expect(paused.exitCode == 0)
     #expect(paused.errors.text.isEmpty)
     let before = bench.emulator?.accepted.count
-    #expect(try ask(bench, "explain").output.text.contains("The driver is off duty since 20"))
+    #expect(try ask(bench, "explain").output.text.contains("A pause is in force since 20"))
     let status = try ask(bench, "status")
     #expect(status.exitCode == 1)
     #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })

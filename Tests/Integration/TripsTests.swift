@@ -54,6 +54,80 @@ import Testing
     #expect(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") == true)
   }
   @Test(
+    "offline: OFFLINE at once, positions go on with it, also after a SIGKILL; online: ONLINE with the next position")
+  func offDuty() throws {
+    let (bench, emulator) = try taxi()
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
+    bench.settings["fleet_engine.deadline"] = "\"1s\""
+    bench.settings["reporting.interval"] = "\"1s\""
+    var daemon = try bench.start(environment: environment)
+    try bench.wait("an update") { daemon.shows("Online") }
+    try steer(bench, "offline")
+    try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
+    #expect(
+      try String(contentsOfFile: state + "/offline", encoding: .utf8)
+        .hasSuffix("\nvehicle trips/my-project/truck-17\naccepted\n"))
+    daemon.process.signal(SIGKILL)
+    #expect(try bench.exitCode() == 128 + SIGKILL)
+    let before = emulator.accepted.count
+    daemon = try bench.start(environment: environment)
+    try bench.wait("positions off duty") { emulator.accepted.count > before }
+    #expect(daemon.logs("Still off duty since"))
+    #expect(emulator.accepted.dropFirst(before).allSatisfy { $0.live != nil && $0.state == "OFFLINE" })
+    let status = try ChildProcess(
+      "fleet-locationctl", ["status", "--json", "--socket", bench.directory("control.sock")])
+    #expect(try status.finish() == 0)
+    #expect(status.output.text.contains("\"duty\":\"OFFLINE\""))
+    #expect(status.output.text.contains("\"vehicleState\":\"OFFLINE\""))
+    try steer(bench, "online")
+    try bench.wait("ONLINE") { emulator.accepted.last?.state == "ONLINE" }
+    #expect(!FileManager.default.fileExists(atPath: state + "/offline"))
+  }
+
+  @Test("a duty that cannot be read is OFFLINE, and doctor fails")
+  func unreadableDuty() throws {
+    let (bench, emulator) = try taxi()
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    try "?".write(toFile: state + "/offline", atomically: false, encoding: .utf8)
+    let settings = try bench.writeSettings()
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state])
+    try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
+    #expect(emulator.accepted.allSatisfy { $0.state == "OFFLINE" })
+    let socket = bench.directory("control.sock")
+    let doctor = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
+    #expect(try doctor.finish() == 1)
+    #expect(doctor.output.text.contains("/offline: cannot be read or is damaged"))
+    try steer(bench, "online")
+    let healed = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
+    _ = try healed.finish()
+    #expect(!healed.output.text.contains("cannot be read or is damaged"))
+  }
+
+  @Test(
+    "deliveries, and trips whose state another program sets, have no duty: the commands are refused with the reason",
+    arguments: [true, false])
+  func noDuty(isDelivery: Bool) throws {
+    let bench: TestBench
+    if isDelivery {
+      bench = try TestBench()
+      bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    } else {
+      bench = try taxi().0
+      bench.settings["vehicle.report_state"] = "false"
+    }
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("an update") { daemon.shows("Online") }
+    for command in ["offline", "online"] {
+      let process = try ChildProcess("fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
+      #expect(try process.finish() == 69)
+      #expect(process.errors.text.contains(isDelivery ? "has no ONLINE and OFFLINE" : "report_state = false"))
+    }
+  }
+
+  @Test(
     "doctor's test update, token and metrics are those of its service, and a token for the other service is reported")
   func service() throws {
     let (bench, emulator) = try taxi()

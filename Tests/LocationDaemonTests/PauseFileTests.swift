@@ -62,6 +62,14 @@ import Timekeeping
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
   }
 
+  @Test("a state directory that cannot be read is a pause, and reported")
+  func unreadable() throws {
+    // A path with too long a name has an error of its own, also for root.
+    let file = PauseFile(stateDirectory: directory(String(repeating: "d", count: 300)))
+    #expect(file.read().record == PauseRecord(since: nil))
+    #expect(file.read().trouble?.contains("it is paused") == true)
+  }
+
   @Test("without a state directory the service says that a pause will not survive a restart")
   func noDirectory() {
     for directory in [nil, "", ":"] {

@@ -170,6 +170,8 @@ enum EventSamples {
     .paused(PauseRecord(since: nil), isOld: false), .paused(PauseRecord(since: nil), isOld: true),
     .paused(PauseRecord(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
     .pauseEnded(after: .seconds(1800)), .pauseNotKept("the file"),
+    .offDuty(DutyRecord(since: nil), isOld: false), .offDuty(DutyRecord(since: stamp), isOld: true),
+    .onDuty(after: nil, isPaused: false), .onDuty(after: .seconds(1800), isPaused: true), .dutyNotKept("the file"),
     .stateOffline(after: nil), .stateOffline(after: .seconds(75)), .stateOfflineFailed(silence, suppressed: 0),
     .stateOfflineFailed(role, suppressed: 3), .stateOfflineMissing(vehicle: "taxi-1", isRepeated: true),
     .stateOfflineMissing(vehicle: "taxi-1", isRepeated: false),

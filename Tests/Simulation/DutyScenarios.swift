@@ -162,6 +162,103 @@ import Timekeeping
     #expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
+  @Test("off duty OFFLINE is there within a second, and positions go on with it; on duty ONLINE is there within 6 s")
+  func offDuty() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, acts: [(301, .goOffline), (600, .goOnline)], settings: Self.trips))
+    #expect(states(world, from: 301).first == false)
+    #expect(world.server.states.first { !$0.isOnline }.map { $0.at < 302 } == true)
+    #expect(world.server.states.filter { 301 < $0.at && $0.at < 600 }.allSatisfy { !$0.isOnline })
+    #expect(world.server.states.first { $0.at > 600 }.map { $0.isOnline && $0.at < 606.5 } == true)
+    #expect(world.longestGap(10..<898) <= 13)
+    #expect(world.events(.stateOffline).count == 1)
+  }
+
+  @Test("off duty without a fix: OFFLINE is there, and ONLINE comes with the first fix")
+  func offDutyWithoutFix() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 300, faults: [Fault(.noFix, 0..<200)], acts: [(3, .goOffline), (100, .goOnline)],
+        settings: Self.trips))
+    #expect(world.server.states.first.map { !$0.isOnline && $0.at < 10 } == true)
+    #expect(world.server.states.filter { $0.at < 200 }.count == 1)
+    #expect(world.server.states.last?.isOnline == true)
+  }
+
+  @Test(
+    "the power goes anywhere between offline and its acceptance: OFFLINE is accepted after the next start",
+    arguments: 0..<6)
+  func offDutyPowerCut(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600,
+        acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .goOffline), (340, .goOffline)],
+        settings: Self.trips))
+    #expect(world.runNumber == 1)
+    #expect(world.dutyNote?.vehicle == "trips/provider/truck-1" && world.dutyNote?.isAccepted == true)
+    #expect(states(world, from: 345).allSatisfy { !$0 })
+    #expect(world.applied(345..<600).count > 15)
+  }
+
+  @Test(
+    "offline while positions are in flight, and their responses are late: OFFLINE is the final state", arguments: 0..<10
+  )
+  func offDutyUnanswered(tenth: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: UInt64(tenth + 1), duration: 400,
+        faults: [
+          tenth < 5 ? Fault(.latency(4000), 250..<400) : Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)
+        ],
+        acts: [(300 + tenth, .goOffline)], settings: Self.trips + [.interval(5)]))
+    #expect(world.server.states.last?.isOnline == false)
+    #expect(world.dutyNote?.isAccepted == true)
+  }
+
+  @Test(
+    "an OFFLINE without a response arrives after ONLINE: a parked vehicle is ONLINE again 15 s after it was sent",
+    arguments: 0..<5)
+  func onlineUnanswered(seed: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: UInt64(seed), duration: 330, drive: .steady(0),
+        faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 301..<302)],
+        acts: [(301, .goOffline), (303, .goOnline)], settings: Self.trips))
+    #expect(states(world, from: 301).contains(false))
+    #expect(world.server.states.last.map { $0.isOnline && $0.at < 325 } == true)
+  }
+
+  @Test(
+    "a pause off duty sends nothing; resume restores the duty that was chosen in the pause", arguments: [true, false])
+  func pauseOffDuty(goesOnline: Bool) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600,
+        acts: [(200, .goOffline), (301, .pause), (400, .resume)] + (goesOnline ? [(350, .goOnline)] : []),
+        settings: Self.trips))
+    #expect(world.attempts(301..<400) == 0)
+    #expect(world.server.states.first { $0.at > 400 }?.isOnline == goesOnline)
+    #expect(world.server.states.last?.isOnline == goesOnline)
+  }
+
+  @Test("another vehicle after a reload begins on duty")
+  func reloadOffDuty() throws {
+    let world = try World.drive(
+      Scenario(duration: 600, acts: [(200, .goOffline), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
+    #expect(states(world).last == false)
+    #expect(!states(world, of: "truck-2").isEmpty && states(world, of: "truck-2").allSatisfy { $0 })
+    #expect(world.dutyNote == nil)
+  }
+
+  @Test("offline_on_stop sends nothing more when OFFLINE was accepted before")
+  func offlineOnStopOffDuty() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 400, acts: [(200, .goOffline), (303, .stop(within: 3))], settings: [.trips(offlineOnStop: true)]))
+    #expect(states(world, from: 200).allSatisfy { !$0 })
+    #expect(world.events(.stateOfflineMissing).isEmpty)
+  }
+
   @Test("a stop of the service leaves the state as it is")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .stop(within: 3))], settings: Self.trips))

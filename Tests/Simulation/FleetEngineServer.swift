@@ -123,7 +123,7 @@ struct FleetEngineServer {
       return .accepted
     }
     guard let body, Set(body.keys) == target.mask, let live = body["lastLocation"].flatMap({ read($0, target.form) }),
-      !target.setsState || body["vehicleState"] == .string("ONLINE")
+      !target.setsState || [.string("ONLINE"), .string("OFFLINE")].contains(body["vehicleState"])
     else {
       offences.append("body \(String(decoding: request.body, as: UTF8.self))")
       return .refused(400, "INVALID_ARGUMENT", "bad body")
@@ -167,7 +167,10 @@ struct FleetEngineServer {
         request: id, isIgnored: newest[target.vehicle].map { live.position.time < $0 } ?? false,
         isCompact: target.form == .compact))
     newest[target.vehicle] = max(newest[target.vehicle] ?? live.position.time, live.position.time)
-    if target.setsState { states.append(Change(at: second, vehicle: target.vehicle, isOnline: true, request: id)) }
+    if target.setsState {
+      let isOnline = body["vehicleState"] == .string("ONLINE")
+      states.append(Change(at: second, vehicle: target.vehicle, isOnline: isOnline, request: id))
+    }
     return .accepted
   }
 

@@ -146,7 +146,10 @@ extension Scenario {
     add(from..<(from + Int.random(in: 1...300, using: &random)))
     // The state of a vehicle is at stake when a driver goes off duty.
     for (second, act) in acts {
-      if case .pause = act { add(max(second - 8, 0)..<(second + 8)) }
+      switch act {
+      case .pause, .goOffline: add(max(second - 8, 0)..<(second + 8))
+      default: break
+      }
     }
   }
 
@@ -176,6 +179,7 @@ extension Scenario {
     var random = SplitMix64(seed: seed ^ 0x6475_7479)
     let reportsState = Int.random(in: 0..<8, using: &random) > 0
     settings.append(.trips(reportsState: reportsState, offlineOnStop: reportsState && Bool.random(using: &random)))
+    addSwitches()
     guard Bool.random(using: &random) else { return }
     for _ in 0..<Int.random(in: 1...2, using: &random) {
       let from = Int.random(in: 1..<duration, using: &random)
@@ -187,6 +191,31 @@ extension Scenario {
       if Int.random(in: 0..<3, using: &random) == 0 {
         let effects = Int.random(in: 0...6, using: &random)
         acts.append((from, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
+      }
+    }
+  }
+
+  /// Drivers who go off and on duty at any moment, in a pause or not, from a seed of their own.
+  private mutating func addSwitches() {
+    var random = SplitMix64(seed: seed ^ 0x6F66_6600)
+    guard Int.random(in: 0..<3, using: &random) > 0 else { return }
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      let from = Int.random(in: 1..<duration, using: &random)
+      let length = Int.random(in: 0...(Bool.random(using: &random) ? 20 : 300), using: &random)
+      acts.append((from, .goOffline))
+      if Int.random(in: 0..<4, using: &random) > 0 { acts.append((from + length, .goOnline)) }
+      // At any moment of its work.
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        let effects = Int.random(in: 0...6, using: &random)
+        let at = Bool.random(using: &random) ? from : from + length
+        acts.append((at, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
+      }
+      // Its requests may have no response, or arrive late.
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: faults.append(Fault(.latency(6000), max(from - 5, 0)..<(from + length + 5)))
+      case 1: faults.append(Fault(.closedUnanswered(1, appliedWithin: 12), from..<(from + 3)))
+      case 2: acts.append((from + 1, .networkUp))
+      default: break
       }
     }
   }

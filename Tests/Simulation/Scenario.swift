@@ -15,9 +15,12 @@ struct Scenario {
     case reload(vehicle: String)
     case stop(within: Int)
     case sourceEnded
-    /// The driver goes off duty.
+    /// No position is to leave the vehicle.
     case pause
     case resume
+    /// The driver goes off duty, and on duty.
+    case goOffline
+    case goOnline
     /// The wall clock is stepped by this many seconds.
     case clockStep(Int64)
     /// The wall clock is set right.

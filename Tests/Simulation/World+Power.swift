@@ -72,6 +72,7 @@ extension World {
     formRefusals = 0
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
+    if let dutyNote { handle(.goOffline(dutyNote)) }
     handle(.sources(World.configuredSources(scenario)))
     startPorts()
     // A machine that monitors its network reports its state at the start.

@@ -157,7 +157,11 @@ final class World {
   /// What is on disk of a pause, and since when it is in force.
   var pauseNote: PauseRecord?
   var pausedAt: BootInstant?
-  /// When the daemon has noted in this pause that OFFLINE was accepted for good.
+  /// What is on disk of a time off duty.
+  var dutyNote: DutyRecord?
+  /// Since when the vehicle is to be OFFLINE, because of either.
+  var offlineSince: BootInstant?
+  /// When the daemon has noted since then that OFFLINE was accepted for good.
   var offlineSettledAt: BootInstant?
   /// The vehicle that the program has locked.
   var lockedVehicle: String?
@@ -353,6 +357,8 @@ final class World {
     case .reload(let other): reload(other)
     case .pause: handle(.pause(nil))
     case .resume: handle(.resume)
+    case .goOffline: if agent.dutyRefusal == nil { handle(.goOffline(nil)) }
+    case .goOnline: if agent.dutyRefusal == nil { handle(.goOnline) }
     }
   }
 
@@ -456,6 +462,7 @@ final class World {
         if update == nil { dropConnection() }
       case .event(let event): events.append((now, event))
       case .storePause(let note): storePause(note)
+      case .storeDuty(let note): storeDuty(note)
       case .readStore: performStore(.start)
       case .forgetOthers(let time): performStore(.forgetOthers(before: time))
       case .backlog(let change):

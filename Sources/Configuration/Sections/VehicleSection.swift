@@ -16,11 +16,11 @@ extension Settings {
     ),
     Setting(
       "report_state", \.agent.delivery.endpoint.reportsState, .boolean, for: FleetEngineService.trips.name,
-      "Whether the daemon sets the vehicle's state: ONLINE with each position, OFFLINE in a pause. `false`: the backend or another program sets it, and updates contain only positions."
+      "Whether the daemon sets the vehicle's state: ONLINE with each position on duty, OFFLINE off duty and in a pause. `false`: the backend or another program sets it, and updates contain only positions."
     ),
     Setting(
       "offline_on_stop", \.agent.goesOfflineOnStop, .boolean, for: FleetEngineService.trips.name,
-      "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`. `false`: the state does not change, not even across a restart."
+      "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`, unless it is OFFLINE already. `false`: the state does not change, not even across a restart."
     ),
   ]
 

@@ -104,6 +104,7 @@ struct StatusRows {
           text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(latency(outcome))"),
           weight: 3))
     }
+    if let duty = duty(status) { rows.append(Row(name: "Duty", text: duty, weight: 8)) }
     rows.append(Row(name: "Next update", text: StyledText(status.nextRequest ?? "not known"), weight: 7))
     if let form = status.updateForm, let reason = form.reason, !form.isSet {
       rows.append(Row(name: "Form", text: StyledText("\(form.form): \(reason)"), weight: 2))
@@ -117,6 +118,18 @@ struct StatusRows {
       rows.append(Row(name: "Last \(time(span))", text: StyledText(minutes.summary), weight: 2))
     }
     return rows
+  }
+
+  /// Nil for a vehicle whose state the daemon does not set.
+  private static func duty(_ status: StatusReport) -> StyledText? {
+    guard let duty = status.duty else { return nil }
+    guard duty == "OFFLINE" else {
+      return StyledText("on duty") + StyledText(status.isPaused ? ", OFFLINE during the pause" : "")
+    }
+    let since = status.offDutySince.map { " since \($0)" } ?? ""
+    return StyledText("off duty", .warning)
+      + StyledText("\(since), fleet-locationctl online ends it")
+      + StyledText(status.isOfflinePending == true ? "; OFFLINE not accepted yet" : "", .warning)
   }
 
   /// Nil if the settings of the files are in force.

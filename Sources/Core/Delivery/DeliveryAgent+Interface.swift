@@ -48,8 +48,9 @@ extension DeliveryAgent {
 
   /// What happened: a position to send, a response, a change of the network, stored positions.
   package enum Input: Sendable {
-    /// Send the newest position; the agent is idle, and the time has come. `isDue`: it is due, and must be delivered.
-    case send(VehicleLocation, isDue: Bool, token: AccessToken)
+    /// Send the newest position, with this state if the vehicle has one; the agent is idle, and the time has come.
+    /// `isDue`: it is due, and must be delivered.
+    case send(VehicleLocation, isDue: Bool, state: VehicleState = .online, token: AccessToken)
     /// This position is due, but cannot be sent now.
     case due(VehicleLocation)
     /// Set the vehicle's state to OFFLINE; the agent is idle, and the time has come.
@@ -65,7 +66,7 @@ extension DeliveryAgent {
     case restoredUpdateForm(String)
     /// Another process may have sent an update of this vehicle until now.
     case updatedElsewhere
-    /// The last request of the previous run may still arrive until then.
+    /// A request of the previous run may still arrive until then.
     case mayArrive(RequestKind, until: BootInstant)
     /// Timestamps after this one were wrong.
     case misdated(after: Timestamp)
@@ -109,10 +110,12 @@ extension DeliveryAgent {
   }
 
   /// What a request sets.
-  package enum RequestKind: Int64, Sendable {
+  package enum RequestKind: Int64, Sendable, CaseIterable {
     /// A position, and ONLINE if the vehicle's state follows the driver's duty.
     case position = 1
-    /// OFFLINE.
+    /// OFFLINE alone.
     case offline = 2
+    /// A position and OFFLINE.
+    case offlinePosition = 3
   }
 }

@@ -22,6 +22,7 @@ package struct DeliveryAgent: Sendable {
 
   private struct Attempt {
     var id: UInt64
+    var kind: RequestKind
     var update: PositionUpdate
     var form: UpdateForm
     var records: [Backlog.ID]
@@ -44,6 +45,8 @@ package struct DeliveryAgent: Sendable {
     var wasLastAttemptAccepted = false
     /// The state that the last accepted update set; nil if it set none, or there was none.
     var state: VehicleState?
+    /// When that update was sent.
+    var stateSentAt = BootInstant.boot
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
@@ -114,21 +117,43 @@ package struct DeliveryAgent: Sendable {
   var inFlight: RequestKind? {
     switch state {
     case .idle: nil
-    case .sending: .position
+    case .sending(let attempt): attempt.kind
     case .goingOffline: .offline
     }
   }
 
-  /// Until when a position whose request had no response may still arrive. It would set the vehicle to ONLINE.
-  var positionMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.position] ?? .boot }
+  /// Until when a request of this kind that had no response may still arrive.
+  private func mayArriveUntil(_ kind: RequestKind) -> BootInstant { vehicle.mayArriveUntil[kind] ?? .boot }
 
-  /// The same for OFFLINE: until then no position is sent, because OFFLINE could overtake it.
-  var offlineMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.offline] ?? .boot }
+  /// Until when a request that sets ONLINE, and had no response, may still arrive.
+  var onlineMayArriveUntil: BootInstant { mayArriveUntil(.position) }
+
+  /// The same for OFFLINE, with or without a position.
+  var offlineMayArriveUntil: BootInstant { max(mayArriveUntil(.offline), mayArriveUntil(.offlinePosition)) }
 
   /// What a request sets that had no response and may still arrive; nil if there is none.
   func mayArrive(at now: BootInstant) -> RequestKind? {
-    positionMayArriveUntil > now ? .position : offlineMayArriveUntil > now ? .offline : nil
+    [.position, .offlinePosition, .offline].first { mayArriveUntil($0) > now }
   }
+
+  /// Until when requests of each kind may arrive, the one in flight included.
+  var arrivals: [RequestKind: BootInstant] {
+    guard let inFlight, let attemptDeadline else { return vehicle.mayArriveUntil }
+    return vehicle.mayArriveUntil.merging([inFlight: attemptDeadline], uniquingKeysWith: max)
+  }
+
+  /// When a position has to be sent for its ONLINE: at once if the vehicle is OFFLINE, and once more when an older
+  /// OFFLINE can no longer arrive; nil: it need not.
+  var onlineDue: BootInstant? {
+    switch vehicle.state {
+    case .offline: .boot
+    case .online: vehicle.stateSentAt < offlineMayArriveUntil ? offlineMayArriveUntil : nil
+    case nil: nil
+    }
+  }
+
+  /// Whether the last request was rejected in a way that may be due to its position.
+  var isPositionSuspect: Bool { vehicle.failure?.category.row.pastPositions == .rejected }
 
   /// The vehicle's state that this run has set at Fleet Engine; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
@@ -212,7 +237,6 @@ package struct DeliveryAgent: Sendable {
 
   private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
     let floor = floor.end(after: configuration.floor)
-    if offlineMayArriveUntil > max(floor, limit) { return (offlineMayArriveUntil, .offline) }
     return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 
@@ -270,11 +294,11 @@ package struct DeliveryAgent: Sendable {
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
-    case .send(let newest, let isDue, let token):
+    case .send(let newest, let isDue, let state, let token):
       // The position in flight is not counted against the capacity: it is usually delivered soon, and the backlog need
       // not be thinned for it.
       let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
-      return (isDue ? enqueue(newest, limit: limit) : []) + send(newest, token: token, at: now)
+      return (isDue ? enqueue(newest, limit: limit) : []) + send(newest, state: state, token: token, at: now)
     case .due(let location): return enqueue(location, limit: configuration.capacity)
     case .goOffline(let token): return goOffline(token: token, at: now)
     case .ended(let id, let outcome): return end(id, outcome, at: now)
@@ -320,9 +344,7 @@ package struct DeliveryAgent: Sendable {
       vehicle.failingSince = nil
       vehicle.wasLastAttemptAccepted = false
       // The reason why a position was rejected does not apply to OFFLINE.
-      if configuration.endpoint.followsPause, vehicle.failure?.category.row.pastPositions == .rejected {
-        gate.endWait()
-      }
+      if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
@@ -361,7 +383,9 @@ package struct DeliveryAgent: Sendable {
     return waiting.time > known.time ? waiting : known
   }
 
-  private mutating func send(_ newest: VehicleLocation, token: AccessToken, at now: BootInstant) -> [Effect] {
+  private mutating func send(
+    _ newest: VehicleLocation, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
+  ) -> [Effect] {
     let compared = vehicle.comparedLive
     vehicle.comparedLive = nil
     let live = compared ?? live(for: newest)
@@ -379,11 +403,12 @@ package struct DeliveryAgent: Sendable {
     gate.attempted(at: now)
     let form = formNegotiation.form(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, form: form, records: records.map(\.id), isControl: backfill.isControl, token: token,
+      id: lastID, kind: configuration.endpoint.followsDuty && vehicleState == .offline ? .offlinePosition : .position,
+      update: update, form: form, records: records.map(\.id), isControl: backfill.isControl, token: token,
       sentAt: now, isSubstitute: compared == nil && live.time != newest.time,
       deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
-    return [.send(id: lastID, configuration.endpoint.request(update, form, token: token.secret))]
+    return [.send(id: lastID, configuration.endpoint.request(update, form, state: vehicleState, token: token.secret))]
   }
 
   /// Cancels the current request; a position that is due is in the backlog.
@@ -396,7 +421,7 @@ package struct DeliveryAgent: Sendable {
     }
     guard let attempt else { return [] }
     state = .idle
-    mayArrive(.position, until: attempt.deadline)
+    mayArrive(attempt.kind, until: attempt.deadline)
     return [.cancel(id: attempt.id)] + DeliveryAgent.effects(backlog.makeRoom(limit: configuration.capacity))
   }
 
@@ -419,7 +444,7 @@ package struct DeliveryAgent: Sendable {
     let live = attempt.update.live
     floor.begin(at: now)
     vehicle.wasLastAttemptAccepted = true
-    vehicle.state = configuration.endpoint.followsPause ? .online : nil
+    noteState(attempt.kind == .offlinePosition ? .offline : .online, sentAt: attempt.sentAt)
     vehicle.isResending = false
     vehicle.resets = 0
     vehicle.lastAcceptedAt = now
@@ -454,7 +479,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.hasOverduePosition = true
-    if failure.mayArrive { mayArrive(.position, until: attempt.deadline) }
+    if failure.mayArrive { mayArrive(attempt.kind, until: attempt.deadline) }
     if formNegotiation.failed(attempt.form, failure, at: now) {
       // Neither the position nor the past ones are blamed for it, also not for the last refusals before this one.
       vehicle.rejectedLive = nil
@@ -496,7 +521,13 @@ package struct DeliveryAgent: Sendable {
     _ = gate.failed(backoff, minimum: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
-  // MARK: - OFFLINE
+  // MARK: - The vehicle's state
+
+  /// An update that sets this state was accepted.
+  private mutating func noteState(_ state: VehicleState, sentAt: BootInstant) {
+    vehicle.state = configuration.endpoint.followsDuty ? state : nil
+    vehicle.stateSentAt = sentAt
+  }
 
   private mutating func goOffline(token: AccessToken, at now: BootInstant) -> [Effect] {
     guard let request = configuration.endpoint.offlineRequest(token: token.secret) else { return [] }
@@ -516,7 +547,7 @@ package struct DeliveryAgent: Sendable {
       vehicle.resets = 0
       vehicle.failure = nil
       vehicle.failingSince = nil
-      vehicle.state = .offline
+      noteState(.offline, sentAt: attempt.sentAt)
       gate.succeeded()
       return [.wentOffline(sentAt: attempt.sentAt)]
     case .failed(let failure):

@@ -148,9 +148,17 @@ package enum Event: Equatable, Sendable {
   case pauseEnded(after: Duration?)
   /// The reason.
   case pauseNotKept(String)
+  /// - Parameter isOld: whether the driver went off duty before the daemon started.
+  case offDuty(DutyRecord, isOld: Bool)
+  /// - Parameters:
+  ///   - after: nil if the duration is unknown.
+  ///   - isPaused: whether ONLINE waits for the end of a pause.
+  case onDuty(after: Duration?, isPaused: Bool)
+  /// The reason.
+  case dutyNotKept(String)
   /// Fleet Engine has accepted OFFLINE.
   ///
-  /// - Parameter after: since the pause began; nil if unknown, or if there is none.
+  /// - Parameter after: since the pause began, or the driver went off duty; nil if unknown, or if there is none.
   case stateOffline(after: Duration?)
   /// Fleet Engine did not accept OFFLINE, which will be sent again.
   indirect case stateOfflineFailed(UpdateFailure, suppressed: Int)
@@ -189,7 +197,7 @@ extension Event {
     case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
     case networkLost, networkBack, networkUnwatched, resumed, trafficOfDay
     case vehicleInUse, vehicleFree, vehicleNotLocked
-    case paused, pauseEnded, pauseNotKept
+    case paused, pauseEnded, pauseNotKept, offDuty, onDuty, dutyNotKept
     case stateOffline, stateOfflineFailed, stateOfflineMissing
   }
 
@@ -252,6 +260,9 @@ extension Event {
     case .paused: .paused
     case .pauseEnded: .pauseEnded
     case .pauseNotKept: .pauseNotKept
+    case .offDuty: .offDuty
+    case .onDuty: .onDuty
+    case .dutyNotKept: .dutyNotKept
     case .stateOffline: .stateOffline
     case .stateOfflineFailed: .stateOfflineFailed
     case .stateOfflineMissing: .stateOfflineMissing

@@ -144,7 +144,7 @@ struct EventRateLimiter: Sendable {
     offlineFailures.admit(failure.category.rawValue, at: now).map { .stateOfflineFailed(failure, suppressed: $0) }
   }
 
-  /// - Parameter after: since the pause began; nil if unknown, or if there is none.
+  /// - Parameter after: since the pause began, or the driver went off duty; nil if unknown, or if neither is the case.
   mutating func wentOffline(after: Duration?) -> Event {
     offlineFailures.end()
     return .stateOffline(after: after)

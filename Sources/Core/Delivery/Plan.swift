@@ -113,7 +113,5 @@ package enum Cause: Equatable, Sendable {
     case attempts
     /// The machine has just resumed, and waits for its receiver.
     case waking
-    /// A request for OFFLINE may still arrive, and ONLINE must come after it.
-    case offline
   }
 }

@@ -18,6 +18,8 @@ struct StoredRunState: Equatable, Sendable {
   var attempts: [BootInstant]
   /// What the last request sets, if it had not ended, or an earlier one that may still arrive.
   var inFlight: DeliveryAgent.RequestKind?
+  /// Until when requests of each kind may still arrive; nil in the file of an earlier release.
+  var arrivals: [DeliveryAgent.RequestKind: BootInstant]?
   /// When the last update was accepted.
   var floorStart: BootInstant?
   /// Nil if the time is not confirmed.
@@ -31,25 +33,36 @@ struct StoredRunState: Equatable, Sendable {
       values.isEmpty ? "\(key)\n" : "\(key) \(values.map(String.init).joined(separator: " "))\n"
     }
     return "\(StoredRunState.title)\nboot \(boot)\nvehicle \(vehicle)\n"
-      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [inFlight?.rawValue ?? 0])
+      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [underway])
       + line("accepted", floorStart.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
       + line("delivered", delivered.map { [$0.milliseconds] } ?? []) + "end\n"
+      // Earlier versions ignore what follows.
+      + (arrivals.map { arrivals in
+        line("arrivals", DeliveryAgent.RequestKind.allCases.map { arrivals[$0]?.nanoseconds ?? 0 })
+      } ?? "")
+  }
+
+  /// Earlier versions know no position with OFFLINE.
+  private var underway: Int64 {
+    (inFlight == .offlinePosition ? .position : inFlight)?.rawValue ?? 0
   }
 
   init(
     boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], inFlight: DeliveryAgent.RequestKind?,
-    floorStart: BootInstant?, bounds: TimeBounds?, delivered: Timestamp? = nil
+    arrivals: [DeliveryAgent.RequestKind: BootInstant]? = nil, floorStart: BootInstant?, bounds: TimeBounds?,
+    delivered: Timestamp? = nil
   ) {
     self.boot = boot
     self.vehicle = StoredRunState.name(of: vehicle)
     self.attempts = attempts
     self.inFlight = inFlight
+    self.arrivals = arrivals
     self.floorStart = floorStart
     self.bounds = bounds
     self.delivered = delivered
   }
 
-  /// Parses what a previous run stored; text after the last line is ignored.
+  /// Parses what a previous run stored; text after these lines is ignored.
   ///
   /// - Returns: nil if the format is wrong, or the values are impossible now.
   init?(_ text: String, at now: BootInstant) {
@@ -83,6 +96,12 @@ struct StoredRunState: Equatable, Sendable {
       self.delivered = delivered.first.map { Timestamp(milliseconds: $0) }
     }
     guard next("end") == [] else { return nil }
+    if let times = numbers("arrivals", most: 3), times.count == DeliveryAgent.RequestKind.allCases.count,
+      times.allSatisfy({ $0 >= 0 })
+    {
+      let instants = times.map { BootInstant(nanoseconds: $0) }
+      arrivals = Dictionary(uniqueKeysWithValues: zip(DeliveryAgent.RequestKind.allCases, instants))
+    }
     self.boot = String(boot[0])
     self.vehicle = String(vehicle[0])
     self.attempts = attempts
@@ -113,8 +132,11 @@ extension VehicleAgent {
     let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
     let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
     let isSame = stored.vehicle == StoredRunState.name(of: configuration.delivery.endpoint.vehicle)
-    if isSame, let kind = stored.inFlight {
-      apply(delivery.handle(.mayArrive(kind, until: deadline), at: now.boot), at: now, &effects)
+    if isSame {
+      let latest = now.boot + configuration.delivery.endpoint.deadline
+      for (kind, end) in stored.arrivals ?? stored.inFlight.map({ [$0: deadline] }) ?? [:] {
+        apply(delivery.handle(.mayArrive(kind, until: min(end, latest)), at: now.boot), at: now, &effects)
+      }
     }
     apply(
       delivery.handle(
@@ -130,7 +152,8 @@ extension VehicleAgent {
     let estimate = timeEstimator.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
-      inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), floorStart: floorStart,
+      inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), arrivals: delivery.arrivals,
+      floorStart: floorStart,
       bounds: estimate?.isConfirmed == true ? estimate?.serverBounds : nil,
       delivered: delivery.newestDelivered)
     effects.append(.storeRunState(stored.text))

@@ -42,7 +42,9 @@ extension VehicleAgent {
     // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
     feedSelector(.reported(newest.time), at: now, &effects)
-    apply(delivery.handle(.send(newest, isDue: isDue, token: token), at: now.boot), at: now, &effects)
+    apply(
+      delivery.handle(.send(newest, isDue: isDue, state: requestedState, token: token), at: now.boot), at: now, &effects
+    )
   }
 
   /// Adds a due position to the backlog; it counts as reported.
@@ -85,7 +87,7 @@ extension VehicleAgent {
     }
     if isOfflinePending || setsOfflineAtEnd && delivery.vehicleState != .offline {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
-      effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: isPaused)))
+      effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: dutyState.isOffline)))
     }
     effects.append(.finished(lifecycle.finish(undelivered: delivery.backlog.count + missing, statistics)))
   }
@@ -137,9 +139,9 @@ extension VehicleAgent {
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        // During a pause it is no outage: the first update after it is not reported as a recovery.
+        // It is no outage: the next position is not reported as a recovery.
         let notice =
-          isPaused || lifecycle.isSettingOffline
+          dutyState.isOffline || lifecycle.isSettingOffline
           ? eventLimiter.offlineFailed(failure, at: now.boot) : eventLimiter.updateFailed(failure, at: now.boot)
         failed(failure, with: token, notice, at: now, &effects)
       case .updateForm(let text, let summary):
@@ -166,6 +168,7 @@ extension VehicleAgent {
       policy.markReported(live, at: sentAt)
     }
     countAccepted(past: past, sentAt: sentAt, at: now, &effects)
+    if delivery.vehicleState == .offline { acceptedOffline(sentAt: sentAt, at: now, &effects) }
     effects += eventLimiter.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
     effects.append(.event(.updateAccepted(past: past, at: configuration.logsPositions ? live : nil)))
   }

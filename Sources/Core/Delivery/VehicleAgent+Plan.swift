@@ -58,8 +58,10 @@ extension VehicleAgent {
     /// Another process has locked the vehicle, since this time.
     case vehicleInUse(VehicleHolder, since: BootInstant)
     case paused(PauseRecord)
-    /// The driver is off duty, and OFFLINE is pending: the next attempt; nil: a request is in flight.
+    /// During a pause OFFLINE is pending: the next attempt; nil: a request is in flight.
     case offline(PauseRecord, NextRequest?)
+    /// Off duty, OFFLINE is sent before the next position, which this prevents.
+    indirect case offlineFirst(NextRequest, Obstacle)
     /// The next attempt is not ready; nil: there is none, because there is no position or a request is in flight.
     case attempt(NextRequest?)
     /// While stopping: a request is in flight.
@@ -76,9 +78,10 @@ extension VehicleAgent {
     return decision
   }
 
-  /// Whether the end of the run sets OFFLINE.
+  /// Whether the end of the run sets OFFLINE: off duty if it was not accepted yet, on duty by the settings.
   var setsOfflineAtEnd: Bool {
-    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsPause && !isSuspended
+    guard configuration.delivery.endpoint.followsDuty, !isSuspended else { return false }
+    return dutyState.isOffline ? isOfflinePending : configuration.goesOfflineOnStop
   }
 
   /// While another process has the vehicle nothing is sent, and a run that is to end has nothing to wait for.
@@ -123,15 +126,15 @@ extension VehicleAgent {
     case .draining(let end):
       guard now < end else { return .act(.finish) }
       // Nothing can be delivered during a pause.
-      if let pause = pauseState.pause {
+      if let pause = dutyState.pause {
         return isOfflinePending ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
       }
       if let readAt = storeReading.dueAt, isDelivered || now >= readAt { return .act(.readStore) }
       if isDelivered, !storeReading.isPending { return .act(.finish) }
-      return decideToReport(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
+      return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
     case .running:
       if let step = dueStep(at: now) { return .act(step) }
-      return interruptedBySteps(pauseState.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now))
+      return interruptedBySteps(dutyState.pause.map { decidePaused($0, at: now) } ?? decideWithoutPause(at: now))
     }
   }
 
@@ -152,8 +155,7 @@ extension VehicleAgent {
       return .act(attempt.token == .valid ? .send(isDue: isDue || hasUndeliveredLastPosition) : .askForToken)
     }
     // While updates succeed, a due report waits for the rate limit; otherwise it is enqueued when due.
-    let enqueuesWhenDue =
-      delivery.isFailing || network.isAbsent || attempt.isDelayedByToken || attempt.limit == .offline
+    let enqueuesWhenDue = delivery.isFailing || network.isAbsent || attempt.isDelayedByToken
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
@@ -208,18 +210,40 @@ extension VehicleAgent {
     return now >= at ? .act(step) : .wait(until: min(at, end), .finalIsLimited(until: at, by: limit))
   }
 
-  // MARK: - Off duty
+  // MARK: - OFFLINE
 
-  private func decideOffDuty(_ pause: PauseRecord, at now: BootInstant) -> Decision {
+  /// Off duty each position carries OFFLINE, and until it is accepted, OFFLINE is also sent alone as soon as it may be:
+  /// it needs no fix, and no distance from the last position.
+  private func decideWithoutPause(at now: BootInstant) -> Decision {
+    let decision = decideToReport(at: now)
+    guard isOfflinePending, delivery.isIdle else { return decision }
+    let attempt = offlineAttempt(at: now)
+    switch decision {
+    case .act(.send) where !delivery.isPositionSuspect || !attempt.isReady(at: now): return decision
+    case .act(.send): break
+    case .act: return decision
+    case .wait(let until, let obstacle):
+      guard !attempt.isReady(at: now) else { break }
+      guard let at = attempt.at, until.map({ at < $0 }) ?? true else { return decision }
+      return .wait(until: at, .offlineFirst(attempt, obstacle))
+    }
+    return .act(attempt.token == .valid ? .goOffline : .askForToken)
+  }
+
+  private func decidePaused(_ pause: PauseRecord, at now: BootInstant) -> Decision {
     isOfflinePending ? decideOffline(pause, at: now) : .wait(until: nil, .paused(pause))
   }
 
   private func decideOffline(_ pause: PauseRecord, at now: BootInstant) -> Decision {
     guard delivery.isIdle else { return .wait(until: nil, .offline(pause, nil)) }
-    let (earliest, limit) = delivery.earliestOffline
-    let attempt = attempt(due: offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)
+    let attempt = offlineAttempt(at: now)
     if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .goOffline : .askForToken) }
     return .wait(until: attempt.at, .offline(pause, attempt))
+  }
+
+  private func offlineAttempt(at now: BootInstant) -> NextRequest {
+    let (earliest, limit) = delivery.earliestOffline
+    return attempt(due: offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)
   }
 
   // MARK: - The next attempt
@@ -259,6 +283,7 @@ extension VehicleAgent {
     {
       wantedAt = min(due, backfill)
     }
+    if let onlineDue { wantedAt = min(wantedAt, onlineDue) }
     return attempt(due: wantedAt, earliest: earliest, at: now)
   }
 
@@ -279,16 +304,19 @@ extension VehicleAgent {
     return attempt
   }
 
+  private func next(offline attempt: NextRequest) -> Plan.Next {
+    attempt.isDelayedByToken ? .token(attempt.at) : .offline(attempt.at ?? .boot)
+  }
+
   private func next(after obstacle: Obstacle) -> Plan.Next? {
-    if case .offline(_, let attempt?) = obstacle {
-      return attempt.isDelayedByToken ? .token(attempt.at) : .offline(attempt.at ?? .boot)
-    }
+    if case .offline(_, let attempt?) = obstacle { return next(offline: attempt) }
+    if case .offlineFirst(let attempt, _) = obstacle { return next(offline: attempt) }
     if case .finalIsLimited(let until, _) = obstacle { return isPaused ? .offline(until) : .report(until) }
     guard case .attempt(let attempt?) = obstacle else { return nil }
     if attempt.isDelayedByToken { return .token(attempt.at) }
     let at = attempt.at ?? .boot
     if delivery.hasOverduePosition { return delivery.failure == nil ? .report(at) : .retry(at) }
-    if attempt.limit != nil { return .report(at) }
+    if attempt.limit != nil || attempt.due == onlineDue { return .report(at) }
     let expected = max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at)
     return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
@@ -313,6 +341,7 @@ extension VehicleAgent {
     case .vehicleInUse(let holder, let since): .vehicleInUse(by: holder, since: since)
     case .paused(let pause): .paused(pause, offline: nil)
     case .offline(let pause, let attempt): .paused(pause, offline: offlineCause(attempt))
+    case .offlineFirst(_, let obstacle): cause(of: obstacle)
     case .attempt(let attempt): cause(attempt: attempt)
     case .finalRequest(let since): .inFlight(since: since)
     case .finalNeedsToken: .noToken(tokens.lastFailure, since: tokens.failingSince)
@@ -334,6 +363,7 @@ extension VehicleAgent {
     guard let attempt else { return .noFix(since: nil, fixes.rejection) }
     let at = attempt.at ?? attempt.due
     if let limit = attempt.limit { return .rateLimited(until: at, by: limit) }
+    if attempt.due == onlineDue { return .notDue(until: at) }
     return .notDue(until: max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
   }
 

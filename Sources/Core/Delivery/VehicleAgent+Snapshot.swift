@@ -25,8 +25,14 @@ extension VehicleAgent {
     package let cause: Cause
     /// The next request to Fleet Engine; nil if none is planned, or one is in flight.
     package let next: Plan.Next?
-    /// Nil while the driver is on duty.
+    /// Nil without a pause.
     package let pause: PauseRecord?
+    /// The driver's duty; nil if the vehicle's state does not follow it.
+    package let duty: VehicleState?
+    /// The record of the time off duty; nil while the driver is on duty, and as above.
+    package let offDuty: DutyRecord?
+    /// Whether OFFLINE is to be set, and Fleet Engine has not accepted it yet.
+    package let isOfflinePending: Bool
     /// Fleet Engine accepted the last update, and there is a network.
     package let isOnline: Bool
     /// Since when there has been no network; nil if there is one, or it is unknown.
@@ -105,7 +111,8 @@ extension VehicleAgent {
       now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
       service: configuration.delivery.endpoint.vehicle.service.name, vehicleState: vehicleState,
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
-      pause: pauseState.pause,
+      pause: dutyState.pause, duty: dutyRefusal == nil ? dutyState.offDuty == nil ? .online : .offline : nil,
+      offDuty: dutyRefusal == nil ? dutyState.offDuty : nil, isOfflinePending: isOfflinePending,
       isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot,
       fixMissingSince: fixes.missingSince,
@@ -128,8 +135,8 @@ extension VehicleAgent {
   }
 
   private var vehicleState: VehicleState? {
-    guard configuration.delivery.endpoint.followsPause else { return nil }
-    return isPaused && !isOfflinePending ? .offline : delivery.vehicleState
+    guard configuration.delivery.endpoint.followsDuty else { return nil }
+    return dutyState.isOffline && !isOfflinePending ? .offline : delivery.vehicleState
   }
 
   /// The plan; if a step is due at this moment, the wait after it.

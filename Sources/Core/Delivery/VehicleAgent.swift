@@ -99,10 +99,15 @@ package struct VehicleAgent: Sendable {
     case othersDropped(Int)
     /// A stop was requested by this signal: finish within this time.
     case stop(within: Duration, signal: String)
-    /// The driver is off duty. The stored pause of a previous run comes before the first fix; nil begins one now.
+    /// No position is sent until `resume`. The stored pause of a previous run comes before the first fix; nil begins
+    /// one now.
     case pause(PauseRecord?)
-    /// The driver is on duty again.
     case resume
+    /// The driver takes no new trips. The stored record of a previous run comes before the first fix; nil: from now on.
+    /// Without effect while there is a `dutyRefusal`.
+    case goOffline(DutyRecord?)
+    /// The driver takes trips.
+    case goOnline
   }
 
   /// What the shell has to do. Each case has all data that it needs.
@@ -142,6 +147,8 @@ package struct VehicleAgent: Sendable {
     case stopping
     /// Store this for the next start, at once; nil: the pause is over.
     case storePause(PauseRecord?)
+    /// The same for the duty; nil: the driver is on duty.
+    case storeDuty(DutyRecord?)
     /// The run has ended.
     case finished(Lifecycle.Ending)
   }
@@ -180,7 +187,7 @@ package struct VehicleAgent: Sendable {
   var isTimeConfirmed = false
   /// The latest timestamp with which a queued position can be sent as the live one; nil: the time is unknown.
   var liveLimit: DeliveryAgent.LiveLimit?
-  var pauseState = PauseState()
+  var dutyState = DutyState()
   var lock = VehicleLockState()
   /// Since when `policy.newest` has been nil: after an interval the newest queued position is sent as the live one.
   var withoutFixSince = BootInstant.boot
@@ -247,6 +254,8 @@ package struct VehicleAgent: Sendable {
       }
     case .pause(let record): pause(record, at: now, &effects)
     case .resume: resume(at: now, &effects)
+    case .goOffline(let record): goOffline(record, at: now, &effects)
+    case .goOnline: goOnline(at: now, &effects)
     }
     expirePositions(at: now, &effects)
     reviewTime(at: now, &effects)
@@ -380,7 +389,7 @@ package struct VehicleAgent: Sendable {
     simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {
-      pauseState.vehicleChanged()
+      if dutyState.vehicleChanged() { effects.append(.storeDuty(nil)) }
       if holder != nil { lock.vehicleChanged() }
       policy.restart()
       track.forget()

@@ -41,17 +41,22 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { url == other.url }
 
   /// The request for an update.
-  package func request(_ update: PositionUpdate, _ form: UpdateForm, token: Secret) -> HTTPRequest {
-    let message = vehicle.service.message(update, positionField, form, reportsState)
+  ///
+  /// - Parameter state: the vehicle's state, which is sent if it follows the driver's duty.
+  package func request(
+    _ update: PositionUpdate, _ form: UpdateForm, state: VehicleState = .online, token: Secret
+  ) -> HTTPRequest {
+    let message = vehicle.service.message(update, positionField, form, followsDuty ? state : nil)
     return request("?updateMask=" + message.mask, message.body, form, token: token)
   }
 
-  /// Whether the vehicle's state follows the driver's pauses: its service has one, and no other program sets it.
-  package var followsPause: Bool { reportsState && vehicle.service.offline != nil }
+  /// Whether the vehicle's state follows the driver's duty: its service has one, and no other program sets it.
+  package var followsDuty: Bool { reportsState && vehicle.service.hasState }
 
-  /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow pauses.
+  /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow the
+  /// duty.
   package func offlineRequest(token: Secret) -> HTTPRequest? {
-    guard followsPause, let message = vehicle.service.offline else { return nil }
+    guard followsDuty, let message = vehicle.service.offline else { return nil }
     return request("?updateMask=" + message.mask, message.body, .plain, token: token)
   }
 
@@ -66,7 +71,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
 
   /// Measures what past positions add to the body of a request, by encoding some.
   package func pastPositionSizes() -> PastPositionSizes {
-    PastPositionSizes { update in vehicle.service.message(update, positionField, .plain, false).body.count }
+    PastPositionSizes { update in vehicle.service.message(update, positionField, .plain, nil).body.count }
   }
 
   private func request(_ query: String, _ body: [UInt8], _ form: UpdateForm, token: Secret) -> HTTPRequest {

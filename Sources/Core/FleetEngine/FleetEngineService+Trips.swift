@@ -7,11 +7,11 @@ extension FleetEngineService {
   ///
   /// An update is `PUT
   /// /v1/providers/{provider}/vehicles/{vehicle}?updateMask=vehicleState,lastLocation[,pastLocations]` (UpdateVehicle),
-  /// whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state, and OFFLINE is sent
-  /// without a location.
+  /// whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state; OFFLINE is also
+  /// sent without a location.
   package static let trips = FleetEngineService(
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },
-    message: { Message($0, in: $1, $2, state: $3 ? .online : nil) },
+    message: { Message($0, in: $1, $2, state: $3) },
     offline: Message(nil, in: .supplemental, .plain, state: .offline))
 }

@@ -24,11 +24,13 @@ package struct FleetEngineService: Sendable {
   package let role: String
   /// The scope of a token for a vehicle with this ID.
   let scope: @Sendable (_ vehicleID: String) -> AuthorizationContext.Scope
-  /// Encodes an update with these location fields, in this form; `reportsState`: whether it sets the vehicle's state,
-  /// if vehicles have one.
-  let message: @Sendable (PositionUpdate, PositionField, UpdateForm, _ reportsState: Bool) -> Message
+  /// Encodes an update with these location fields, in this form, and with this state if vehicles have one; nil: it is
+  /// not set.
+  let message: @Sendable (PositionUpdate, PositionField, UpdateForm, VehicleState?) -> Message
   /// The message that sets OFFLINE, without a position. Nil if vehicles have no state.
   var offline: Message?
+  /// Whether vehicles are ONLINE or OFFLINE.
+  package var hasState: Bool { offline != nil }
 
   /// All services for vehicles.
   package static let all = [deliveries, trips]

@@ -52,15 +52,15 @@ extension VehicleAgent.Snapshot {
       let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
       return CauseDescription(
         reason: "offlinePending", label: "paused", level: .warning,
-        detail: "\(pause.phrase), fleet-locationctl resume ends it; \(pending)",
+        detail: "\(pause.since.phrase), fleet-locationctl resume ends it; \(pending)",
         advice: "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for",
-        clause: "the driver is off duty\(pause.phrase): no position is sent or stored until "
+        clause: "a pause is in force\(pause.since.phrase): no position is sent or stored until "
           + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
     case .paused(let pause, nil):
       return CauseDescription(
         reason: "paused", label: "paused", level: .warning,
-        detail: "\(pause.phrase), fleet-locationctl resume ends it",
-        clause: "the driver is off duty\(pause.phrase): no position is sent or stored until "
+        detail: "\(pause.since.phrase), fleet-locationctl resume ends it",
+        clause: "a pause is in force\(pause.since.phrase): no position is sent or stored until "
           + "fleet-locationctl resume")
     case .noSource(let why):
       return CauseDescription(
@@ -145,7 +145,7 @@ extension VehicleAgent.Snapshot {
     switch cause {
     case .failed(let failure, let since):
       "\(duration(since, atLeast: .seconds(10))) (\(failure.category.rawValue)): \(failure.withAdvice)"
-    case .notDue: ": it is sent once more, because a position may have arrived after it"
+    case .notDue: ": it is sent once more, because a position with ONLINE may have arrived after it"
     default: obstacle(cause)
     }
   }
@@ -201,7 +201,6 @@ extension Cause.Limit {
     case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"
     case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
     case .waking: "the machine has just resumed, and waits for its receiver"
-    case .offline: "a request for OFFLINE may still arrive, and ONLINE must arrive after it"
     }
   }
 }

@@ -156,15 +156,26 @@ extension Event {
     case .vehicleNotLocked(let why): (why, [])
     case .paused(let record, let isOld):
       (
-        (isOld ? "Still paused\(record.phrase)" : "Paused")
+        (isOld ? "Still paused\(record.since.phrase)" : "Paused")
           + ": no position leaves this machine until fleet-locationctl resume", []
       )
     case .pauseEnded(let time):
       ("The pause has ended\(time.map { " after \($0.humanReadable)" } ?? "")", time.map { [seconds($0)] } ?? [])
     case .pauseNotKept(let why): (why, [])
+    case .offDuty(let record, let isOld):
+      (
+        (isOld ? "Still off duty\(record.since.phrase)" : "Off duty")
+          + ": the vehicle is OFFLINE until fleet-locationctl online", []
+      )
+    case .onDuty(let time, let isPaused):
+      (
+        "On duty\(time.map { " again after \($0.humanReadable)" } ?? ""): the vehicle is ONLINE with the next position"
+          + (isPaused ? ", after the pause" : ""), time.map { [seconds($0)] } ?? []
+      )
+    case .dutyNotKept(let why): (why, [])
     case .stateOffline(let time):
       (
-        "Fleet Engine has accepted OFFLINE\(time.map { ", \($0.humanReadable) after the pause began" } ?? "")",
+        "Fleet Engine has accepted OFFLINE\(time.map { " after \($0.humanReadable)" } ?? "")",
         time.map { [seconds($0)] } ?? []
       )
     case .stateOfflineFailed(let failure, let suppressed):

@@ -235,29 +235,44 @@ extension Event.Kind {
     case .paused:
       (
         "b493003d44914333831c7db86d645c41", .notice,
-        "The driver is off duty: no position is sent or stored until fleet-locationctl resume, even across a restart. Positions queued before the pause are sent after it."
+        "No position is sent or stored until fleet-locationctl resume, even across a restart. Positions queued before the pause are sent after it."
       )
     case .pauseEnded:
-      ("7044313741b94d9dacd8a7688a66bb36", .notice, "The driver is on duty again: the next fix is sent at once.")
+      ("7044313741b94d9dacd8a7688a66bb36", .notice, "Positions are sent again: the next fix at once.")
     case .pauseNotKept:
       (
         "920a74709c6a4d21a69acc3ea32b45e0", .warning,
-        "The pause, or its end, is in force but could not be written to disk, so a restart would undo it. The unit must have a StateDirectory, with space on the disk; then pause or resume once more."
+        "The pause, or its end, is in force but could not be written to disk, so a restart would undo it; or a stored pause could not be read, which pauses. The sentence says which. The unit must have a StateDirectory that it can use, with space on the disk; then pause or resume once more."
+      )
+    case .offDuty:
+      (
+        "5da3ca7f40054b449f453205dc51f633", .notice,
+        "The driver takes no new trips: OFFLINE is sent at once, and each position carries it, until fleet-locationctl online, even across a restart."
+      )
+    case .onDuty:
+      (
+        "feb25017a15e4021861c3fff1c1363d1", .notice,
+        "The driver takes trips again: the next position sets the vehicle to ONLINE."
+      )
+    case .dutyNotKept:
+      (
+        "4bf9b165f0124020a0b14d39ec5f7905", .warning,
+        "The driver's duty is in force but could not be written to disk, so a restart would undo it; or the stored one could not be read, so the vehicle is OFFLINE. The sentence says which. The unit must have a StateDirectory that it can use, with space on the disk; then run fleet-locationctl online or offline once more."
       )
     case .stateOffline:
       (
         "21b7c8f3577b4e088fcf4f2302b3aaae", .notice,
-        "A vehicle of on-demand trips is OFFLINE: Fleet Engine offers it no new trips until the first position after the pause sets it to ONLINE."
+        "A vehicle of on-demand trips is OFFLINE: Fleet Engine offers it no new trips until a position sets it to ONLINE, after fleet-locationctl resume or online."
       )
     case .stateOfflineFailed:
       (
         "7513337d49e04268a703a6200eae8dd6", .warning,
-        "The driver is off duty, and Fleet Engine has not accepted that the vehicle is OFFLINE: it may be offered trips until five minutes after its last position. No position is sent meanwhile. OFFLINE is sent again until it is accepted, also after a restart."
+        "The vehicle is paused or its driver off duty, and Fleet Engine has not accepted that it is OFFLINE: it may be offered trips until five minutes after its last position. OFFLINE is sent again until it is accepted, also after a restart."
       )
     case .stateOfflineMissing:
       (
         "45de781c0c714633b57ec239c232bd1e", .warning,
-        "The run ended, or the settings changed to another vehicle, before Fleet Engine accepted OFFLINE. If the vehicle was paused, OFFLINE is sent at the next start; otherwise let the backend set the vehicle's state."
+        "The run ended, or the settings changed to another vehicle, before Fleet Engine accepted OFFLINE. If the vehicle was paused or its driver off duty, OFFLINE is sent at the next start; otherwise let the backend set the vehicle's state."
       )
     case .clockWrong:
       (

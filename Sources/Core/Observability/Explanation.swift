@@ -36,7 +36,8 @@ extension Explanation {
         reason = "delivered"
       }
     }
-    sentence = snapshot.sentence(endingWith: row.clause?.text)
+    let duty = snapshot.pause == nil && snapshot.offDuty != nil ? snapshot.dutyClause : nil
+    sentence = snapshot.sentence(endingWith: row.clause?.text, duty)
   }
 }
 
@@ -53,19 +54,24 @@ extension VehicleAgent.Snapshot {
   }
 
   /// - Parameter clause: what the agent waits for; nil if that is not said.
-  fileprivate func sentence(endingWith clause: String?) -> String {
+  fileprivate func sentence(endingWith clauses: String?...) -> String {
     let fate: String? =
       switch cause {
       case .paused, .vehicleInUse: nil
       case .held: rejectionClause
       default: lastFixClause
       }
-    let clauses = [fate, clause].compactMap(\.self)
-    return clauses.isEmpty ? "" : clauses.joined(separator: "; ").sentenceCase + "." + rejectionsSentence
+    let text = ([fate] + clauses).compactMap(\.self)
+    return text.isEmpty ? "" : text.joined(separator: "; ").sentenceCase + "." + rejectionsSentence
   }
 
   fileprivate var rejectionClause: String? {
     lastRejection.map { "the last fix was rejected: \($0.sentence.text)" }
+  }
+
+  /// What being off duty means for the updates.
+  fileprivate var dutyClause: String {
+    "the driver is \(offDutyPhrase): each update sets the vehicle to OFFLINE until fleet-locationctl online"
   }
 
   /// What happened to the last fix, regardless of the cause.

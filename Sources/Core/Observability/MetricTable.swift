@@ -32,9 +32,13 @@ package enum MetricTable {
       "Whether the settings files have a mistake, and the last settings that worked are used instead."
     ) { $0.settings.map { $0.mistake != nil ? 1 : 0 } },
     .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
-    .single("paused", .gauge, "Whether the driver is off duty, so that no position is sent.") {
+    .single("paused", .gauge, "Whether fleet-locationctl pause is in force, so that no position is sent.") {
       $0.snapshot.pause != nil ? 1 : 0
     },
+    .single(
+      "off_duty", .gauge,
+      "Whether the driver of a vehicle of on-demand trips is off duty (fleet-locationctl offline). Absent where the daemon does not set the state."
+    ) { $0.snapshot.duty.map { $0 == .offline ? 1 : 0 } },
     .single(
       "vehicle_online", .gauge,
       "Whether a vehicle of on-demand trips is ONLINE, as Fleet Engine last accepted it. Absent while this is unknown, and where the daemon does not set the state."

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+package import Delivery
+package import ExternalInput
 import Positioning
 package import Timekeeping
 
@@ -16,11 +17,26 @@ extension Fix {
   }
 }
 
-extension PauseRecord {
+extension Timestamp? {
   /// As in ` since 2026-11-21T08:30:00Z`; empty when it is not known.
   var phrase: String {
-    guard let since else { return "" }
-    return " since \(Timestamp(seconds: since.milliseconds / 1000).canonicalJSON)"
+    map { " since \(Timestamp(seconds: $0.milliseconds / 1000).canonicalJSON)" } ?? ""
+  }
+}
+
+extension DutyRefusal: ReportedProblem {
+  package var sentence: Sentence {
+    switch self {
+    case .noState: "a vehicle of scheduled tasks (vehicle.service = \"deliveries\") has no ONLINE and OFFLINE"
+    case .setElsewhere: "the daemon does not set this vehicle's state (vehicle.report_state = false)"
+    }
+  }
+
+  package var advice: String? {
+    switch self {
+    case .noState: "fleet-locationctl pause stops its positions"
+    case .setElsewhere: "set it where that setting says, in the backend or the driver's app"
+    }
   }
 }
 

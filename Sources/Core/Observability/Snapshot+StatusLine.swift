@@ -17,6 +17,7 @@ extension VehicleAgent.Snapshot {
   private var line: Sentence {
     let row = causeDescription
     var parts: [Sentence] = ["\(row.label.sentenceCase)\(row.detail)"]
+    if offDuty != nil { parts.append(Sentence(own: offDutyPhrase)) }
     if sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
@@ -42,6 +43,11 @@ extension VehicleAgent.Snapshot {
       parts.append("this machine's clock is not set")
     }
     return parts.dropFirst().reduce(parts[0]) { "\($0); \($1)" }
+  }
+
+  /// As in `off duty since 2026-11-21T08:30:00Z (OFFLINE not accepted yet)`.
+  var offDutyPhrase: String {
+    "off duty\(offDuty?.since.phrase ?? "")\(isOfflinePending ? " (OFFLINE not accepted yet)" : "")"
   }
 
   private var backlogTrouble: String {

@@ -21,6 +21,9 @@ extension StatusReport {
     isOnline = snapshot.isOnline
     isPaused = snapshot.pause != nil
     pausedSince = snapshot.pause?.since?.canonicalJSON
+    duty = snapshot.duty?.rawValue
+    isOfflinePending = snapshot.isOfflinePending
+    offDutySince = snapshot.offDuty?.since?.canonicalJSON
     source = snapshot.sources.name
     sourceTrouble =
       snapshot.isVehicleInUse ? "not opened while another process has the vehicle" : snapshot.sources.lossReason

@@ -253,10 +253,22 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var settings: Settings?
   /// Whether Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
-  /// Whether the driver is off duty.
+  /// Whether no position is sent or stored.
   package var isPaused: Bool
   /// When the pause began, RFC 3339; nil without a pause, or if the time was unknown then.
   package var pausedSince: String?
+  /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+  package var pauseTrouble: String?
+  /// The driver's duty, `ONLINE` or `OFFLINE`; nil if the vehicle's state does not follow it, and in the response of an
+  /// earlier release.
+  package var duty: String?
+  /// When the driver went off duty, RFC 3339; nil on duty, or if the time was unknown then.
+  package var offDutySince: String?
+  /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted it for good; nil in the response of an
+  /// earlier release.
+  package var isOfflinePending: Bool?
+  /// The same as `pauseTrouble`, for the stored duty.
+  package var dutyTrouble: String?
   /// The source that is used; nil if there is none.
   package var source: String?
   /// Why there is none.

@@ -28,6 +28,8 @@ final class Emulator {
     let status: Int
     let path: String
     let mask: String
+    /// Of a vehicle of on-demand trips, as in `ONLINE`.
+    let state: String?
     let live: Position?
     let past: [Position]
     let timeSinceUpdate: Int?
@@ -109,7 +111,8 @@ final class Emulator {
     let last = body?["lastLocation"] as? [String: Any]
     return Update(
       isAccepted: json["accepted"] as? Bool ?? false, status: json["status"] as? Int ?? 0,
-      path: json["path"] as? String ?? "", mask: json["query"] as? String ?? "", live: Position(last),
+      path: json["path"] as? String ?? "", mask: json["query"] as? String ?? "",
+      state: body?["vehicleState"] as? String, live: Position(last),
       past: (body?["pastLocations"] as? [Any] ?? []).compactMap(Position.init),
       timeSinceUpdate: last?["timeSinceUpdate"] as? Int)
   }

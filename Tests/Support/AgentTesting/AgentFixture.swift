@@ -154,6 +154,9 @@ extension [VehicleAgent.Effect] {
       switch effect {
       case .sendUpdate(let id, let request) where request.body == [UInt8](#"{"vehicleState":"OFFLINE"}"#.utf8):
         "send \(id) OFFLINE"
+      case .sendUpdate(let id, let request)
+      where String(decoding: request.body, as: UTF8.self).contains(text: #""OFFLINE""#):
+        "send \(id) with OFFLINE"
       case .sendUpdate(let id, let request): "send \(id)\(request.url.contains(text: "past") ? " with past" : "")"
       case .cancelUpdate(let id): "cancel update \(id)"
       case .fetchToken(let id, .http(let request)): "fetch \(id) \(request.url)"
@@ -171,6 +174,7 @@ extension [VehicleAgent.Effect] {
       case .storeUpdateForm: "keep update form"
       case .dropConnections: "drop connections"
       case .storePause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
+      case .storeDuty(let note): "keep duty \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
       case .connect, .event, .storeSettings: nil
       case .readyForNextFix: "ready"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// The persistent record that the driver takes no new trips: the vehicle of on-demand trips is OFFLINE.
+package struct DutyRecord: Equatable, Sendable {
+  /// When the driver went off duty; nil if the time was unknown then.
+  package var since: Timestamp?
+  /// The vehicle for which the driver did: service, provider and vehicle, percent-encoded; nil if the file could not
+  /// be written or read: then it applies to the vehicle of the settings, until the driver chooses again.
+  package var vehicle: String?
+  /// Whether Fleet Engine has accepted OFFLINE for this vehicle.
+  package var isAccepted = false
+
+  package init(since: Timestamp?, vehicle: String? = nil) {
+    self.since = since
+    self.vehicle = vehicle
+  }
+
+  /// Parses `text`. The existence of the file is what counts, whatever its content: it must also work on a full disk.
+  package init(text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    since = lines.first.flatMap { line in Timestamp(rfc3339: String(line)) }
+    guard lines.count >= 3, lines[1].hasPrefix(DutyRecord.vehicleKey) else { return }
+    let name = lines[1].dropFirst(DutyRecord.vehicleKey.count)
+    guard !name.isEmpty, name.utf8.allSatisfy({ (33...126).contains($0) }) else { return }
+    vehicle = String(name)
+    isAccepted = lines.count >= 4 && lines[2] == DutyRecord.acceptedLine
+  }
+
+  /// A line with the time in RFC 3339, or `unknown`; a line with the vehicle, if it is known; and a line if OFFLINE was
+  /// accepted for it.
+  package var text: String {
+    "\(since?.canonicalJSON ?? "unknown")\n"
+      + (vehicle.map { "\(DutyRecord.vehicleKey)\($0)\n" + (isAccepted ? "\(DutyRecord.acceptedLine)\n" : "") } ?? "")
+  }
+
+  private static let vehicleKey = "vehicle "
+  private static let acceptedLine = "accepted"
+}
+
+/// Why the driver's duty cannot be chosen.
+package enum DutyRefusal: Sendable {
+  /// Vehicles of the service have no state.
+  case noState
+  /// Another program sets the state.
+  case setElsewhere
+}

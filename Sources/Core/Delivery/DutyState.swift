@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What the driver has chosen: whether positions are sent (no pause), and whether new trips are accepted (on duty).
+/// Both are stored. Also what is deferred until the end of a pause, and whether Fleet Engine has accepted OFFLINE.
+struct DutyState: Equatable, Sendable {
+  /// Nil while positions are sent.
+  private(set) var pause: PauseRecord?
+  /// Nil while on duty.
+  private(set) var offDuty: DutyRecord?
+  private var isTokenFileChanged = false
+  /// OFFLINE was accepted, but a position with ONLINE may still arrive after it.
+  private(set) var isAcceptedEarly = false
+
+  /// Whether the vehicle is to be OFFLINE.
+  var isOffline: Bool { pause != nil || offDuty != nil }
+
+  // MARK: - The pause
+
+  /// - Returns: the pause that begins; nil if there is a pause already, which continues unchanged.
+  mutating func pause(_ record: PauseRecord) -> PauseRecord? {
+    guard pause == nil else { return nil }
+    var record = record
+    if let offDuty, offDuty.isAccepted {
+      record.offline = record.offline ?? offDuty.vehicle
+    } else {
+      isAcceptedEarly = false
+    }
+    pause = record
+    isTokenFileChanged = false
+    return record
+  }
+
+  /// The token file has changed.
+  ///
+  /// - Parameter isNeeded: whether OFFLINE is still pending, which needs a token during a pause.
+  /// - Returns: whether to read the file now; otherwise it is read at the end of the pause.
+  mutating func tokenFileChanged(isNeeded: Bool = false) -> Bool {
+    guard pause != nil, !isNeeded else { return true }
+    isTokenFileChanged = true
+    return false
+  }
+
+  /// - Returns: the pause that ends, and whether the token file changed during it; nil if there was none.
+  mutating func resume() -> (pause: PauseRecord, isTokenFileChanged: Bool)? {
+    guard let ended = pause else { return nil }
+    pause = nil
+    return (ended, isTokenFileChanged)
+  }
+
+  // MARK: - The duty
+
+  /// The driver goes off duty.
+  ///
+  /// - Returns: what begins; nil if the driver is off duty already, which continues unchanged.
+  mutating func goOffline(_ record: DutyRecord) -> DutyRecord? {
+    var record = record
+    if let offDuty {
+      // What could not be read is replaced by what the driver chooses.
+      guard offDuty.vehicle == nil, record.vehicle != nil else { return nil }
+      record.isAccepted = offDuty.isAccepted
+    } else if let pause {
+      if let vehicle = record.vehicle, pause.offline == vehicle { record.isAccepted = true }
+    } else {
+      isAcceptedEarly = false
+    }
+    offDuty = record
+    return record
+  }
+
+  /// - Returns: what ends; nil if the driver is on duty already.
+  mutating func goOnline() -> DutyRecord? {
+    defer { offDuty = nil }
+    return offDuty
+  }
+
+  // MARK: - OFFLINE
+
+  /// Whether Fleet Engine has not yet accepted OFFLINE for this vehicle, for good. False on duty without a pause.
+  ///
+  /// - Parameter vehicle: as in ``PauseRecord/offline``.
+  func isOfflinePending(for vehicle: String) -> Bool {
+    if let pause { return pause.offline != vehicle }
+    return offDuty.map { !$0.isAccepted || ($0.vehicle ?? vehicle) != vehicle } ?? false
+  }
+
+  /// Fleet Engine has accepted OFFLINE for this vehicle.
+  ///
+  /// - Parameter isEarly: whether a position with ONLINE may still arrive after it.
+  /// - Returns: whether it is final, so that the records have changed and must be stored; false on duty without a
+  ///   pause, and if OFFLINE has to be sent again.
+  mutating func acceptedOffline(of vehicle: String, isEarly: Bool) -> Bool {
+    guard isOfflinePending(for: vehicle) else { return false }
+    isAcceptedEarly = isEarly
+    guard !isEarly else { return false }
+    pause?.offline = vehicle
+    offDuty?.isAccepted = true
+    return true
+  }
+
+  /// The settings name another vehicle, which has no position in flight, and whose driver has chosen nothing yet.
+  ///
+  /// - Returns: whether the previous driver was off duty.
+  mutating func vehicleChanged() -> Bool {
+    isAcceptedEarly = false
+    return goOnline() != nil
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SystemCalls
+
+/// A small file in the service's state directory, whose existence alone has a meaning: it must also work on a full
+/// disk.
+nonisolated struct StateFile {
+  private static let maxTextSize = 4096
+
+  /// Nil if the service has no state directory.
+  let path: String?
+
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used.
+  init(_ name: String, stateDirectory: String?) {
+    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(name)" }
+  }
+
+  /// - Returns: nil if the file does not exist, or there is no state directory; empty if the file cannot be read.
+  /// - Throws: the error of the directory or disk, if it is unknown whether the file exists.
+  func read() throws(Errno) -> String? {
+    guard let path, let bytes = try AtomicFile.read(path, limit: StateFile.maxTextSize) else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Stores the text, or removes the file (nil). It is on disk when this returns. On a full disk the file is empty.
+  func store(_ text: String?) throws(Errno) {
+    guard let path else { return }
+    guard let text else { return try AtomicFile.remove(path) }
+    try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
+  }
+}

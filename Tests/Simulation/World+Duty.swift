@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import HTTPMessages
+import Timekeeping
+
+/// The driver pauses, goes off duty, and comes back.
+extension World {
+  /// The shell has it on disk when the agent's effect is done: it does not wait as the backlog's store does.
+  func storePause(_ note: PauseRecord?) {
+    // It is text on disk.
+    noteChoice { pauseNote = note.map { PauseRecord(text: $0.text) } }
+    if pauseNote != nil {
+      pausedAt = pausedAt ?? now
+    } else if let began = pausedAt {
+      offDuty.append(began...now)
+      pausedAt = nil
+    }
+  }
+
+  /// The same for the duty.
+  func storeDuty(_ note: DutyRecord?) {
+    noteChoice { dutyNote = note.map { DutyRecord(text: $0.text) } }
+  }
+
+  private func noteChoice(_ change: () -> Void) {
+    // New settings end the duty of another vehicle.
+    let isOfOther = dutyNote?.vehicle.map { $0 != stateName } ?? false
+    if pauseNote != nil || dutyNote != nil, !isOfOther { checkOffline() }
+    change()
+    if pauseNote == nil, dutyNote == nil {
+      (offlineSince, offlineSettledAt) = (nil, nil)
+    } else {
+      offlineSince = offlineSince ?? now
+      if isOfflineSettled, offlineSettledAt == nil { offlineSettledAt = now }
+    }
+  }
+
+  private var setsState: Bool { scenario.trips?.reportsState == true }
+
+  private var isOfflineSettled: Bool {
+    if let pauseNote { return pauseNote.offline == stateName }
+    return dutyNote.map { $0.isAccepted && $0.vehicle == stateName } ?? false
+  }
+
+  /// The vehicle's name in both files.
+  private var stateName: String { "trips/provider/\(vehicle)" }
+
+  /// Whether OFFLINE is pending, according to what is stored.
+  var isOfflinePending: Bool { setsState && offlineSince != nil && !isOfflineSettled }
+
+  /// During a pause nothing is sent but OFFLINE. Until it has been accepted, OFFLINE is sent alone, also off duty; it
+  /// never is on duty. Each position has the state of the duty.
+  func checkDuty(of request: HTTPRequest) {
+    let isAlone = request.url.hasSuffix("?updateMask=vehicleState")
+    if pausedAt != nil, !isAlone { violate("an update during a pause") }
+    if offlineSince != nil {
+      if isAlone, !isOfflinePending { violate("OFFLINE once more than it takes") }
+    } else if isAlone, agent.lifecycle.isRunning || scenario.trips?.offlineOnStop != true {
+      violate("OFFLINE on duty")
+    }
+    guard setsState, !isAlone else { return }
+    let state = StrictJSON(request.body)?.object?["vehicleState"]
+    if state != .string(offlineSince == nil ? "ONLINE" : "OFFLINE") { violate("a position with the other state") }
+  }
+
+  /// No position is accepted, and no state is ONLINE, once the daemon counts OFFLINE as accepted. Checked after each
+  /// request that the server has applied.
+  func checkSettled() {
+    guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
+    if change.isOnline, change.at > World.seconds(offlineSettledAt) {
+      violate("ONLINE after OFFLINE was accepted for good")
+    }
+  }
+
+  /// An OFFLINE that arrives after the ONLINE of a later request does not stay the last word: ONLINE is sent once more
+  /// when it can no longer arrive, although the vehicle may be parked. Not after a reboot, which the daemon does not
+  /// detect, and not where something else is wrong at the time.
+  func checkStateOrder() {
+    for (index, change) in server.states.enumerated() where !change.isOnline {
+      guard server.states[..<index].contains(where: { isLater($0, than: change) }),
+        let sent = attempts.last(where: { $0.id == change.request })
+      else { continue }
+      let (from, until) = (World.seconds(sent.at), World.seconds(sent.at) + 15 + 12)
+      let isDisturbed =
+        scenario.faults.contains { Double($0.from) < until && Double($0.until) > change.at }
+        || scenario.acts.contains { Double($0.second) > from && Double($0.second + $0.act.lasts) < until }
+        || until > World.seconds(finishedAt ?? now)
+        || server.states[(index + 1)...].contains { $0.vehicle == change.vehicle && $0.at < until }
+      if !isDisturbed {
+        violate("OFFLINE of request \(change.request) arrived at \(change.at) s, after a later ONLINE, and stayed")
+      }
+    }
+  }
+
+  private func isLater(_ other: FleetEngineServer.Change, than change: FleetEngineServer.Change) -> Bool {
+    other.vehicle == change.vehicle && other.isOnline && other.request > change.request
+      && boots(of: other.request) == boots(of: change.request)
+  }
+
+  private func boots(of request: UInt64) -> Int? { attempts.last { $0.id == request }?.boots }
+
+  /// While nothing is wrong for long enough, the vehicle of a driver who is off duty, or pauses, is OFFLINE at Fleet
+  /// Engine.
+  func checkOffline() {
+    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil else { return }
+    // What a wrong clock makes of certificates is no fault that ends.
+    guard !scenario.hasCertificates else { return }
+    // The longest wait after a failure, and a request.
+    let longest = 330
+    var calmSince = World.seconds(offlineSince)
+    for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
+      guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
+      calmSince = max(calmSince, Double(fault.until + longest))
+    }
+    for (at, act) in scenario.acts where Double(at) < second {
+      calmSince = max(calmSince, Double(at + act.lasts))
+    }
+    guard second - calmSince > 40, server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false else {
+      return
+    }
+    violate(
+      "the driver has been off duty for \(second - World.seconds(offlineSince)) s, and the vehicle is not OFFLINE")
+  }
+
+  /// A run that ends as the end of a duty, or off duty, says so when Fleet Engine does not have it.
+  func checkOfflineOnStop() {
+    guard scenario.trips?.offlineOnStop == true || setsState && dutyNote != nil, pausedAt == nil, inUseSince == nil,
+      !events.contains(where: { $0.event.kind == .stateOfflineMissing && $0.at == now }),
+      // What was given up may have come after OFFLINE.
+      !attempts.contains(where: { abandonedIDs.contains($0.id) && now - $0.at < .seconds(20) })
+    else { return }
+    if server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false {
+      violate("the run has ended, and the vehicle is not OFFLINE")
+    }
+  }
+}
