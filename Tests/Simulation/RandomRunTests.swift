@@ -15,6 +15,7 @@ import Testing
   func invariants(part: Int) throws {
     for index in stride(from: part, to: RandomRunTests.runs, by: 8) {
       let world = try World.observe(Scenario(random: UInt64(RandomRunTests.firstSeed + index)))
+      try world.appendRecord()
       guard !world.violations.isEmpty else { continue }
       Issue.record("\(try World.reproduction(of: world))")
       return

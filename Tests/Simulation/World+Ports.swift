@@ -6,12 +6,15 @@ import Timekeeping
 
 /// The receivers' bytes, from the line to the agent.
 extension World {
+  /// The seed of the program's jitter: another one in each run of it.
+  var programSeed: UInt64 { scenario.seed &+ runNumber &* 1_000_003 }
+
   /// The shell starts its sources.
   func startPorts() {
     for index in ports.indices where !isOff {
-      ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
-      ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
-      ports[index].modem = World.modem(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
+      ports[index].session = World.session(scenario, index: index, seed: programSeed &+ 3)
+      ports[index].network = World.network(scenario, index: index, seed: programSeed &+ 3)
+      ports[index].modem = World.modem(scenario, index: index, seed: programSeed &+ 3)
       ports[index].close()
       handlePort(index, .start)
     }

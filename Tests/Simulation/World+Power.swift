@@ -61,10 +61,10 @@ extension World {
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
-    agent = VehicleAgent(configuration, seed: scenario.seed &+ runNumber &* 1_000_003)
+    agent = VehicleAgent(configuration, seed: programSeed)
     copy = [:]
     unrestored = disk.held
-    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ runNumber &* 17)
+    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: programSeed &+ 2)
     lockedVehicle = nil
     lockVehicle()
     if let storedRunState { handle(.runStateFound(storedRunState)) }

@@ -104,6 +104,8 @@ final class World {
   /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
   var transcript: [String] = []
+  /// Of all requests so far.
+  var requestChecksum = RunChecksum()
   var vehicle = "truck-1"
   /// How many positions were pending at each second in which the machine was not suspended.
   var waiting: [Int] = []
@@ -190,7 +192,7 @@ final class World {
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
-    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed)
+    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ 2)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
     _ = agent.handle(.sources(World.configuredSources(scenario)), at: moment)
@@ -524,6 +526,7 @@ final class World {
   // MARK: - Requests
 
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
+    record(request)
     if update != nil { violate("two updates in flight") }
     if inUseSince != nil { violate("an update while another daemon has the vehicle") }
     checkDuty(of: request)
@@ -635,6 +638,7 @@ final class World {
   }
 
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
+    record(request)
     if fetch != nil { violate("two token fetches at once") }
     if pausedAt != nil, !isOfflinePending { violate("a token fetch during a pause") }
     if inUseSince != nil { violate("a token fetch while another daemon has the vehicle") }
