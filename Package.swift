@@ -59,7 +59,7 @@ func tests(
 let coreModules: [Target.Dependency] = [
   "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "Authorization", "FleetEngine",
   "Delivery",
-  "Connectivity", "Observability",
+  "Connectivity", "Observability", "Daemon",
 ]
 
 /// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so
@@ -96,6 +96,7 @@ let package = Package(
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
         "Delivery",
       ]),
+    core("Daemon", ["Timekeeping", "HTTPMessages", "Authorization", "FleetEngine", "Delivery"]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -157,7 +158,7 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
-        "Delivery",
+        "Delivery", "Daemon",
         "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "MessageBus", "RouteFile",
         "ServiceManager", "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
@@ -264,6 +265,7 @@ let package = Package(
         "Delivery",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
+    tests("DaemonTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
     tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
     .target(

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Configuration
+import Daemon
 import Delivery
 import HTTPMessages
 import ServiceManager
 import SystemCalls
+
+extension Daemon.Configuration {
+  /// The configuration of the settings in force.
+  ///
+  /// - Throws: exit code `configuration` if a credential or secret file that they name cannot be used.
+  init(_ active: ActiveSettings) throws(DaemonError) {
+    let settings = active.file.settings
+    self.init(
+      vehicle: try VehicleAgent.Configuration(settings), store: settings.store,
+      // Kept settings have been stored before.
+      settingsText: active.mistake == nil ? active.file.keptText : nil)
+  }
+}
 
 extension VehicleAgent.Configuration {
   /// The agent's configuration from the settings, with the values that only a running daemon has (secrets, boot ID).

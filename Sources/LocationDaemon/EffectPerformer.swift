@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Configuration
+import Daemon
 import EventLoop
 import HTTPMessages
 import Release
@@ -11,18 +12,22 @@ import Timekeeping
 import TokenStore
 import SystemCalls
 
-/// Performs the effects of `VehicleAgent`, and passes their results back to it: requests, tokens, the backlog's file,
-/// the pause and the journal.
+/// Performs the effects of `Daemon`, and passes their results back to it: requests, tokens, the backlog's file, the
+/// pause and the journal.
 final class EffectPerformer {
   /// Callbacks to the daemon. They must be set before the first effect is performed.
   struct Handlers {
-    /// Passes an input to `VehicleAgent`.
-    var feed: (VehicleAgent.Input) -> Void
+    /// Passes an input to `Daemon`, also while an effect is performed.
+    var pass: (Daemon.Input) -> Void
     /// Lets the source with this ID report its next fix.
     var readyForNextFix: (Int) -> Void
+    /// Try to lock the vehicle.
+    var lockVehicle: () -> Void
+    /// Store this text as the last settings that worked.
+    var storeSettings: (String) -> Void
     /// The daemon has begun to stop.
     var stopping: () -> Void
-    /// The agent has finished, and no program or file is open any more.
+    /// The run has ended, and no program or file is open any more.
     var finished: (Lifecycle.Ending) -> Void
   }
 
@@ -37,7 +42,7 @@ final class EffectPerformer {
   private let pauseFile = PauseFile.ofService
   private let dutyFile = DutyFile.ofService
   private let updateFormFile = UpdateFormFile()
-  private var storePerformer: StorePerformer?
+  private let storePerformer = StorePerformer()
   private var handlers: Handlers?
   /// Why the stored pause could not be read, or a change of it not stored.
   private(set) var pauseTrouble: String?
@@ -60,7 +65,7 @@ final class EffectPerformer {
     self.handlers = handlers
   }
 
-  func perform(_ effect: VehicleAgent.Effect) {
+  func perform(_ effect: Daemon.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
       clients.updates.start(id, request) { [weak self] in self?.feed(.updateEnded(id: id, $0)) }
@@ -77,10 +82,8 @@ final class EffectPerformer {
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
-    case .readStore: storePerformer?.handle(.start)
-    case .backlog(let change): storePerformer?.handle(.changed(change))
-    case .backlogSnapshot(let records): storePerformer?.handle(.snapshot(records))
-    case .forgetOthers(let time): storePerformer?.handle(.forgetOthers(before: time))
+    case .store(let operation):
+      if let outcome = storePerformer.perform(operation) { handlers?.pass(.storeEnded(outcome)) }
     case .event(let event): write(event)
     case .storePause(let record):
       pauseTrouble = pauseFile.store(record)
@@ -89,12 +92,11 @@ final class EffectPerformer {
       dutyTrouble = dutyFile.store(record)
       if let dutyTrouble { write(.dutyNotKept(dutyTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
-    // Performed by `LocationDaemon`, which has the settings.
-    case .storeSettings, .lockVehicle: break
+    case .storeSettings(let text): handlers?.storeSettings(text)
+    case .lockVehicle: handlers?.lockVehicle()
     case .stopping: handlers?.stopping()
     case .finished(let ending):
       tokens.endPrograms()
-      storePerformer?.close()
       handlers?.finished(ending)
     }
   }
@@ -106,7 +108,7 @@ final class EffectPerformer {
   }
 
   private func feed(_ input: VehicleAgent.Input) {
-    handlers?.feed(input)
+    handlers?.pass(.vehicle(input))
   }
 
   private func storeToken(_ text: Secret) {
@@ -157,16 +159,6 @@ final class EffectPerformer {
     if let record = duty.record { feed(.goOffline(record)) }
   }
 
-  /// Prepares the access to the backlog's file, which is read when the agent requests it.
-  ///
-  /// - Throws: the system denied a timer.
-  func prepareBacklog(_ settings: Settings) throws(EventLoopError) {
-    storePerformer = try StorePerformer(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in
-      self?.feed($0)
-    }
-    feed(.store(.unread))
-  }
-
   func restoreToken(_ settings: Settings.Token) {
     if settings.isCached, RuntimeDirectory.path != nil, StoredToken.Key.currentBoot == nil {
       write(
@@ -188,7 +180,7 @@ final class EffectPerformer {
 
   // MARK: - New settings and counters
 
-  /// Applies new settings. Must be called before the agent gets them; `startStore` follows after that.
+  /// Applies new settings. Must be called before `Daemon` gets them.
   ///
   /// - Parameter newClients: made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
@@ -196,15 +188,10 @@ final class EffectPerformer {
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
     tokens.configure(settings.token, settings.agent.tokenProvider)
-    storePerformer?.configure(settings.store, vehicle: settings.vehicle)
-  }
-
-  func startStore() {
-    storePerformer?.start()
   }
 
   /// Bytes of the backlog on disk; nil without a file.
-  var storeBytes: Int64? { storePerformer?.bytes }
+  var storeBytes: Int64? { storePerformer.bytes }
 
   /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var transport: String? { clients.updates.version }

@@ -2,6 +2,7 @@
 import Configuration
 import Connectivity
 import ControlSocket
+import Daemon
 package import EventLoop
 import ExternalInput
 import FleetEngine
@@ -14,19 +15,20 @@ package import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// The shell around `VehicleAgent`: it passes inputs to the agent, performs its effects, and notifies systemd.
+/// The shell around `Daemon`: it passes it inputs, performs its effects, and notifies systemd.
 package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   private var activeSettings: ActiveSettings
   private var settingsHash: String
-  /// Whether Fleet Engine accepted the last update and there is a network, as the agent last reported.
-  private var isOnline = false
   private var lastReload: SettingsStatus.Reload?
   /// The main settings file, if it did not exist when this was last checked, at most half a minute ago.
   private var deletedFile: String?
-  private var agent: VehicleAgent
+  private var daemon: Daemon
+  /// Inputs that `daemon` has not been passed yet: an effect may have its outcome at once.
+  private var inputs: [Daemon.Input] = []
+  private var isStepping = false
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
   private var sources: SourceSet?
@@ -57,7 +59,7 @@ package final class LocationDaemon {
     self.activeSettings = activeSettings
     settingsHash = activeSettings.hash
     var seed = SystemRandomNumberGenerator()
-    agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
+    daemon = Daemon(try Daemon.Configuration(activeSettings), seed: seed.next())
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
     monitor = SystemMonitor(loop: loop)
     startedAt = loop.now.boot
@@ -70,11 +72,13 @@ package final class LocationDaemon {
     } catch {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
-    timerHandler.action = { [weak self] in self?.feed(.deadline) }
+    timerHandler.action = { [weak self] in self?.pass(.deadline) }
     performer.setHandlers(
       EffectPerformer.Handlers(
-        feed: { [weak self] in self?.feed($0) },
+        pass: { [weak self] in self?.pass($0) },
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
+        lockVehicle: { [weak self] in self?.retryLock() },
+        storeSettings: { [weak self] in self?.storeSettings($0) },
         stopping: { [notifier] in _ = notifier.stopping() },
         finished: { [weak self] in self?.finish($0) }))
   }
@@ -102,9 +106,9 @@ package final class LocationDaemon {
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
       if let mistake = activeSettings.mistake { write(.settingsKept(mistake)) }
       warn()
-      // `feed` compares the clocks before each input, which detects the suspend or step.
+      // `pass` compares the clocks before each input, which detects the suspend or step.
       let trouble = monitor.watch(
-        onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.feed(.deadline) })
+        onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
       // Nothing is sent for a vehicle that another process reports.
       let isVehicleInUse = use(vehicleLock.attempt(settings))
@@ -113,8 +117,8 @@ package final class LocationDaemon {
       performer.restoreRunState()
       performer.restoreUpdateForm()
       performer.restoreToken(settings.token)
-      performer.restoreDuty(setsState: agent.dutyRefusal == nil)
-      try performer.prepareBacklog(settings)
+      performer.restoreDuty(setsState: daemon.vehicle.dutyRefusal == nil)
+      pass(.start)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
       use(try sources.prepare(settings.sources), isVehicleInUse: isVehicleInUse)
@@ -129,40 +133,44 @@ package final class LocationDaemon {
 
   private var isProgressing: Bool {
     let now = loop.now.boot
-    return agent.isProgressing(at: now) && sources?.isProgressing(at: now) ?? true
+    return daemon.isProgressing(at: now) && sources?.isProgressing(at: now) ?? true
   }
 
   // MARK: - Inputs and effects
 
-  private func feed(_ input: VehicleAgent.Input) {
-    let now = loop.now
-    for change in monitor.changes(at: now) { step(change, at: now) }
-    step(input, at: now)
+  private func feed(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
+
+  /// Passes an input, after the changes of the clocks and all earlier inputs.
+  private func pass(_ input: Daemon.Input) {
+    noteClockChanges()
+    inputs.append(input)
+    step()
   }
 
-  private func step(_ input: VehicleAgent.Input, at now: Moment) {
-    let (effects, deadline, isOnline) = agent.step(input, at: now)
-    self.isOnline = isOnline
-    var (storesSettings, locksVehicle) = (false, false)
-    for effect in effects {
-      performer.perform(effect)
-      switch effect {
-      case .storeSettings: storesSettings = true
-      case .lockVehicle: locksVehicle = true
-      default: break
-      }
-    }
-    if storesSettings { storeSettings() }
-    if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
+  private func noteClockChanges() {
+    inputs += monitor.changes(at: loop.now).map { .vehicle($0) }
+    step()
+  }
+
+  private func step() {
+    guard !isStepping else { return }
+    isStepping = true
+    defer { isStepping = false }
+    while !inputs.isEmpty { step(inputs.removeFirst(), at: loop.now) }
+  }
+
+  private func step(_ input: Daemon.Input, at now: Moment) {
+    let effects = daemon.handle(input, at: now)
+    for effect in effects { performer.perform(effect) }
+    if let deadline = daemon.nextDeadline { timer.arm(at: deadline) } else { timer.disarm() }
     statusPublisher.update(after: input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
     if traffic.isDue(at: now.boot) { readTraffic(at: now) }
-    if locksVehicle { retryLock() }
   }
 
   private func readTraffic(at now: Moment, isLast: Bool = false) {
     let events = traffic.read(
-      updates: agent.statistics.accepted, at: now.boot, time: agent.bestTime(at: now), isLast: isLast)
+      updates: daemon.vehicle.statistics.accepted, at: now.boot, time: daemon.vehicle.bestTime(at: now), isLast: isLast)
     for event in events { write(event) }
   }
 
@@ -175,15 +183,15 @@ package final class LocationDaemon {
   private func metrics(at now: Moment) -> String {
     MetricsText.exposition(
       of: MetricReading(
-        agent.snapshot(at: now), traffic: performer.traffic,
+        daemon.vehicle.snapshot(at: now), traffic: performer.traffic,
         trafficOfMonth: traffic.ledger.today?.month.traffic.all, lines: sources?.lines ?? [],
         storeBytes: performer.storeBytes, version: Release.version, settings: settingsStatus,
-        isLast: agent.lifecycle.isFinished))
+        isLast: daemon.vehicle.lifecycle.isFinished))
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
     let trouble = statusPublisher.writeMetrics(
-      at: now, isOnline: isOnline, isLast: isLast, text: metrics(at: now))
+      at: now, isOnline: daemon.isOnline, isLast: isLast, text: metrics(at: now))
     if let trouble { write(trouble) }
   }
 
@@ -226,13 +234,12 @@ package final class LocationDaemon {
   }
 
   private func statusLine(at now: Moment) -> String {
-    agent.snapshot(at: now).publicStatusLine + settingsStatus.statusSuffix
+    daemon.vehicle.snapshot(at: now).publicStatusLine + settingsStatus.statusSuffix
   }
 
   /// Stores the settings with which an update was accepted. They are used if the files have mistakes at a later start.
-  private func storeSettings() {
-    guard activeSettings.mistake == nil, let trouble = loader.store(activeSettings.file) else { return }
-    write(.settingsWarning(trouble))
+  private func storeSettings(_ text: String) {
+    if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
   }
 
   // MARK: - The control socket
@@ -255,15 +262,15 @@ package final class LocationDaemon {
 
   /// Performs a command of the driver.
   private func drive(_ command: ControlProtocol.DriverCommand) -> ControlProtocol.DriverResult {
-    guard agent.lifecycle.isRunning else { return .refused("the daemon is stopping") }
-    if command.isDuty, let refusal = agent.dutyRefusal { return .refused(refusal.withAdvice.text) }
+    guard daemon.vehicle.lifecycle.isRunning else { return .refused("the daemon is stopping") }
+    if command.isDuty, let refusal = daemon.vehicle.dutyRefusal { return .refused(refusal.withAdvice.text) }
     feed(command.input)
     return .done(remark: command.isDuty ? performer.dutyTrouble : performer.pauseTrouble)
   }
 
   private func report(at now: Moment) -> StatusReport {
     deletedFile = loader.missingFile
-    var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
+    var report = StatusReport(daemon.vehicle.snapshot(at: now), storeBytes: performer.storeBytes)
     report.summary += settingsStatus.statusSuffix
     report.pauseTrouble = performer.pauseTrouble
     report.dutyTrouble = performer.dutyTrouble
@@ -298,7 +305,7 @@ package final class LocationDaemon {
 
   /// - Returns: the mistake in the new settings; nil if they are in force.
   private func reload() -> String? {
-    guard agent.lifecycle.isRunning else { return "the daemon is stopping" }
+    guard daemon.vehicle.lifecycle.isRunning else { return "the daemon is stopping" }
     _ = notifier.reloading()
     defer { _ = notifier.ready() }
     // The request may have come over the old socket.
@@ -318,22 +325,21 @@ package final class LocationDaemon {
 
   /// Applies new settings. Everything that can fail is done before anything changes.
   private func apply(_ file: SettingsFile) throws(DaemonError) {
-    let configuration = try VehicleAgent.Configuration(file.settings)
+    let newSettings = ActiveSettings(file: file)
+    let configuration = try Daemon.Configuration(newSettings)
     let newClients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
     let attempt = vehicleLock.attempt(file.settings)
     let isVehicleInUse = attempt.holder != nil
     let newSources = try sources?.prepare(file.settings.sources, areNew: isVehicleInUse)
     // Earlier clock changes belong to the previous settings.
-    let now = loop.now
-    for change in monitor.changes(at: now) { step(change, at: now) }
-    activeSettings = ActiveSettings(file: file)
+    noteClockChanges()
+    activeSettings = newSettings
     settingsHash = activeSettings.hash
     performer.configure(settings, clients: newClients)
     statusPublisher.configure(metricsFile: settings.metricsFile)
     if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
-    feed(.configure(configuration, lockedBy: attempt.holder))
-    performer.startStore()
-    performer.watchToken(configuration.tokenProvider)
+    pass(.configure(configuration, lockedBy: attempt.holder))
+    performer.watchToken(configuration.vehicle.tokenProvider)
     if let state = monitor.networkState { feed(.network(state)) }
     if let newSources { use(newSources, isVehicleInUse: isVehicleInUse) }
   }

@@ -82,16 +82,16 @@ package struct SettingsLoader {
     }
   }
 
-  /// Stores the settings as the last that worked, for a start at which the files have mistakes. Equal settings are not
-  /// written again.
+  /// Stores a `keptText` as the last settings that worked, for a start at which the files have mistakes. An equal text
+  /// is not written again.
   ///
   /// - Returns: why they could not be stored; nil on success.
-  func store(_ file: SettingsFile) -> String? {
+  func store(_ text: String) -> String? {
     guard let keptPath else { return nil }
-    let text = Array(file.keptText.utf8)
+    let bytes = Array(text.utf8)
     do throws(Errno) {
-      if try AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) == text { return nil }
-      try AtomicFile.write(text, to: keptPath, mode: 0o600, isDurable: true)
+      if try AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) == bytes { return nil }
+      try AtomicFile.write(bytes, to: keptPath, mode: 0o600, isDurable: true)
       return nil
     } catch {
       return

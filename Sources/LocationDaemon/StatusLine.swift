@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import Observability
 import ServiceManager
@@ -18,7 +19,7 @@ nonisolated struct StatusLine {
 
   /// Whether the line must be sent: at once for events of priority notice and above, at most once a second for results
   /// of updates, and every ten seconds for anything else.
-  func isDue(after effects: [VehicleAgent.Effect], at now: BootInstant) -> Bool {
+  func isDue(after effects: [Daemon.Effect], at now: BootInstant) -> Bool {
     guard let shownAt, now - shownAt < StatusLine.maxAge else { return true }
     var hasOutcome = false
     for case .event(let event) in effects {

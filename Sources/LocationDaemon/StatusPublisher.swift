@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import ServiceManager
 import Timekeeping
@@ -22,12 +23,12 @@ struct StatusPublisher {
   ///
   /// - Parameter text: the line; evaluated only if it is sent.
   mutating func update(
-    after input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
+    after input: Daemon.Input, _ effects: [Daemon.Effect], at now: Moment, text: @autoclosure () -> String
   ) {
     // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
     let isShownAtOnce =
       switch input {
-      case .network, .store: true
+      case .vehicle(.network), .storeEnded(.read): true
       default: false
       }
     guard isShownAtOnce || status.isDue(after: effects, at: now.boot) else { return }

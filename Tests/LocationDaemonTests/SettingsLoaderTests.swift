@@ -58,7 +58,7 @@ import Testing
     let before = loader(Self.good)
     let file = try before.start()
     #expect(file.mistake == nil)
-    #expect(before.store(file.file) == nil)
+    #expect(before.store(file.file.keptText) == nil)
     let start = try loader(Self.good + Self.mistake).start()
     #expect(start.file.settings == file.file.settings)
     #expect(start.hash == file.hash)
@@ -72,9 +72,9 @@ import Testing
   func keptOnce() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
-    #expect(loader.store(file) == nil)
+    #expect(loader.store(file.keptText) == nil)
     let first = try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int
-    #expect(loader.store(file) == nil)
+    #expect(loader.store(file.keptText) == nil)
     #expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
   }
 
@@ -89,7 +89,7 @@ import Testing
     try Data([0xFF, 0x00, 0x5B]).write(to: URL(fileURLWithPath: keptPath))
     #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
     let other = loader(Self.good)
-    #expect(other.store(try other.load()) == nil)
+    #expect(other.store(try other.load().keptText) == nil)
     #expect(
       message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
         "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
@@ -113,13 +113,13 @@ import Testing
     // They do not prevent a start with good settings, and are replaced.
     let good = loader(Self.good)
     #expect(message(good) == nil)
-    #expect((good.store(try good.load()) == nil) == (kind != "directory"))
+    #expect((good.store(try good.load().keptText) == nil) == (kind != "directory"))
   }
 
   @Test("a missing secret is an absence, whether the file or the kept settings name it")
   func absence() throws {
     let before = loader(Self.good)
-    #expect(before.store(try before.load()) == nil)
+    #expect(before.store(try before.load().keptText) == nil)
     try FileManager.default.removeItem(atPath: secret)
     for text in [Self.good, Self.good + Self.mistake] {
       let error = #expect(throws: DaemonError.self) { try loader(text).start() }
@@ -142,6 +142,6 @@ import Testing
     let loader = loader(Self.good)
     let file = try loader.load()
     try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
-    #expect(loader.store(file)?.contains("\(keptPath) cannot be written: ") == true)
+    #expect(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: ") == true)
   }
 }

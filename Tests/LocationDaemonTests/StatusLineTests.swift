@@ -3,6 +3,7 @@ import ServiceManager
 import Testing
 import Timekeeping
 
+@testable import Daemon
 @testable import LocationDaemon
 @testable import Delivery
 
@@ -31,7 +32,7 @@ import Timekeeping
   func events() {
     let line = Self.shown()
     #expect(line.isDue(after: [.event(.stopping(.signal("SIGTERM")))], at: Self.start + .milliseconds(1)))
-    let outcome = VehicleAgent.Effect.event(.updateAccepted(past: 0, at: nil))
+    let outcome = Daemon.Effect.event(.updateAccepted(past: 0, at: nil))
     #expect(!line.isDue(after: [outcome], at: Self.start + .milliseconds(999)))
     #expect(line.isDue(after: [outcome], at: Self.start + .seconds(1)))
   }

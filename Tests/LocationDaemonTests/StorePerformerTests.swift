@@ -14,7 +14,7 @@ import SystemCalls
 @testable import BacklogStore
 @testable import LocationDaemon
 
-/// The performer on a real loop, with real files.
+/// `StoreAgent` and the performer on a real loop, with real files.
 @Suite final class StorePerformerTests {
   private let loop: EventLoop
   private let temporary: TemporaryDirectory
@@ -41,19 +41,17 @@ import SystemCalls
     return settings
   }
 
-  /// Answers as the vehicle's agent does.
-  private func performer(_ settings: StoreAgent.Configuration? = nil) throws -> StorePerformer {
-    var reached: () -> StorePerformer? = { nil }
-    let performer = try StorePerformer(settings ?? self.settings(), vehicle: truck, loop: loop) {
-      [unowned self] input in
-      guard input == .storeStartsOver else { return reports.append(input) }
-      reached()?.handle(.snapshot(memory.records))
+  private func performer(_ settings: StoreAgent.Configuration? = nil) throws -> StoreDriver {
+    try StoreDriver(settings ?? self.settings(), vehicle: truck, loop: loop) { [unowned self] input in
+      guard input == .storeStartsOver else {
+        reports.append(input)
+        return nil
+      }
+      return memory.records
     }
-    reached = { [weak performer] in performer }
-    return performer
   }
 
-  private func add(_ seconds: some Sequence<Int64>, to performer: StorePerformer) throws {
+  private func add(_ seconds: some Sequence<Int64>, to performer: StoreDriver) throws {
     for second in seconds {
       let place = try #require(Coordinate(latitude: 48.1 + Double(second) / 1e6, longitude: 11.7654321))
       for change in memory.append(
@@ -64,7 +62,7 @@ import SystemCalls
     }
   }
 
-  private func remove(_ seconds: [Int64], from performer: StorePerformer) {
+  private func remove(_ seconds: [Int64], from performer: StoreDriver) {
     for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) {
       performer.handle(.changed(change))
     }
@@ -97,7 +95,7 @@ import SystemCalls
   @Test(
     "changes are on disk after the commit interval, and are reported at the next start")
   func follows() throws {
-    var performer: StorePerformer? = try performer()
+    var performer: StoreDriver? = try performer()
     performer?.start()
     #expect(reported == ["restored []", "healthy"])
     let empty = try #require(performer?.bytes)
@@ -361,5 +359,51 @@ import SystemCalls
     #expect(reported == ["off"])
     #expect(performer.bytes == nil)
     performer.close()
+  }
+}
+
+/// Passes the agent its inputs, and the outcomes of its operations, as `Daemon` does.
+private final class StoreDriver {
+  private let performer = StorePerformer()
+  private let loop: EventLoop
+  private let report: (VehicleAgent.Input) -> [Backlog.Record]?
+  private var agent: StoreAgent
+  private var timer: LoopTimer?
+
+  /// - Parameter report: is passed the reports; returns the records in memory for `storeStartsOver`.
+  init(
+    _ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle, loop: EventLoop,
+    report: @escaping (VehicleAgent.Input) -> [Backlog.Record]?
+  ) throws {
+    self.loop = loop
+    self.report = report
+    agent = StoreAgent(settings, vehicle: vehicle, seed: 1)
+    timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
+  }
+
+  var bytes: Int64? { performer.bytes }
+
+  func start() { handle(.start) }
+
+  func configure(_ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle) {
+    handle(.configured(settings, vehicle))
+  }
+
+  func close() {
+    handle(.close)
+    timer?.close()
+  }
+
+  func handle(_ input: StoreAgent.Input) {
+    var inputs = [input]
+    while !inputs.isEmpty {
+      for effect in agent.handle(inputs.removeFirst(), at: loop.now.boot) {
+        switch effect {
+        case .perform(let operation): if let outcome = performer.perform(operation) { inputs.append(.ended(outcome)) }
+        case .report(let input): if let records = report(input) { inputs.append(.snapshot(records)) }
+        }
+      }
+    }
+    if let deadline = agent.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 }

@@ -95,7 +95,7 @@ import Testing
       Scenario(
         seed: 205_879, duration: 575, drive: .steady(14.0),
         faults: [Fault(.undated, 525..<526), Fault(.ahead(50_000_000), 525..<526)],
-        acts: [(438, .powerCut(afterEffects: 10, seconds: 73))], noise: 0.0, hasCertificates: true)
+        acts: [(438, .powerCut(afterEffects: 6, seconds: 73))], noise: 0.0, hasCertificates: true)
     },
   ]
 

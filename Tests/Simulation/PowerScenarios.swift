@@ -106,7 +106,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 420, drive: .random, faults: [Fault(.unreachable, 100..<420)],
-        acts: [(400, .kill(afterEffects: 0, seconds: 18))], settings: [.maxLocations(3)]))
+        acts: [(400, .kill(afterEffects: 0, seconds: 17))], settings: [.maxLocations(3)]))
     #expect(world.removals.contains { $0.reason == .thinned })
     // The file is read with the first request, or after some seconds.
     #expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)

@@ -161,7 +161,7 @@ import Timekeeping
       let world = try World.drive(
         Scenario(
           seed: 2699, duration: 619, faults: [Fault(.silent, 477..<598), Fault(.ahead(18), from..<594)],
-          acts: [(491, .powerCut(afterEffects: 4, seconds: 35))], noise: 0, settings: [.maxLocations(8)],
+          acts: [(491, .powerCut(afterEffects: 3, seconds: 39))], noise: 0, settings: [.maxLocations(8)],
           hasCertificates: true))
       #expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
       // A clock that jumps is no detour of the vehicle, which would be one of 180 m.

@@ -28,7 +28,8 @@ extension World {
         "\(mostFormRefusals) compact updates in a row were refused, and plain ones would have been accepted")
     }
     // The file is read after the first request, which may take its whole deadline.
-    if !isOff, finishedAt == nil, store.troubledSince == nil, unrestored[vehicle] != nil, now - startedAt > .seconds(30)
+    if !isOff, finishedAt == nil, openFile.troubledSince == nil, unrestored[vehicle] != nil,
+      now - startedAt > .seconds(30)
     {
       violate("the stored positions of \(vehicle) were never restored")
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import Positioning
 import Timekeeping
@@ -9,11 +10,11 @@ import Timekeeping
 /// and asking again later, costs more than all the rest: that is done after every fourth input, and every 32nd fix.
 extension World {
   /// Remembers the plan after the agent was called, and looks ahead.
-  func notePlan(after input: VehicleAgent.Input) {
-    let plan = agent.plan(at: bootNow)
+  func notePlan(after input: Daemon.Input) {
+    let plan = daemon.vehicle.plan(at: bootNow)
     lastPlan = finishedAt == nil ? plan : nil
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
-    if case .source(_, .fix(_)) = input {
+    if case .vehicle(.source(_, .fix)) = input {
       looksAhead = (calls + phase) % 32 == 0
     } else {
       looksAhead = (calls + phase) % 4 == 0
@@ -21,10 +22,10 @@ extension World {
     guard let until else { return }
     if until <= bootNow { return violate("a wait that is over: a hot loop") }
     guard looksAhead else { return }
-    let before = agent.plan(at: until - .nanoseconds(1))
+    let before = daemon.vehicle.plan(at: until - .nanoseconds(1))
     if before != plan { violate("\(plan) becomes \(before) without an input") }
-    guard case .act(let step) = agent.plan(at: until) else {
-      return violate("at its end, \(plan) becomes \(agent.plan(at: until)): nothing happens")
+    guard case .act(let step) = daemon.vehicle.plan(at: until) else {
+      return violate("at its end, \(plan) becomes \(daemon.vehicle.plan(at: until)): nothing happens")
     }
     var copy = agent
     let effects = copy.handle(.deadline, at: Moment(boot: until, wall: moment.wall + (until - moment.boot)))
@@ -36,10 +37,10 @@ extension World {
   func checkPlan() -> Plan.Step? {
     guard let lastPlan, finishedAt == nil else { return nil }
     if let until = lastPlan.until, bootNow >= until {
-      if case .act(let step) = agent.plan(at: bootNow) { return step }
-      violate("at its end, \(lastPlan) becomes \(agent.plan(at: bootNow)): nothing happens")
+      if case .act(let step) = daemon.vehicle.plan(at: bootNow) { return step }
+      violate("at its end, \(lastPlan) becomes \(daemon.vehicle.plan(at: bootNow)): nothing happens")
     } else if looksAhead {
-      let plan = agent.plan(at: bootNow)
+      let plan = daemon.vehicle.plan(at: bootNow)
       // As long as the plan is to wait, a deadline that comes too early changes nothing.
       if plan != lastPlan { violate("\(lastPlan) became \(plan) without an input") }
     }

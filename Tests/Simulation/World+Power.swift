@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Daemon
 import Delivery
 import FleetEngine
 import Positioning
@@ -8,9 +9,7 @@ import Timekeeping
 /// The machine loses its power, or sleeps; the disk remembers, or is full.
 extension World {
   /// Everything in memory is gone, and what the store had not written yet.
-  ///
-  /// - Parameter undone: effects that were not performed.
-  func cutPower(for seconds: Int, isOfPower: Bool, before undone: ArraySlice<VehicleAgent.Effect>) {
+  func cutPower(for seconds: Int, isOfPower: Bool) {
     note(isOfPower ? "!power cut" : "!killed")
     cut = nil
     if isOfPower {
@@ -18,10 +17,6 @@ extension World {
       storedRunState = nil
     }
     loseUnwritten()
-    for effect in undone {
-      guard case .backlog(.removed(let ids, .delivered)) = effect else { continue }
-      for id in ids { revived[Disk.Key(vehicle: vehicle, id: id), default: 0] += 1 }
-    }
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     abandonUpdate()
     (fetch, deadline, lastPlan) = (nil, nil, nil)
@@ -36,7 +31,7 @@ extension World {
   }
 
   private func loseUnwritten() {
-    let since = store.troubledSince ?? writtenUntil
+    let since = openFile.troubledSince ?? writtenUntil
     for (name, records) in pending {
       let onDisk = disk.held[name] ?? [:]
       for id in records.keys where onDisk[id] == nil {
@@ -61,10 +56,10 @@ extension World {
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
-    agent = VehicleAgent(configuration, seed: programSeed)
+    daemon = Daemon(World.daemonConfiguration(configuration), seed: programSeed)
     copy = [:]
     unrestored = disk.held
-    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: programSeed &+ 2)
+    openFile = OpenFile()
     lockedVehicle = nil
     lockVehicle()
     if let storedRunState { handle(.runStateFound(storedRunState)) }
@@ -77,6 +72,6 @@ extension World {
     startPorts()
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
-    handle(.store(.unread))
+    pass(.start)
   }
 }

@@ -40,6 +40,12 @@ extension World {
     let columns = [requestChecksum, events, disk].map { String($0.value, radix: 16) }
     let file = try #require(fopen(path, "a"), "SIMULATION_RECORD: \(path) cannot be written")
     defer { fclose(file) }
-    fputs("\(scenario.seed) \(attempts.count) \(self.events.count) \(columns.joined(separator: " "))\n", file)
+    let cuts = scenario.acts.count {
+      switch $0.act {
+      case .powerCut, .kill: true
+      default: false
+      }
+    }
+    fputs("\(scenario.seed) \(cuts) \(attempts.count) \(self.events.count) \(columns.joined(separator: " "))\n", file)
   }
 }

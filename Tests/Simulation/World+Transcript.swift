@@ -4,35 +4,57 @@ import FleetEngine
 import HTTPMessages
 import Glibc
 import Positioning
+import Daemon
 import Delivery
 import Observability
 import Testing
 import Timekeeping
 
 extension World {
-  static func brief(_ input: VehicleAgent.Input) -> String {
+  static func brief(_ input: Daemon.Input) -> String {
     switch input {
-    case .source(let id, .fix(let fix)):
-      "fix of \(id) \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
-    case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
-    case .tokenEnded(let id, .http(let outcome)): "token \(id) ended: \(brief(outcome))"
+    case .vehicle(let input): brief(input)
     case .configure: "configure"
+    case .storeEnded(.read(let records, _, _, _)): "the store reads \(records.count)"
     default: "\(input)"
     }
   }
 
-  static func brief(_ effect: VehicleAgent.Effect) -> String {
+  static func brief(_ effect: Daemon.Effect) -> String {
     switch effect {
     case .sendUpdate(let id, let request):
       "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
     case .fetchToken(let id, _): "fetch token \(id)"
     case .event(let event): "event \(event.kind): \(event.sentence)"
-    case .backlog(.added(let record)): "backlog + \(record.id.rfc3339)"
-    case .backlog(.changed(let records)): "backlog ~ \(records.count)"
-    case .backlog(.removed(let ids, let reason)): "backlog - \(ids.count) \(reason)"
+    case .store(.commit(let writes)): "commit \(writes.count)"
     default: "\(effect)"
     }
   }
+
+  /// What passes between the daemon's parts; nil if an input or effect of the daemon says the same.
+  static func brief(_ message: Daemon.Message) -> String? {
+    switch message {
+    case .fromVehicle(.backlog(.added(let record))): "backlog + \(record.id.rfc3339)"
+    case .fromVehicle(.backlog(.changed(let records))): "backlog ~ \(records.count)"
+    case .fromVehicle(.backlog(.removed(let ids, let reason))): "backlog - \(ids.count) \(reason)"
+    case .toVehicle(.restored(let records)): "restored \(records.count)"
+    case .toVehicle(.store(let state)): "store \(state)"
+    default: nil
+    }
+  }
+
+  private static func brief(_ input: VehicleAgent.Input) -> String {
+    switch input {
+    case .source(let id, .fix(let fix)):
+      "fix of \(id) \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
+    case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
+    case .tokenEnded(let id, .http(let outcome)): "token \(id) ended: \(brief(outcome))"
+    default: "\(input)"
+    }
+  }
+
+  /// The name of an effect of the vehicle.
+  static func brief(_ effect: VehicleAgent.Effect) -> String { String("\(effect)".prefix(80)) }
 
   private static func brief(_ outcome: HTTPOutcome) -> String {
     switch outcome {

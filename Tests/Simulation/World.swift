@@ -4,13 +4,14 @@ import Connectivity
 import FleetEngine
 import HTTPMessages
 import Positioning
+import Daemon
 import Delivery
 import Timekeeping
 
-/// Simulates a day in a fraction of a second: one `VehicleAgent`, and its environment in virtual time.
+/// Simulates a day in a fraction of a second: one `Daemon`, and its environment in virtual time.
 ///
-/// The world performs the agent's effects, calls it at its deadlines, and watches the invariants all the while; what it
-/// finds violated is in `violations`.
+/// The world performs the daemon's effects, calls it at its deadlines, and watches the invariants all the while; what
+/// it finds violated is in `violations`.
 final class World {
   enum TimedEvent {
     case tick(second: Int)
@@ -54,7 +55,9 @@ final class World {
   }
 
   let scenario: Scenario
-  var agent: VehicleAgent
+  var daemon: Daemon
+  /// The daemon's vehicle.
+  var agent: VehicleAgent { daemon.vehicle }
   var now = BootInstant.boot
   var drive: PlannedDrive
   var receivers: [Receiver]
@@ -89,7 +92,12 @@ final class World {
   /// What is stored for other vehicles of this machine, or for this one before it is restored.
   var unrestored: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
-  var store: StoreShell
+  var openFile = OpenFile()
+  /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
+  private var inputs: [Daemon.Input] = []
+  private var isStepping = false
+  /// What has passed between the daemon's parts in the last step.
+  private var messages: [Daemon.Message] = []
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
@@ -181,7 +189,7 @@ final class World {
     scenario.adjust(&configuration)
     configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
-    agent = VehicleAgent(configuration, seed: scenario.seed)
+    daemon = Daemon(World.daemonConfiguration(configuration), seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw ScenarioError.noStart }
     drive = PlannedDrive(scenario.drive, from: start, seed: scenario.seed &+ 7)
     let sources = scenario.second == nil ? 0..<1 : 0..<2
@@ -192,10 +200,9 @@ final class World {
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
-    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ 2)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
-    _ = agent.handle(.sources(World.configuredSources(scenario)), at: moment)
+    _ = daemon.handle(.vehicle(.sources(World.configuredSources(scenario))), at: moment)
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
   }
@@ -217,6 +224,12 @@ final class World {
         endpoint: FleetEngineEndpoint(
           origin: "https://fleetengine.test",
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
+  }
+
+  static func daemonConfiguration(_ vehicle: VehicleAgent.Configuration) -> Daemon.Configuration {
+    var store = StoreAgent.Configuration()
+    store.directory = "/var/lib/fleet-locationd"
+    return Daemon.Configuration(vehicle: vehicle, store: store, settingsText: "settings")
   }
 
   static let silenceTimeout = Duration.seconds(10)
@@ -246,16 +259,15 @@ final class World {
   // MARK: - Running
 
   /// What comes next.
-  private enum Turn { case queue, port(Int), store, agent }
+  private enum Turn { case queue, port(Int), daemon }
 
-  /// Runs to the end of the scenario, or to the agent's own.
+  /// Runs to the end of the scenario, or to the daemon's own.
   func run() {
     let end = World.time(scenario.duration)
     lockVehicle()
-    handle(.store(.unread))
+    pass(.start)
     startPorts()
     while finishedAt == nil, violations.count < 20 {
-      if !store.reports.isEmpty { deliverReports() }
       let (turn, time) = nextTurn
       guard time <= end else { break }
       now = max(time, now)
@@ -267,8 +279,7 @@ final class World {
           suspend(until: wake)
         }
       case .port(let index): advancePort(index)
-      case .store: advanceStore()
-      case .agent: handle(.deadline)
+      case .daemon: pass(.deadline)
       }
     }
     now = finishedAt ?? end
@@ -280,8 +291,7 @@ final class World {
     var (turn, time) = (Turn.queue, queue.nextTime ?? .distantFuture)
     guard !isOff else { return (turn, time) }
     for index in ports.indices where ports[index].next < time { (turn, time) = (.port(index), ports[index].next) }
-    if let deadline = store.deadline, deadline < time { (turn, time) = (.store, deadline) }
-    if let deadline, deadline < time { (turn, time) = (.agent, deadline) }
+    if let deadline, deadline < time { (turn, time) = (.daemon, deadline) }
     return (turn, time)
   }
 
@@ -414,83 +424,57 @@ final class World {
     new.boot = "\(boots)"
     configuration = new
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
-    configureStore(new, vehicle: other)
-    guard !isOff else { return }
-    handle(.configure(new, lockedBy: lock(other)))
-    // As a shell does, it asks its store after that.
-    startStore()
+    if other != vehicle {
+      unrestored = pending
+      vehicle = other
+      copy = [:]
+    }
+    pass(.configure(World.daemonConfiguration(new), lockedBy: lock(other)))
   }
 
-  func handle(_ input: VehicleAgent.Input) {
+  func handle(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
+
+  /// Passes the daemon an input, after all earlier ones, as the shell does.
+  func pass(_ input: Daemon.Input) {
+    inputs.append(input)
+    guard !isStepping else { return }
+    isStepping = true
+    while !inputs.isEmpty, !isOff, finishedAt == nil { step(inputs.removeFirst()) }
+    inputs = []
+    isStepping = false
+  }
+
+  private func step(_ input: Daemon.Input) {
     calls += 1
     if isTranscribing { note("> \(World.brief(input))") }
-    guard finishedAt == nil else { return }
-    var hasBacklogChanged = false
-    // Asking the agent for anything costs a copy of it in a debug build.
-    var failed: [String: Int]?
-    if case .tokenEnded = input { failed = agent.statistics.tokenFailures }
+    let failed = daemon.vehicle.statistics.tokenFailures
     let step = checkPlan()
-    let effects = agent.handle(input, at: moment)
+    messages.removeAll(keepingCapacity: true)
+    let effects = daemon.handle(input, at: moment) { [unowned self] in messages.append($0) }
+    let hasBacklogChanged = followMessages()
     // Another input may be what makes the step unnecessary.
-    if let step, case .deadline = input, !step.isDone(by: effects) {
-      violate("\(step) was planned, and what happens is \(effects.map(World.brief))")
+    if let step, case .deadline = input {
+      let decided = messages.compactMap { if case .fromVehicle(let effect) = $0 { effect } else { nil } }
+      if !step.isDone(by: decided) {
+        violate("\(step) was planned, and what happens is \(decided.map(World.brief))")
+      }
     }
-    for (index, effect) in effects.enumerated() {
+    for effect in effects {
       if let (left, seconds, isOfPower) = cut {
-        guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower, before: effects[index...]) }
+        guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower) }
         cut = (left - 1, seconds, isOfPower)
       }
       if isTranscribing { note("  < \(World.brief(effect))") }
-      switch effect {
-      case .sendUpdate(let id, let request):
-        // As a transport does, but not compressed.
-        sendUpdate(runNumber << 32 | id, request.encoded { $0 })
-      case .cancelUpdate(let id): if update?.id == runNumber << 32 | id { abandonUpdate() }
-      case .fetchToken(let id, .http(let request)): fetchToken(runNumber << 32 | id, request)
-      case .cancelToken(let id):
-        if fetch?.id == runNumber << 32 | id {
-          fetch = nil
-          // What did not come while it was waited for was missing, however that ended.
-          tokenFailures.append(now)
-        }
-      case .storeToken(let text): storedToken = text
-      case .removeStoredToken: storedToken = nil
-      case .storeRunState(let text): storedRunState = text
-      case .storeUpdateForm(let text): storedUpdateForm = text
-      case .fetchToken: violate("a token provider that is not there")
-      case .dropConnections:
-        drops.append(now)
-        // One that is in use is let finish.
-        if update == nil { dropConnection() }
-      case .event(let event): events.append((now, event))
-      case .storePause(let note): storePause(note)
-      case .storeDuty(let note): storeDuty(note)
-      case .readStore: performStore(.start)
-      case .forgetOthers(let time): performStore(.forgetOthers(before: time))
-      case .backlog(let change):
-        hasBacklogChanged = true
-        follow(change)
-      case .backlogSnapshot(let records):
-        if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
-        performStore(.snapshot(records))
-      case .readyForNextFix: violate("a source is released that does not wait")
-      case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
-      case .connect, .storeSettings, .stopping: break
-      case .finished(let ending):
-        finishedAt = now
-        checkOfflineOnStop()
-        undelivered = ending.undelivered
-        closeStore()
-      }
+      perform(effect)
     }
-    if let failed, failed != agent.statistics.tokenFailures { tokenFailures.append(now) }
+    if daemon.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
     // As a shell does, the world asks once after each call, and not again before the next.
     notePlan(after: input)
-    deadline = lastPlan?.until.map { bootedAt + ($0 - .boot) }
+    deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
     guard hasBacklogChanged || calls % 16 == 0 else { return }
-    let backlog = agent.delivery.backlog
+    let backlog = daemon.vehicle.delivery.backlog
     // In addition to the live position in flight.
-    if agent.delivery.pendingCount > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
+    if daemon.vehicle.delivery.pendingCount > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
     if copy.count != backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
       let isSame = backlog.records.allSatisfy { copy[$0.id] == $0 }
@@ -498,8 +482,64 @@ final class World {
     }
   }
 
+  private func perform(_ effect: Daemon.Effect) {
+    switch effect {
+    case .sendUpdate(let id, let request):
+      // As a transport does, but not compressed.
+      sendUpdate(runNumber << 32 | id, request.encoded { $0 })
+    case .cancelUpdate(let id): if update?.id == runNumber << 32 | id { abandonUpdate() }
+    case .fetchToken(let id, .http(let request)): fetchToken(runNumber << 32 | id, request)
+    case .cancelToken(let id):
+      if fetch?.id == runNumber << 32 | id {
+        fetch = nil
+        // What did not come while it was waited for was missing, however that ended.
+        tokenFailures.append(now)
+      }
+    case .storeToken(let text): storedToken = text
+    case .removeStoredToken: storedToken = nil
+    case .storeRunState(let text): storedRunState = text
+    case .storeUpdateForm(let text): storedUpdateForm = text
+    case .fetchToken: violate("a token provider that is not there")
+    case .dropConnections:
+      drops.append(now)
+      // One that is in use is let finish.
+      if update == nil { dropConnection() }
+    case .event(let event): events.append((now, event))
+    case .storePause(let note): storePause(note)
+    case .storeDuty(let note): storeDuty(note)
+    case .store(let operation): if let outcome = run(operation) { pass(.storeEnded(outcome)) }
+    case .readyForNextFix: violate("a source is released that does not wait")
+    case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
+    case .connect, .storeSettings, .stopping: break
+    case .finished(let ending):
+      finishedAt = now
+      checkOfflineOnStop()
+      undelivered = ending.undelivered
+      checkClosedStore()
+    }
+  }
+
+  /// - Returns: whether the backlog has changed.
+  private func followMessages() -> Bool {
+    var hasBacklogChanged = false
+    for message in messages {
+      switch message {
+      case .toVehicle(.restored(let records)): restore(records)
+      case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
+      case .toVehicle: break
+      case .fromVehicle(.backlog(let change)):
+        hasBacklogChanged = true
+        follow(change)
+      case .fromVehicle(.backlogSnapshot(let records)):
+        if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
+      case .fromVehicle: break
+      }
+      if isTranscribing, let text = World.brief(message) { note("  . \(text)") }
+    }
+    return hasBacklogChanged
+  }
+
   func follow(_ change: Backlog.Change) {
-    performStore(.changed(change))
     switch change {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }

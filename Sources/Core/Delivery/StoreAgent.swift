@@ -225,6 +225,12 @@ package struct StoreAgent: Sendable {
     return isFailing ? gate.notBefore : dueAt
   }
 
+  /// Whether no operation is in progress, and the settings of `configured` are in use.
+  package var isSettled: Bool { (state == .open || state == .closed || state == .ended) && next == nil }
+
+  /// Whether the file is closed after `close`.
+  package var hasEnded: Bool { state == .ended }
+
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     let effects = receive(input, at: now)

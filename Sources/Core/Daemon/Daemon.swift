@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+package import Delivery
+import FleetEngine
+package import HTTPMessages
+package import Timekeeping
+
+/// The daemon as one value: the vehicle, the store of its backlog, and what passes between them. Both the service and
+/// `Tests/Simulation` run it.
+///
+/// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
+/// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file is the next input
+/// after the effects of which the operation is one.
+package struct Daemon: Sendable {
+  /// The settings, with the values that only a running daemon has.
+  package struct Configuration: Equatable, Sendable {
+    /// For the vehicle.
+    package var vehicle: VehicleAgent.Configuration
+    /// Where the backlog is stored.
+    package var store: StoreAgent.Configuration
+    /// The text for `storeSettings`; nil: these settings are not stored.
+    package var settingsText: String?
+
+    package init(vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?) {
+      self.vehicle = vehicle
+      self.store = store
+      self.settingsText = settingsText
+    }
+  }
+
+  /// Everything that can happen to the daemon.
+  package enum Input: Equatable, Sendable {
+    /// What the vehicle learns from outside: anything but new settings and the reports of the store.
+    case vehicle(VehicleAgent.Input)
+    /// The state of previous runs was passed: from now on the backlog's file may be read. Once, before the first fix.
+    case start
+    /// The operation of `store` has ended.
+    case storeEnded(StoreAgent.Outcome)
+    /// New settings. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
+    indirect case configure(Configuration, lockedBy: VehicleHolder? = nil)
+    /// `nextDeadline` has passed.
+    case deadline
+  }
+
+  /// What the shell has to do. Each case has all data that it needs. Without a comment: as in `VehicleAgent.Effect`.
+  package enum Effect: Equatable, Sendable {
+    case connect(to: String, certificateTime: Timestamp?)
+    case sendUpdate(id: UInt64, HTTPRequest)
+    case cancelUpdate(id: UInt64)
+    case fetchToken(id: UInt64, TokenRequest)
+    case cancelToken(id: UInt64)
+    case storeToken(Secret)
+    case removeStoredToken
+    case storeRunState(String)
+    case storeUpdateForm(String)
+    case dropConnections
+    case lockVehicle
+    /// Perform this on the backlog's file. `storeEnded` follows, except after `close`.
+    case store(StoreAgent.Operation)
+    case event(Event)
+    case readyForNextFix(Int)
+    /// Store this text as the last settings that worked: the first update with them was accepted.
+    case storeSettings(String)
+    case stopping
+    case storePause(PauseRecord?)
+    case storeDuty(DutyRecord?)
+    /// The run has ended, and the backlog's file is closed.
+    case finished(Lifecycle.Ending)
+  }
+
+  /// What passes between the parts.
+  package enum Message: Equatable, Sendable {
+    /// The vehicle is passed this.
+    case toVehicle(VehicleAgent.Input)
+    /// The vehicle decides this.
+    case fromVehicle(VehicleAgent.Effect)
+  }
+
+  /// The vehicle.
+  package private(set) var vehicle: VehicleAgent
+  private var store: StoreAgent
+  private var settingsText: String?
+  /// Reports of the store that the vehicle has not been passed yet.
+  private var reports: [VehicleAgent.Input] = []
+  /// New settings, while the store writes what belongs to the previous ones.
+  private var next: (configuration: Configuration, holder: VehicleHolder?)?
+  /// How the run has ended, while the store writes what is pending.
+  private var ending: Lifecycle.Ending?
+  private var vehicleDeadline: BootInstant?
+
+  /// When to handle `deadline`; nil while waiting for something else only.
+  package private(set) var nextDeadline: BootInstant?
+  /// Fleet Engine accepted the last update, and there is a network. Stored, because a computed property of a value in an
+  /// object would first copy the value.
+  package private(set) var isOnline = false
+
+  /// - Parameter seed: of every jitter.
+  package init(_ configuration: Configuration, seed: UInt64) {
+    vehicle = VehicleAgent(configuration.vehicle, seed: seed)
+    store = StoreAgent(
+      configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
+    settingsText = configuration.settingsText
+  }
+
+  /// Handles an input, and returns the effects in order.
+  ///
+  /// - Parameter observer: is told what passes between the parts. It must not use this value.
+  package mutating func handle(
+    _ input: Input, at now: Moment, observer: ((Message) -> Void)? = nil
+  ) -> [Effect] {
+    var effects = [Effect]()
+    effects.reserveCapacity(8)
+    switch input {
+    case .vehicle(let input): pass(input, at: now, observer, &effects)
+    case .start: pass(.store(.unread), at: now, observer, &effects)
+    case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
+    case .configure(let configuration, let holder):
+      next = (configuration, holder)
+      let vehicle = configuration.vehicle.delivery.endpoint.vehicle
+      feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+    case .deadline:
+      if let time = store.nextDeadline, now.boot >= time { feedStore(.deadline, at: now.boot, &effects) }
+      if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
+    }
+    passReports(at: now, observer, &effects)
+    if let (configuration, holder) = next, store.isSettled {
+      next = nil
+      settingsText = configuration.settingsText
+      pass(.configure(configuration.vehicle, lockedBy: holder), at: now, observer, &effects)
+      feedStore(.start, at: now.boot, &effects)
+      passReports(at: now, observer, &effects)
+    }
+    if let ending, store.hasEnded {
+      self.ending = nil
+      effects.append(.finished(ending))
+    }
+    nextDeadline = [vehicleDeadline, store.nextDeadline].compactMap(\.self).min()
+    return effects
+  }
+
+  /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
+  package func isProgressing(at now: BootInstant) -> Bool { vehicle.isProgressing(at: now) }
+
+  // MARK: - The parts
+
+  private mutating func pass(
+    _ input: VehicleAgent.Input, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+  ) {
+    observer?(.toVehicle(input))
+    for effect in vehicle.handle(input, at: now) {
+      observer?(.fromVehicle(effect))
+      perform(effect, at: now.boot, &effects)
+    }
+    vehicleDeadline = vehicle.nextDeadline(at: now.boot)
+    isOnline = vehicle.isReachingFleetEngine
+  }
+
+  private mutating func perform(_ effect: VehicleAgent.Effect, at now: BootInstant, _ effects: inout [Effect]) {
+    switch effect {
+    case .readStore: feedStore(.start, at: now, &effects)
+    case .backlog(let change): feedStore(.changed(change), at: now, &effects)
+    case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
+    case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
+    case .storeSettings: if let settingsText { effects.append(.storeSettings(settingsText)) }
+    case .finished(let ending):
+      self.ending = ending
+      feedStore(.close, at: now, &effects)
+    case .connect(let url, let time): effects.append(.connect(to: url, certificateTime: time))
+    case .sendUpdate(let id, let request): effects.append(.sendUpdate(id: id, request))
+    case .cancelUpdate(let id): effects.append(.cancelUpdate(id: id))
+    case .fetchToken(let id, let request): effects.append(.fetchToken(id: id, request))
+    case .cancelToken(let id): effects.append(.cancelToken(id: id))
+    case .storeToken(let text): effects.append(.storeToken(text))
+    case .removeStoredToken: effects.append(.removeStoredToken)
+    case .storeRunState(let text): effects.append(.storeRunState(text))
+    case .storeUpdateForm(let text): effects.append(.storeUpdateForm(text))
+    case .dropConnections: effects.append(.dropConnections)
+    case .lockVehicle: effects.append(.lockVehicle)
+    case .event(let event): effects.append(.event(event))
+    case .readyForNextFix(let id): effects.append(.readyForNextFix(id))
+    case .stopping: effects.append(.stopping)
+    case .storePause(let record): effects.append(.storePause(record))
+    case .storeDuty(let record): effects.append(.storeDuty(record))
+    }
+  }
+
+  private mutating func feedStore(_ input: StoreAgent.Input, at now: BootInstant, _ effects: inout [Effect]) {
+    for effect in store.handle(input, at: now) {
+      switch effect {
+      case .perform(let operation): effects.append(.store(operation))
+      // The vehicle may be deciding just now.
+      case .report(let report): reports.append(report)
+      }
+    }
+  }
+
+  private mutating func passReports(
+    at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+  ) {
+    while !reports.isEmpty { pass(reports.removeFirst(), at: now, observer, &effects) }
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Daemon
+import Delivery
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct DaemonTests {
+  private var daemon: Daemon
+  private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
+
+  init() throws {
+    daemon = Daemon(try DaemonTests.configuration(), seed: 1)
+  }
+
+  private static func configuration(
+    vehicle: String = "truck-1", directory: String = "/a", settingsText: String? = "settings"
+  ) throws -> Daemon.Configuration {
+    var store = StoreAgent.Configuration()
+    store.directory = directory
+    return Daemon.Configuration(
+      vehicle: try AgentFixture.configuration(vehicle: vehicle), store: store, settingsText: settingsText)
+  }
+
+  private static func moment(_ second: Double) -> Moment {
+    let elapsed = Duration.milliseconds(Int64((second * 1000).rounded()))
+    return Moment(boot: .boot + elapsed, wall: AgentFixture.start + elapsed)
+  }
+
+  private mutating func handle(_ input: Daemon.Input, at second: Double) -> [Daemon.Effect] {
+    daemon.handle(input, at: DaemonTests.moment(second))
+  }
+
+  private mutating func open(at second: Double) -> [StoreAgent.Operation] {
+    _ = handle(.start, at: 0)
+    return handle(.deadline, at: second).operations
+  }
+
+  /// A fix, a token, and Fleet Engine's response to the update.
+  private mutating func comeOnline() throws -> [Daemon.Effect] {
+    _ = handle(.vehicle(.sources([AgentFixture.source])), at: 0)
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(AgentFixture.start))
+    fix.horizontalAccuracy = 3
+    fix.satellites = 9
+    var fixture = try AgentFixture()
+    _ = handle(.vehicle(.source(0, .fix(fix))), at: 0)
+    _ = handle(.vehicle(.tokenEnded(id: 1, fixture.token())), at: 0.1)
+    return handle(.vehicle(.updateEnded(id: 1, AgentFixture.accepted)), at: 0.2)
+  }
+
+  @Test("the backlog's file is opened 3 s after the start without a request, and read into the vehicle's backlog")
+  mutating func reading() throws {
+    let opens = open(at: 3)
+    #expect(opens == [.open(directory: "/a", maxSize: StoreAgent.Configuration().maxSize)])
+    #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(truck)])
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    let record = Backlog.Record(VehicleLocation(coordinate: place, time: AgentFixture.start))
+    #expect(handle(.storeEnded(.read([record])), at: 3).operations.isEmpty)
+    #expect(daemon.vehicle.delivery.pendingCount == 1)
+  }
+
+  @Test("new settings reach the vehicle when the store is done with the previous ones, and another vehicle is read")
+  mutating func configureWhileOpening() throws {
+    _ = open(at: 3)
+    let new = try DaemonTests.configuration(vehicle: "truck-2")
+    #expect(handle(.configure(new), at: 3).operations.isEmpty)
+    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-1")
+    #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(other)])
+    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-2")
+  }
+
+  @Test("settings that come while the store is busy replace others that wait")
+  mutating func configureTwice() throws {
+    _ = open(at: 3)
+    _ = handle(.configure(try DaemonTests.configuration(vehicle: "truck-2")), at: 3)
+    _ = handle(.configure(try DaemonTests.configuration(vehicle: "truck-3")), at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-3")
+  }
+
+  @Test("another directory: the old file is closed, and the new one opened")
+  mutating func configureDirectory() throws {
+    _ = open(at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    _ = handle(.storeEnded(.read([])), at: 3)
+    let new = try DaemonTests.configuration(directory: "/b")
+    let operations = handle(.configure(new), at: 4).operations
+    #expect(operations == [.close, .open(directory: "/b", maxSize: StoreAgent.Configuration().maxSize)])
+  }
+
+  @Test("a run has finished when the backlog's file is closed, not before")
+  mutating func finish() throws {
+    _ = open(at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    _ = handle(.storeEnded(.read([])), at: 3)
+    let stop = handle(.vehicle(.stop(within: .zero, signal: "SIGTERM")), at: 4)
+    #expect(stop.contains(.stopping))
+    #expect(stop.operations == [.commit([])])
+    #expect(!stop.contains { if case .finished = $0 { true } else { false } })
+    #expect(
+      handle(.storeEnded(.committed), at: 4)
+        == [.store(.close), .finished(Lifecycle.Ending(undelivered: 0, statistics: nil))])
+    #expect(daemon.nextDeadline == nil)
+  }
+
+  @Test("the settings of the first accepted update are stored, unless they are the kept ones")
+  mutating func settings() throws {
+    #expect(try comeOnline().contains(.storeSettings("settings")))
+    daemon = Daemon(try DaemonTests.configuration(settingsText: nil), seed: 1)
+    #expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
+  }
+
+  @Test("an observer sees what vehicle and store tell each other")
+  mutating func observer() throws {
+    _ = open(at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    var messages: [Daemon.Message] = []
+    _ = daemon.handle(.storeEnded(.read([])), at: DaemonTests.moment(3)) { messages.append($0) }
+    #expect(messages == [.toVehicle(.restored([])), .toVehicle(.store(.healthy))])
+  }
+}
+
+extension [Daemon.Effect] {
+  fileprivate var operations: [StoreAgent.Operation] {
+    compactMap { if case .store(let operation) = $0 { operation } else { nil } }
+  }
+}
