@@ -43,7 +43,7 @@ private func converse(_ input: [UInt8]) {
     address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10), seed: 1)
   var now = BootInstant.boot
   _ = session.handle(.start, at: now)
-  _ = session.handle(.connected, at: now)
+  _ = session.handle(.opened, at: now)
   for line in input.split(separator: 10) {
     let portion = Array(line) + [10]
     let effects = session.receive(portion.span, at: now)
@@ -52,8 +52,8 @@ private func converse(_ input: [UInt8]) {
     if (effects + later).contains(.close) {
       // A connection that was closed is made again, once its wait is over.
       if let deadline = session.nextDeadline { now = max(now, deadline) }
-      precondition(later.contains(.connect) || session.handle(.deadline, at: now) == [.connect])
-      _ = session.handle(.connected, at: now)
+      precondition(later.contains(.open) || session.handle(.deadline, at: now) == [.open])
+      _ = session.handle(.opened, at: now)
     }
   }
 }

@@ -19,7 +19,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     // Whatever it asks for is answered, until it waits.
     while let effect = effects.popLast() {
       switch effect {
-      case .connect: effects += session.handle(.connected, at: now)
+      case .open: effects += session.handle(.opened, at: now)
       case .list: effects += session.handle(answer.first == 1 ? .refused(.gone) : .modems([modem]), at: now)
       case .enable: effects += session.handle(.enabled, at: now)
       case .locate:

@@ -67,7 +67,7 @@ struct ModemManagerCheck: Check {
     var inView: Int?
     var isRead = false
     var loss: String?
-    var inputs: [ModemSession.Input] = [.start, .connected, .modems([modem])]
+    var inputs: [ModemSession.Input] = [.start, .opened, .modems([modem])]
     let end = loop.now.boot + ModemManagerCheck.span
     while received == nil, loop.now.boot < end || !inputs.isEmpty {
       guard !inputs.isEmpty else {

@@ -20,9 +20,3 @@ package protocol FixSource: AnyObject {
   /// Counters of its NMEA 0183 line; nil if it has none.
   var lineStatistics: LineStatistics? { get }
 }
-
-extension FixSource {
-  package var waits: Bool { false }
-  package func readyForNextFix() {}
-  package var lineStatistics: LineStatistics? { nil }
-}

@@ -3,22 +3,18 @@ import Configuration
 package import EventLoop
 package import Positioning
 import StreamSocket
-package import Timekeeping
+import Timekeeping
 import SystemCalls
 
 /// Reads fixes from a gpsd, on this machine or another: connects as the session decides, and passes it the received
 /// bytes.
-package final class GPSDSource: FixSource {
+package final class GPSDSource: SessionSource<GPSDSession> {
   /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)
 
-  private let loop: EventLoop
   private let lookup: HostLookup
-  private let report: (SourceReport) -> Void
-  private var session: GPSDSession
   private var socket: StreamSocket?
   private var isConnected = false
-  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - host: a name or an address; an IPv6 address without brackets.
@@ -27,47 +23,21 @@ package final class GPSDSource: FixSource {
     loop: EventLoop, host: String, port: Int, device: String?, silenceTimeout: Duration,
     report: @escaping (SourceReport) -> Void
   ) {
-    self.loop = loop
-    self.report = report
     lookup = HostLookup(loop: loop, host: host, port: port)
-    session = GPSDSession(
-      address: lookup.name, device: device, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max))
+    super.init(
+      loop: loop,
+      session: GPSDSession(
+        address: lookup.name, device: device, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max)),
+      report: report)
   }
 
-  package func start() {
-    do {
-      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
-    } catch {
-      loop.defer { [report] in report(.lost("\(error)")) }
-      return
+  override func perform(_ effect: GPSDSession.Effect) {
+    switch effect {
+    case .open: connect()
+    case .send(let bytes): socket?.send(bytes)
+    case .close: close()
+    case .report(let report): self.report(report)
     }
-    loop.defer { [weak self] in self?.handle(.start) }
-  }
-
-  package func stop() {
-    timer?.close()
-    timer = nil
-    disconnect()
-  }
-
-  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
-
-  private func handle(_ input: GPSDSession.Input) {
-    perform(session.handle(input, at: loop.now.boot))
-  }
-
-  private func perform(_ effects: [GPSDSession.Effect]) {
-    for effect in effects {
-      // A report may lead to stopping this source.
-      guard timer != nil else { return }
-      switch effect {
-      case .connect: connect()
-      case .send(let bytes): socket?.send(bytes)
-      case .close: disconnect()
-      case .report(let report): self.report(report)
-      }
-    }
-    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
   private func connect() {
@@ -76,24 +46,24 @@ package final class GPSDSource: FixSource {
       onConnected: { [weak self] in
         guard let self else { return }
         isConnected = true
-        handle(.connected)
+        handle(.opened)
       },
       onBytes: { [weak self] bytes in
         guard let self else { return }
-        perform(session.receive(bytes, at: loop.now.boot))
+        run(session.receive(bytes, at: loop.now.boot))
       },
       onEnd: { [weak self] error in
         guard let self else { return }
         let wasConnected = isConnected
-        disconnect()
+        close()
         handle(
           wasConnected
             ? .ended("gpsd at \(error.message)")
-            : .connectFailed("gpsd at \(error.message); \(ConnectionAdvice.gpsd(error))"))
+            : .openFailed("gpsd at \(error.message); \(ConnectionAdvice.gpsd(error))"))
       })
   }
 
-  private func disconnect() {
+  override func close() {
     socket?.close()
     socket = nil
     isConnected = false

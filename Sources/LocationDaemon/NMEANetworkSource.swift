@@ -5,11 +5,11 @@ package import ExternalInput
 package import Positioning
 package import StreamSocket
 import SystemCalls
-package import Timekeeping
+import Timekeeping
 
 /// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and passes it the received
 /// bytes.
-package final class NMEANetworkSource: FixSource {
+package final class NMEANetworkSource: SessionSource<NMEANetworkSession> {
   /// Where sentences come from.
   package enum Endpoint {
     case connect(host: String, port: Int)
@@ -20,18 +20,14 @@ package final class NMEANetworkSource: FixSource {
   /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)
 
-  private let loop: EventLoop
   private let endpoint: Endpoint
-  private let report: (SourceReport) -> Void
-  private var session: NMEANetworkSession
-  private var lookup: HostLookup?
+  private let lookup: HostLookup?
   private var socket: StreamSocket?
   private var isConnected = false
   private var listener: StreamListener?
   /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
   private var datagrams: DatagramSocket?
-  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - name: of the address, for messages.
@@ -40,10 +36,9 @@ package final class NMEANetworkSource: FixSource {
     loop: EventLoop, name: String, endpoint: Endpoint, allow: [AddressRange], silenceTimeout: Duration,
     report: @escaping (SourceReport) -> Void
   ) {
-    self.loop = loop
     self.endpoint = endpoint
-    self.report = report
     let transport: NMEANetworkSession.Transport
+    var lookup: HostLookup?
     switch endpoint {
     case .connect(let host, let port):
       lookup = HostLookup(loop: loop, host: host, port: port)
@@ -51,49 +46,26 @@ package final class NMEANetworkSource: FixSource {
     case .listen(_, _, let connections): transport = .listener(connections: connections)
     case .datagrams(_, _, let group): transport = .datagrams(isGroup: group != nil)
     }
-    session = NMEANetworkSession(
-      name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max))
+    self.lookup = lookup
+    super.init(
+      loop: loop,
+      session: NMEANetworkSession(
+        name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout,
+        seed: .random(in: .min ... .max)), report: report)
   }
 
-  package func start() {
-    do {
-      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
-    } catch {
-      loop.defer { [report] in report(.lost("\(error)")) }
-      return
-    }
-    loop.defer { [weak self] in self?.handle(.start) }
-  }
-
-  package func stop() {
-    timer?.close()
-    timer = nil
-    close()
-  }
-
-  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
-
-  package var lineStatistics: LineStatistics? { session.lineStatistics }
+  package override var lineStatistics: LineStatistics? { session.lineStatistics }
 
   /// The port on which it listens; nil while it does not listen.
   package var port: Int? { listener?.port ?? datagrams?.port }
 
-  private func handle(_ input: NMEANetworkSession.Input) {
-    perform(session.handle(input, at: loop.now.boot))
-  }
-
-  private func perform(_ effects: [NMEANetworkSession.Effect]) {
-    for effect in effects {
-      // A report may lead to stopping this source.
-      guard timer != nil else { return }
-      switch effect {
-      case .open: open()
-      case .close: close()
-      case .rejoin: rejoin()
-      case .report(let report): self.report(report)
-      }
+  override func perform(_ effect: NMEANetworkSession.Effect) {
+    switch effect {
+    case .open: open()
+    case .close: close()
+    case .rejoin: rejoin()
+    case .report(let report): self.report(report)
     }
-    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
   // MARK: - Opening
@@ -112,7 +84,7 @@ package final class NMEANetworkSource: FixSource {
           loop: loop, host: host, port: port, group: group,
           onDatagram: { [weak self] bytes, sender, port in
             guard let self else { return }
-            perform(session.receive(datagram: bytes, from: sender, port: port, at: loop.now.boot))
+            run(session.receive(datagram: bytes, from: sender, port: port, at: loop.now.boot))
           },
           onEnd: { [weak self] error in
             self?.close()
@@ -135,7 +107,7 @@ package final class NMEANetworkSource: FixSource {
       },
       onBytes: { [weak self] bytes in
         guard let self else { return }
-        perform(session.receive(bytes, at: loop.now.boot))
+        run(session.receive(bytes, at: loop.now.boot))
       },
       onEnd: { [weak self] error in
         guard let self else { return }
@@ -155,13 +127,13 @@ package final class NMEANetworkSource: FixSource {
         loop: loop, connection: connection,
         onBytes: { [weak self] bytes in
           guard let self else { return }
-          perform(session.receive(bytes, from: id, at: loop.now.boot))
+          run(session.receive(bytes, from: id, at: loop.now.boot))
         },
         onEnd: { [weak self] _ in
           self?.senders[id] = nil
           self?.handle(.left(id))
         })
-      perform([])
+      arm()
     } catch {
       handle(.left(id))
     }
@@ -176,7 +148,7 @@ package final class NMEANetworkSource: FixSource {
     }
   }
 
-  private func close() {
+  override func close() {
     socket?.close()
     socket = nil
     isConnected = false

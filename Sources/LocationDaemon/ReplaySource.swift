@@ -3,19 +3,15 @@ import Configuration
 package import EventLoop
 package import Positioning
 import SerialPort
-package import Timekeeping
+import Timekeeping
 
 /// Plays back a recording: a file, a FIFO or standard input. It reads when the session requests bytes.
-package final class ReplaySource: FixSource {
-  package let waits: Bool
+package final class ReplaySource: SessionSource<ReplaySession> {
+  private let isPaced: Bool
   /// Maximum number of reads in one turn of the loop: a FIFO without a position can be endless.
   private static let readsPerTurn = 8
 
-  private let loop: EventLoop
-  private let report: (SourceReport) -> Void
-  private var session: ReplaySession
   private var input: RecordingInput?
-  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - key: its key in the settings file, for messages.
@@ -26,59 +22,41 @@ package final class ReplaySource: FixSource {
     loop: EventLoop, key: String = "source", file: String, pace: Double, shiftsTimes: Bool,
     report: @escaping (SourceReport) -> Void
   ) throws(DaemonError) {
-    self.loop = loop
-    self.report = report
-    waits = pace == 0
-    session = ReplaySession(
-      name: file == "-" ? "standard input" : "the recording \(file)", pace: pace, shiftsTimes: shiftsTimes)
+    isPaced = pace > 0
+    super.init(
+      loop: loop,
+      session: ReplaySession(
+        name: file == "-" ? "standard input" : "the recording \(file)", pace: pace, shiftsTimes: shiftsTimes),
+      report: report)
     do {
-      timer = try loop.makeTimer { [weak self] in self?.handle(.deadline) }
       input = try RecordingInput(loop: loop, path: file)
     } catch {
       throw DaemonError(ExitCode.ofFile(file), "\(key).file: \(error)", cause: error)
     }
   }
 
-  package func start() {
-    loop.defer { [weak self] in self?.handle(.start) }
-  }
+  package override var waits: Bool { !isPaced }
 
-  package func stop() {
-    timer?.close()
-    timer = nil
-    input = nil
-  }
+  package override func readyForNextFix() { handle(.readyForNextFix) }
 
-  package func readyForNextFix() {
-    handle(.readyForNextFix)
-  }
+  override func close() { input = nil }
 
-  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
-
-  private func handle(_ input: ReplaySession.Input) {
-    guard timer != nil else { return }
-    perform(session.handle(input, at: loop.now))
-  }
-
-  private func perform(_ effects: [ReplaySession.Effect]) {
+  override func run(_ effects: [ReplaySession.Effect]) {
     var pending = effects[...]
     var reads = 0
     while let effect = pending.popFirst() {
-      // A report may lead to stopping this source.
-      guard timer != nil else { return }
+      guard isRunning else { return }
       switch effect {
       case .read where reads < ReplaySource.readsPerTurn:
         reads += 1
         pending += read()
       case .read:
         let rest = [effect] + pending
-        return loop.defer { [weak self] in self?.perform(rest) }
-      case .report(let report):
-        if report == .ended { stop() }
-        self.report(report)
+        return loop.defer { [weak self] in self?.run(rest) }
+      case .report(let report): self.report(report)
       }
     }
-    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+    arm()
   }
 
   /// Reads the next bytes; if there are none yet, the input calls back later.
@@ -87,7 +65,7 @@ package final class ReplaySource: FixSource {
       switch try input?.read(upTo: 4096) {
       case .bytes(let bytes): return session.receive(bytes, at: loop.now)
       case .wouldBlock:
-        input?.whenReadable { [weak self] in self?.perform([.read]) }
+        input?.whenReadable { [weak self] in self?.run([.read]) }
         return []
       case .end, nil: return session.handle(.endOfInput, at: loop.now)
       }

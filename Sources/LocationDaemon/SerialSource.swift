@@ -4,18 +4,14 @@ package import EventLoop
 package import Positioning
 import SerialPort
 import SystemCalls
-package import Timekeeping
+import Timekeeping
 
 /// Reads a receiver on a serial port: opens and configures the port as the session decides, and passes it the received
 /// bytes.
-package final class SerialSource: FixSource {
-  private let loop: EventLoop
+package final class SerialSource: SessionSource<SerialSession> {
   private let device: String
-  private let report: (SourceReport) -> Void
-  private var session: SerialSession
   private var port: SerialPort?
   private var watch: PathWatch?
-  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - baud: bits per second; nil to detect it.
@@ -24,56 +20,38 @@ package final class SerialSource: FixSource {
     loop: EventLoop, device: String, baud: Int?, silenceTimeout: Duration, probe: BaudProbe = BaudProbe(),
     report: @escaping (SourceReport) -> Void
   ) {
-    self.loop = loop
     self.device = device
-    self.report = report
-    session = SerialSession(
-      device: device, baud: baud, silenceTimeout: silenceTimeout, probe: probe, seed: .random(in: .min ... .max))
+    super.init(
+      loop: loop,
+      session: SerialSession(
+        device: device, baud: baud, silenceTimeout: silenceTimeout, probe: probe, seed: .random(in: .min ... .max)),
+      report: report)
   }
 
-  package func start() {
-    do {
-      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
-    } catch {
-      loop.defer { [report] in report(.lost("\(error)")) }
-      return
-    }
+  package override func start() {
+    super.start()
+    guard isRunning else { return }
     watch = PathWatch(loop: loop, path: device) { [weak self] in self?.handle(.appeared) }
-    loop.defer { [weak self] in self?.handle(.start) }
   }
 
-  package func stop() {
-    timer?.close()
-    timer = nil
-    watch = nil
-    port = nil
-  }
+  override func release() { watch = nil }
 
-  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
+  override func close() { port = nil }
 
-  package var lineStatistics: LineStatistics? { session.lineStatistics }
+  package override var lineStatistics: LineStatistics? { session.lineStatistics }
 
-  private func handle(_ input: SerialSession.Input) {
-    perform(session.handle(input, at: loop.now.boot))
-  }
-
-  private func perform(_ effects: [SerialSession.Effect]) {
-    for effect in effects {
-      // A report may lead to stopping this source.
-      guard timer != nil else { return }
-      switch effect {
-      case .open(let baud): open(at: baud)
-      case .setSpeed(let baud): setSpeed(baud)
-      case .close: port = nil
-      case .pause: port?.pause()
-      case .read:
-        port?.readNow()
-        handle(.drained)
-      case .watch: port?.watch()
-      case .report(let report): self.report(report)
-      }
+  override func perform(_ effect: SerialSession.Effect) {
+    switch effect {
+    case .open(let baud): open(at: baud)
+    case .setSpeed(let baud): setSpeed(baud)
+    case .close: close()
+    case .pause: port?.pause()
+    case .read:
+      port?.readNow()
+      handle(.drained)
+    case .watch: port?.watch()
+    case .report(let report): self.report(report)
     }
-    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
   private func open(at baud: Int) {
@@ -82,7 +60,7 @@ package final class SerialSource: FixSource {
         loop: loop, path: device, baud: baud,
         onBytes: { [weak self] bytes in
           guard let self else { return }
-          perform(session.receive(bytes, at: loop.now.boot))
+          run(session.receive(bytes, at: loop.now.boot))
         },
         onEnd: { [weak self] error in
           guard let self else { return }

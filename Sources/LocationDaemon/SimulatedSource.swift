@@ -7,12 +7,7 @@ import RouteFile
 package import Timekeeping
 
 /// Simulates a drive along a route, as the session decides.
-package final class SimulatedSource: FixSource {
-  private let loop: EventLoop
-  private let report: (SourceReport) -> Void
-  private var session: DriveSession
-  private var timer: LoopTimer?
-
+package final class SimulatedSource: SessionSource<DriveSession> {
   /// - Parameters:
   ///   - name: of the route, for messages.
   ///   - buildDate: start of the drive if the wall clock is not set.
@@ -20,38 +15,11 @@ package final class SimulatedSource: FixSource {
     loop: EventLoop, name: String, simulator: RouteSimulator, buildDate: Timestamp,
     report: @escaping (SourceReport) -> Void
   ) {
-    self.loop = loop
-    self.report = report
-    session = DriveSession(name: name, simulator: simulator, buildDate: buildDate)
+    super.init(
+      loop: loop, session: DriveSession(name: name, simulator: simulator, buildDate: buildDate), report: report)
   }
 
-  package func start() {
-    do {
-      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
-    } catch {
-      loop.defer { [report] in report(.lost("\(error)")) }
-      return
-    }
-    loop.defer { [weak self] in self?.handle(.start) }
-  }
-
-  package func stop() {
-    timer?.close()
-    timer = nil
-  }
-
-  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
-
-  private func handle(_ input: DriveSession.Input) {
-    let reports = session.handle(input, at: loop.now)
-    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
-    for report in reports {
-      // A report may lead to stopping this source.
-      guard timer != nil else { return }
-      if report == .ended { stop() }
-      self.report(report)
-    }
-  }
+  override func perform(_ report: SourceReport) { self.report(report) }
 }
 
 extension SimulatedSource {

@@ -8,7 +8,7 @@ import Timekeeping
   private func connected(device: String? = nil) -> GPSDSession {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
-    _ = session.handle(.connected, at: .boot)
+    _ = session.handle(.opened, at: .boot)
     return session
   }
 
@@ -20,9 +20,9 @@ import Timekeeping
   @Test("It connects, asks for reports, says what it reads, and gives fixes")
   func conversation() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
-    #expect(session.handle(.start, at: .boot) == [.connect])
+    #expect(session.handle(.start, at: .boot) == [.open])
     #expect(session.nextDeadline == nil)
-    #expect(session.handle(.connected, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
+    #expect(session.handle(.opened, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
     #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
     let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     #expect(first.first == .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
@@ -58,7 +58,7 @@ import Timekeeping
   func command(device: String, command: String) {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
-    #expect(session.handle(.connected, at: .boot) == [.send(Array((command + "\n").utf8))])
+    #expect(session.handle(.opened, at: .boot) == [.send(Array((command + "\n").utf8))])
     #expect(command.utf8.count <= 80)
   }
 
@@ -69,17 +69,17 @@ import Timekeeping
     _ = session.handle(.start, at: now)
     var waits: [Duration] = []
     for _ in 0..<6 {
-      #expect(session.handle(.connectFailed("no"), at: now) == [.report(.lost("no"))])
+      #expect(session.handle(.openFailed("no"), at: now) == [.report(.lost("no"))])
       let deadline = session.nextDeadline ?? now
       waits.append(deadline - now)
       #expect(session.handle(.deadline, at: now).isEmpty)
       now = deadline
-      #expect(session.handle(.deadline, at: now) == [.connect])
+      #expect(session.handle(.deadline, at: now) == [.open])
     }
     for (wait, bound) in zip(waits, [1, 2, 4, 8, 10, 10]) {
       #expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
     }
-    _ = session.handle(.connected, at: now)
+    _ = session.handle(.opened, at: now)
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
     #expect(session.handle(.ended("gone"), at: now) == [.report(.lost("gone"))])
     #expect(session.nextDeadline.map { $0 - now <= .seconds(1) } == true)

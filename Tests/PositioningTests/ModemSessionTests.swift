@@ -15,8 +15,8 @@ import Timekeeping
 
   private func session(_ selection: ModemSelection = ModemSelection()) -> ModemSession {
     var session = ModemSession(selection: selection, silenceTimeout: .seconds(10), seed: 1)
-    #expect(session.handle(.start, at: .boot) == [.connect])
-    #expect(session.handle(.connected, at: .boot) == [.list])
+    #expect(session.handle(.start, at: .boot) == [.open])
+    #expect(session.handle(.opened, at: .boot) == [.list])
     return session
   }
 
@@ -336,8 +336,8 @@ import Timekeeping
     #expect(loss(session.handle(.ended("closed"), at: .boot)) == "closed")
     var now = try #require(session.nextDeadline)
     for _ in 0..<8 {
-      #expect(session.handle(.deadline, at: now) == [.connect])
-      _ = session.handle(.connectFailed("no bus"), at: now)
+      #expect(session.handle(.deadline, at: now) == [.open])
+      _ = session.handle(.openFailed("no bus"), at: now)
       let next = try #require(session.nextDeadline)
       #expect(next > now && next <= now + .seconds(10))
       now = next

@@ -78,7 +78,7 @@ extension World {
   private func handleModem(_ index: Int, _ input: ModemSession.Input) {
     for effect in ports[index].modem?.session.handle(input, at: moment.boot) ?? [] where !isOff && finishedAt == nil {
       switch effect {
-      case .connect: handleModem(index, .connected)
+      case .open: handleModem(index, .opened)
       case .list:
         handleModem(index, .modems(ports[index].isPlugged ? [ports[index].modem?.modem].compactMap(\.self) : []))
       case .enable(_, let sources):

@@ -2,9 +2,9 @@
 package import Timekeeping
 
 /// Replays a recording of NMEA 0183: each fix when it is due, or, at pace 0, when the daemon is ready for it.
-package struct ReplaySession {
+package struct ReplaySession: SourceSession {
   /// Events of the recording.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
     /// The recording has ended.
     case endOfInput

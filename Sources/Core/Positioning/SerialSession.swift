@@ -8,9 +8,9 @@ package import Timekeeping
 /// of a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read
 /// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
 /// again.
-package struct SerialSession {
+package struct SerialSession: ElapsedTimeSession {
   /// Events of the port.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
     /// The port is open. A pipe or file is no terminal and has no baud rate.
     case opened(isTerminal: Bool)

@@ -4,13 +4,14 @@ package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
 /// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines.
-package struct GPSDSession: Sendable {
+package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// Events of the connection.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
-    case connected
+    /// The connection is established.
+    case opened
     /// The connection failed; the text has the cause and the remedy.
-    case connectFailed(String)
+    case openFailed(String)
     /// The connection was closed by gpsd, or broke.
     case ended(String)
     case deadline
@@ -18,7 +19,8 @@ package struct GPSDSession: Sendable {
 
   /// What the shell has to do or report.
   package enum Effect: Equatable, Sendable {
-    case connect
+    /// Connect.
+    case open
     /// Send these bytes to gpsd.
     case send([UInt8])
     case close
@@ -59,7 +61,7 @@ package struct GPSDSession: Sendable {
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)
-    case .connected:
+    case .opened:
       decoder.restart()
       announced = nil
       devices = nil
@@ -67,7 +69,7 @@ package struct GPSDSession: Sendable {
       isGPSD = false
       updateProblem()
       return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
-    case .connectFailed(let why): return supervise(.openFailed(why), at: now)
+    case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why): return supervise(.ended(why), at: now)
     case .deadline: return supervise(.deadline, at: now)
     }
@@ -117,7 +119,7 @@ package struct GPSDSession: Sendable {
   private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {
     supervisor.handle(input, at: now).compactMap { effect in
       switch effect {
-      case .open: return .connect
+      case .open: return .open
       case .close: return .close
       case .lost(let why): return .report(.lost(why))
       case .reading:

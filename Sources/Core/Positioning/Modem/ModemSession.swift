@@ -7,13 +7,14 @@ package import Timekeeping
 ///
 /// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
 /// any age. `ModemSentences` detects new ones by the times in them.
-package struct ModemSession: Sendable {
+package struct ModemSession: ElapsedTimeSession, Sendable {
   /// Events on the bus.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
-    case connected
+    /// There is a connection.
+    case opened
     /// The connection failed; the text has the cause and the remedy.
-    case connectFailed(String)
+    case openFailed(String)
     /// The connection to the bus was closed.
     case ended(String)
     /// Response to `list`.
@@ -47,7 +48,8 @@ package struct ModemSession: Sendable {
 
   /// What the shell has to do or report. `list`, `enable` and `locate` have a response.
   package enum Effect: Equatable, Sendable {
-    case connect
+    /// Connect to the bus.
+    case open
     /// List all modems.
     case list
     /// Enable exactly these sources; no signals.
@@ -147,15 +149,15 @@ package struct ModemSession: Sendable {
     switch (input, state) {
     case (.start, .closed):
       state = .connecting
-      return [.connect]
+      return [.open]
     case (.deadline, .closed):
       guard now >= gate.notBefore else { return [] }
       state = .connecting
-      return [.connect]
-    case (.connected, .connecting):
+      return [.open]
+    case (.opened, .connecting):
       gate.reset()
       return ask(.list, at: now)
-    case (.connectFailed(let why), .connecting): return close(why, at: now)
+    case (.openFailed(let why), .connecting): return close(why, at: now)
     case (.ended(let why), _) where state != .closed: return close(why, at: now)
     case (.changed, .waiting):
       hasNews = true

@@ -8,7 +8,7 @@ package import Timekeeping
 /// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
 /// then the next one with a fix, unless it is too far from the last position: then it is held for a minute.
 /// `PortSupervisor` decides when to connect, listen and join.
-package struct NMEANetworkSession {
+package struct NMEANetworkSession: ElapsedTimeSession {
   /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {
     /// An outgoing connection.
@@ -20,7 +20,7 @@ package struct NMEANetworkSession {
   }
 
   /// Events of the socket and of the senders' connections.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
     /// The connection is established, or the socket is listening.
     case opened

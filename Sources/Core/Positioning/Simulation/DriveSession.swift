@@ -2,9 +2,9 @@
 package import Timekeeping
 
 /// Drives along a route in real time: reports a fix each period of the simulator, except in tunnels.
-package struct DriveSession: Sendable {
+package struct DriveSession: SourceSession, Sendable {
   /// Events of the drive.
-  package enum Input: Equatable, Sendable {
+  package enum Input: SourceSessionInput, Equatable, Sendable {
     case start
     case deadline
   }
