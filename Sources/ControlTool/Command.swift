@@ -36,9 +36,12 @@ struct CommandError: Error {
   let code: Code
   /// What is wrong and what to do, without the program's name and without a line end.
   let message: String
+  /// Whether it is the running daemon's own message.
+  let isOfDaemon: Bool
 
-  init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: String, isOfDaemon: Bool = false) {
     self.code = code
     self.message = message
+    self.isOfDaemon = isOfDaemon
   }
 }

@@ -113,8 +113,10 @@ enum DoctorCommand: Command {
         error.message,
         advice: error.code == .permission
           ? "Run this as root"
-          : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
-            + "journalctl -u \(unit ?? "fleet-locationd") -n 20")
+          : error.isOfDaemon
+            ? "Provide it; the daemon checks again every 5 s to 60 s, and at once with: fleet-locationctl reload"
+            : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
+              + "journalctl -u \(unit ?? "fleet-locationd") -n 20")
     }
   }
 }

@@ -64,7 +64,7 @@ enum StatusCommand: Command {
     do throws(CommandError) {
       return try DaemonClient.status(options)
     } catch {
-      guard error.code == .unavailable,
+      guard error.code == .unavailable, !error.isOfDaemon,
         let reason = StoppedService.explanation(socket: try DaemonClient.path(options))
       else { throw error }
       throw CommandError(.unavailable, "\(error.message)\n\(reason)")

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import ControlSocket
 import Delivery
 package import EventLoop
 import Glibc
+import Release
 package import ServiceManager
+import SystemCalls
 import Timekeeping
 
 /// Waits for a missing file or credential of the settings: a disk that is mounted late, or a credential that systemd
@@ -22,6 +25,9 @@ package final class SettingsWait {
   private let journal: Journal
   private let notifier: ServiceNotifier
   private let check: () -> DaemonError?
+  private let pauseFile = PauseFile.ofService
+  private var error: DaemonError
+  private var control: ControlServer?
   private var timer: LoopTimer?
   private var interval = firstInterval
   private let end: BootInstant
@@ -37,13 +43,16 @@ package final class SettingsWait {
     self.journal = journal
     self.notifier = notifier
     self.check = check
+    self.error = error
     end = loop.now.boot + SettingsWait.limit
     journal.log(JournalEntry(.settingsAwaited(error.message)))
     show(error)
+    listen()
     timer = try loop.makeTimer { [unowned self] in checkAgain() }
   }
 
-  /// Waits. Meanwhile the unit counts as started, its watchdog is notified, and its status says what is missing.
+  /// Waits. Meanwhile the unit counts as started, its watchdog is notified, and its status and the control socket say
+  /// what is missing.
   ///
   /// - Returns: the exit code, if the program must end; nil if the settings must be read again.
   package func run() throws(EventLoopError) -> Int32? {
@@ -65,6 +74,7 @@ package final class SettingsWait {
 
   private func checkAgain(isReload: Bool = false) {
     guard let error = check() else { return loop.exit(SettingsWait.readAgain) }
+    self.error = error
     show(error)
     guard loop.now.boot < end else {
       journal.log(JournalEntry(.settingsAwaited(error.message)))
@@ -72,6 +82,37 @@ package final class SettingsWait {
     }
     if !isReload { interval = min(interval + interval, SettingsWait.maxInterval) }
     timer?.arm(at: loop.now.boot + interval)
+  }
+
+  // MARK: - The control socket
+
+  private func listen() {
+    guard let path = ControlProtocol.socketPath else { return }
+    do {
+      control = try ControlServer(loop: loop, path: path) { [weak self] question in
+        guard let self else { return [] }
+        return ControlProtocol.responseWhileWaiting(
+          question, reason: SettingsWait.statusPrefix + error.message, reload: { reload() }, setPause: { setPause($0) })
+      }
+    } catch {
+      journal.log(JournalEntry(.settingsWarning(error.message)))
+    }
+  }
+
+  /// - Returns: what is still missing; nil if nothing is: the settings are read after the response.
+  private func reload() -> String? {
+    let missing = check()
+    loop.defer { [weak self] in self?.checkAgain(isReload: true) }
+    return missing.map { SettingsWait.statusPrefix + $0.message }
+  }
+
+  /// Stores a pause for the daemon, or its end. One that began before stays as it is.
+  private func setPause(_ isPaused: Bool) -> String? {
+    let (record, trouble) = pauseFile.read()
+    if isPaused, record != nil { return nil }
+    let wall = loop.now.wall
+    let new = isPaused ? PauseRecord(since: wall < Release.buildDate ? nil : wall) : nil
+    return pauseFile.store(new) ?? (isPaused ? trouble : nil)
   }
 
   private func show(_ error: DaemonError) {

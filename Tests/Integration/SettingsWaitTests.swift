@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Testing
+
+/// A daemon whose settings name a file that is not there yet.
+@Suite struct SettingsWaitTests {
+  private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
+    let process = try ChildProcess("fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])
+    _ = try process.finish()
+    return process
+  }
+
+  @Test("while the daemon waits for a file, it answers with that; a pause holds, and a reload looks at once")
+  func waiting() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let secret = bench.directory("secret")
+    bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
+    let daemon = try bench.start(
+      environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": bench.directory.path])
+    try bench.wait("its status") { daemon.notifications.statuses.last?.hasPrefix("Waiting for a file") == true }
+    for command in ["status", "explain", "metrics"] {
+      let answer = try ask(bench, command)
+      #expect(answer.exitCode == 69)
+      #expect(answer.errors.text.contains("Waiting for a file or credential that the settings name: "))
+      #expect(answer.errors.text.contains(secret) && !answer.errors.text.contains("does not run"))
+    }
+    #expect(try ask(bench, "pause").exitCode == 0)
+    let refused = try ask(bench, "reload")
+    #expect(refused.exitCode == 78 && refused.errors.text.contains(secret))
+    try bench.directory.write("Bearer hush\n", to: "secret", mode: 0o600)
+    #expect(try ask(bench, "reload").exitCode == 0)
+    try bench.wait("it is paused") { daemon.shows("Paused since 20") }
+    try bench.wait("it opens the receiver") { receiver.isOpened }
+    var drive = NMEADrive()
+    receiver.send(drive.next(3))
+    #expect(try ask(bench, "status").output.text.contains("paused since 20"))
+    #expect(bench.emulator?.accepted.isEmpty == true)
+    #expect(try ask(bench, "resume").exitCode == 0)
+    try bench.wait("an update") {
+      receiver.send(drive.next())
+      return bench.emulator?.accepted.isEmpty == false
+    }
+  }
+}
