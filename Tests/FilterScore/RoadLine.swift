@@ -163,8 +163,8 @@ struct RoadSource {
     for effect in effects {
       guard case .gpsd(var gpsd) = session else { break }
       if case .report(let report) = effect { reports.append(report) }
-      guard effect == .connect else { continue }
-      let more = gpsd.handle(.connected, at: now)
+      guard effect == .open else { continue }
+      let more = gpsd.handle(.opened, at: now)
       session = .gpsd(gpsd)
       reports += perform(more, at: now)
     }
