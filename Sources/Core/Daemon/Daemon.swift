@@ -90,8 +90,8 @@ package struct Daemon: Sendable {
 
   /// When to handle `deadline`; nil while waiting for something else only.
   package private(set) var nextDeadline: BootInstant?
-  /// Fleet Engine accepted the last update, and there is a network. Stored, because a computed property of a value in an
-  /// object would first copy the value.
+  /// Fleet Engine accepted the last update, and there is a network. Stored, because a computed property of a value in
+  /// an object would first copy the value.
   package private(set) var isOnline = false
 
   /// - Parameter seed: of every jitter.
