@@ -474,7 +474,9 @@ final class World {
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     let backlog = daemon.vehicle.delivery.backlog
     // In addition to the live position in flight.
-    if daemon.vehicle.delivery.pendingCount > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
+    if daemon.vehicle.delivery.pendingCount > configuration.delivery.maxLocations {
+      violate("the backlog is over its limit")
+    }
     if copy.count != backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
       let isSame = backlog.records.allSatisfy { copy[$0.id] == $0 }

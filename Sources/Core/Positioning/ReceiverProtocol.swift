@@ -109,6 +109,7 @@ package struct ReceiverProtocolDetector: Sendable {
   private var isModemLine: Bool {
     if ReceiverProtocolDetector.modemLines.contains(where: { line.elementsEqual($0.utf8) }) { return true }
     let name = line.dropFirst().prefix { (0x41...0x5A).contains($0) }
-    return line.first == UInt8(ascii: "+") && name.count >= 3 && line.dropFirst(name.count + 1).first == UInt8(ascii: ":")
+    return line.first == UInt8(ascii: "+") && name.count >= 3
+      && line.dropFirst(name.count + 1).first == UInt8(ascii: ":")
   }
 }
