@@ -77,7 +77,9 @@ import Testing
   func paused() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
-    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state])
     try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
     let pause = try ChildProcess("fleet-locationctl", ["pause", "--socket", bench.directory("control.sock")])
     #expect(try pause.finish() == 0)

@@ -95,7 +95,7 @@ import Testing
     let bench = try TestBench(emulator: nil)
     bench.settings.source("replay", ["file": "\"\(bench.directory.path)\""])
     let text = try refusal(of: bench)
-    #expect(text.contains("source.file: \(bench.directory.path): this is a directory"))
+    #expect(text.contains("source.file: \(bench.directory.path) is a directory; name a file"))
   }
 
   @Test("a missing ca_file is reported")

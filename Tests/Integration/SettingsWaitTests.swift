@@ -17,8 +17,9 @@ import Testing
     let receiver = try bench.receiver()
     let secret = bench.directory("secret")
     bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
-    let daemon = try bench.start(
-      environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": bench.directory.path])
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state])
     try bench.wait("its status") { daemon.notifications.statuses.last?.hasPrefix("Waiting for a file") == true }
     for command in ["status", "explain", "metrics"] {
       let answer = try ask(bench, command)

@@ -174,6 +174,8 @@ private final class ControlClientConnection {
       reply = ArraySlice((respond?(Array(request[..<newline])) ?? []) + [UInt8(ascii: "\n")])
       timer?.arm(at: deadline)
       source?.watch(for: .writable)
+      // At once: the daemon may end after this request.
+      write()
     } else if request.count > limit {
       finish()
     }
