@@ -93,7 +93,8 @@ unit=fleet-locationd@bad
 bad() { # DROP-IN
   printf '[Service]\n%s\n' "$1" | write /etc/systemd/system/$unit.service.d/test.conf
   inside systemctl daemon-reload
-  inside systemctl stop $unit
+  # The settings were written just now: the start after a correction may cancel the stop.
+  until_true 10 inside systemctl stop $unit
   inside systemctl reset-failed $unit 2>/dev/null || true
   inside systemctl start $unit 2>/dev/null || true
 }
