@@ -33,15 +33,6 @@ import Testing
         wallError: 315_360_000, noise: 0.0, isDateless: true, hasCertificates: true)
     },
     Known(
-      testDescription: "a receiver is 90 s ahead while the slow responses of Fleet Engine are an hour ahead",
-      reason: "two clocks are wrong: Fleet Engine's, of which two responses agree, and the receiver's"
-    ) {
-      Scenario(
-        seed: 114_779, duration: 335, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 278..<303), Fault(.ahead(90), 308..<324), Fault(.serverClock(3600), 279..<302)],
-        noise: 0.0, hasCertificates: true)
-    },
-    Known(
       testDescription:
         "a receiver without a date is 36 s ahead, and then 18 s: its stamps are 19 s late for five fixes",
       reason: "a correction that is too large by less than ten minutes looks like a late report until five fixes agree"
@@ -68,25 +59,6 @@ import Testing
         seed: 126_239, duration: 218, drive: .steady(14.0),
         faults: [Fault(.swapped, 202..<203), Fault(.noTime, 202..<204)], noise: 0.0, dialect: .usual,
         hasCertificates: true)
-    },
-    Known(
-      testDescription: "a receiver is an hour ahead, and every response of Fleet Engine took 14 s",
-      reason: "the only server's time has bounds 14 s apart, and so has the correction: its stamps are up to 14 s late"
-    ) {
-      Scenario(
-        seed: 137_309, duration: 483, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
-        acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
-        hasCertificates: true)
-    },
-    Known(
-      testDescription: "a receiver is decades ahead, and every response of Fleet Engine took 12 s or more",
-      reason: "the only server's time has bounds as far apart, and so has the correction: its stamps are as late"
-    ) {
-      Scenario(
-        seed: 138_154, duration: 269, drive: .steady(14.0),
-        faults: [Fault(.latency(6000), 128..<256), Fault(.ahead(1_650_000_000), 234..<239)],
-        acts: [(97, .powerCut(afterEffects: 0, seconds: 49))], noise: 0.0, hasCertificates: true)
     },
     Known(
       testDescription: "a receiver has the first date of GPS time, and a wrong time of day with it",
