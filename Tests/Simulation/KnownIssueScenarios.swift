@@ -33,6 +33,15 @@ import Testing
         wallError: 315_360_000, noise: 0.0, isDateless: true, hasCertificates: true)
     },
     Known(
+      testDescription: "a receiver is 90 s ahead while the slow responses of Fleet Engine are an hour ahead",
+      reason: "two clocks are wrong: Fleet Engine's, of which two responses agree, and the receiver's"
+    ) {
+      Scenario(
+        seed: 114_779, duration: 335, drive: .steady(14.0),
+        faults: [Fault(.slow(14), 278..<303), Fault(.ahead(90), 308..<324), Fault(.serverClock(3600), 279..<302)],
+        noise: 0.0, hasCertificates: true)
+    },
+    Known(
       testDescription:
         "a receiver without a date is 36 s ahead, and then 18 s: its stamps are 19 s late for five fixes",
       reason: "a correction that is too large by less than ten minutes looks like a late report until five fixes agree"
@@ -61,6 +70,25 @@ import Testing
         hasCertificates: true)
     },
     Known(
+      testDescription: "a receiver is an hour ahead, and every response of Fleet Engine took 14 s",
+      reason: "the only server's time has bounds 14 s apart, and so has the correction: its stamps are up to 14 s late"
+    ) {
+      Scenario(
+        seed: 137_309, duration: 483, drive: .steady(14.0),
+        faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
+        acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
+        hasCertificates: true)
+    },
+    Known(
+      testDescription: "a receiver is decades ahead, and every response of Fleet Engine took 12 s or more",
+      reason: "the only server's time has bounds as far apart, and so has the correction: its stamps are as late"
+    ) {
+      Scenario(
+        seed: 138_154, duration: 269, drive: .steady(14.0),
+        faults: [Fault(.latency(6000), 128..<256), Fault(.ahead(1_650_000_000), 234..<239)],
+        acts: [(97, .powerCut(afterEffects: 0, seconds: 49))], noise: 0.0, hasCertificates: true)
+    },
+    Known(
       testDescription: "a receiver has the first date of GPS time, and a wrong time of day with it",
       reason: "the receiver has two errors: its time of day is used with the server's date"
     ) {
@@ -68,6 +96,31 @@ import Testing
         seed: 205_879, duration: 575, drive: .steady(14.0),
         faults: [Fault(.undated, 525..<526), Fault(.ahead(50_000_000), 525..<526)],
         acts: [(438, .powerCut(afterEffects: 6, seconds: 73))], noise: 0.0, hasCertificates: true)
+    },
+    Known(
+      testDescription: "a receiver is an hour ahead, and each response took 12 s",
+      reason: "the only server's time has bounds as far apart, and so has the correction: a stamp is as late"
+    ) {
+      Scenario(
+        seed: 1660, duration: 55, drive: .steady(14.0),
+        faults: [
+          Fault(.latency(6000), 10..<34), Fault(.ahead(3600), 0..<44), Fault(.refusesCompact(1.0, .page(400)), 6..<7),
+        ],
+        acts: [(17, .powerCut(afterEffects: 0, seconds: 6))], noise: 0.0, settings: [.interval(5)])
+    },
+    Known(
+      testDescription: "a run in a pause has only OFFLINE to deliver, and ends without a token",
+      reason: "it never reads the backlog's file, whose positions stay for the next run"
+    ) {
+      Scenario(
+        seed: 4162, duration: 217, drive: .steady(14.0),
+        faults: [
+          Fault(.answers(404, "NOT_FOUND", retryAfter: nil, retryInfo: nil), 53..<54), Fault(.latency(6000), 125..<225),
+        ],
+        acts: [
+          (25, .kill(afterEffects: 2, seconds: 18)), (113, .suspend(25)), (173, .sourceEnded),
+          (130, .powerCut(afterEffects: 5, seconds: 17)), (128, .pause),
+        ], noise: 0.0, settings: [.trips(reportsState: true, offlineOnStop: true)], hasModem: true)
     },
   ]
 

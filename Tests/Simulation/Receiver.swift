@@ -54,22 +54,12 @@ struct Receiver {
   private var untimed: [ReportedFix] = []
   /// By how many days a clock was wrong that dated fixes without a date.
   private var wrongDays: Set<Int64> = []
-  /// The longest that a response takes in this scenario, in seconds. A server's time is known to that, and what it
-  /// corrects is dated as early as it can be, so that no stamp is from the future.
-  private let inexactness: Int
 
   init(_ scenario: Scenario, index: Int) {
     self.scenario = scenario
     self.index = index
     faults = scenario.faults.filter { $0.place == .receiver && $0.source == index }
     random = SplitMix64(seed: scenario.seed &+ 77 &+ UInt64(index) &* 1009)
-    inexactness = scenario.faults.reduce(0) { most, fault in
-      switch fault.kind {
-      case .slow(let seconds): max(most, seconds)
-      case .latency(let milliseconds): max(most, 2 * milliseconds / 1000)
-      default: most
-      }
-    }
     reported.reserveCapacity(scenario.duration)
   }
 
@@ -84,13 +74,13 @@ struct Receiver {
     }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
-  /// Those whose wrong stamp was corrected to this one, to three seconds, or later by what a server's time is inexact:
-  /// by what the clock was wrong by then, or at another time. The daemon learns the other error only after five fixes.
+  /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at
+  /// another time. The daemon learns the other error only after five fixes.
   private func corrected(at stamp: Timestamp) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
     return deviations.flatMap { deviation in
-      (second - deviation - 3...second - deviation + 3 + inexactness).compactMap { second in
+      (second - deviation - 3...second - deviation + 3).compactMap { second in
         misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.reported : nil }
       }
     }

@@ -197,32 +197,4 @@ import Timekeeping
         noise: 0, hasCertificates: true))
     #expect(world.applied(61..<62).count == 1)
   }
-
-  @Test(
-    "a receiver is ahead, and every response is slow: its stamps are corrected to the earliest possible time, and none is from the future",
-    arguments: [
-      Scenario(
-        seed: 114_779, duration: 335, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 278..<303), Fault(.ahead(90), 308..<324), Fault(.serverClock(3600), 279..<302)],
-        noise: 0.0, hasCertificates: true),
-      Scenario(
-        seed: 137_309, duration: 483, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
-        acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
-        hasCertificates: true),
-      Scenario(
-        seed: 138_154, duration: 269, drive: .steady(14.0),
-        faults: [Fault(.latency(6000), 128..<256), Fault(.ahead(1_650_000_000), 234..<239)],
-        acts: [(97, .powerCut(afterEffects: 0, seconds: 49))], noise: 0.0, hasCertificates: true),
-      Scenario(
-        seed: 1660, duration: 55, drive: .steady(14.0),
-        faults: [
-          Fault(.latency(6000), 10..<34), Fault(.ahead(3600), 0..<44), Fault(.refusesCompact(1.0, .page(400)), 6..<7),
-        ],
-        acts: [(17, .powerCut(afterEffects: 0, seconds: 6))], noise: 0.0, settings: [.interval(5)]),
-    ])
-  func slowResponses(scenario: Scenario) throws {
-    let world = try World.drive(scenario)
-    #expect(!world.server.applied.isEmpty)
-  }
 }
