@@ -25,8 +25,8 @@ final class EffectPerformer {
     var lockVehicle: () -> Void
     /// Store this text as the last settings that worked.
     var storeSettings: (String) -> Void
-    /// The daemon has begun to stop.
-    var stopping: () -> Void
+    /// The daemon has begun to stop, and has finished within this time.
+    var stopping: (Duration) -> Void
     /// The run has ended, and no program or file is open any more.
     var finished: (Lifecycle.Ending) -> Void
   }
@@ -94,7 +94,7 @@ final class EffectPerformer {
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     case .storeSettings(let text): handlers?.storeSettings(text)
     case .lockVehicle: handlers?.lockVehicle()
-    case .stopping: handlers?.stopping()
+    case .stopping(let time): handlers?.stopping(time)
     case .finished(let ending):
       tokens.endPrograms()
       handlers?.finished(ending)

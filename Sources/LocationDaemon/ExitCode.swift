@@ -13,7 +13,7 @@ package nonisolated enum ExitCode {
   package static let rejected: Int32 = 65
   /// A file or credential of the settings was missing for too long; a new start may find it.
   package static let unavailable: Int32 = 69
-  /// The system denied a required resource, such as an event loop.
+  /// The system denied a required resource, such as an event loop, or a directory of the service was deleted.
   package static let system: Int32 = 71
   /// Another daemon uses the same directories; or the program was started by hand with the settings of an installed
   /// service, which runs or is paused.
@@ -34,6 +34,7 @@ package nonisolated enum ExitCode {
   static func of(_ result: Lifecycle.Ending.Result) -> Int32 {
     switch result {
     case .stopped, .delivered: done
+    case .restarting: system
     case .undelivered: undelivered
     case .rejected: rejected
     }

@@ -42,6 +42,7 @@ package final class LocationDaemon {
   private var statusPublisher: StatusPublisher
   private var traffic: TrafficRecorder
   private let startedAt: BootInstant
+  private let directories: ServiceDirectories
   private var settings: Settings { activeSettings.file.settings }
 
   /// - Parameters:
@@ -63,6 +64,7 @@ package final class LocationDaemon {
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
     monitor = SystemMonitor(loop: loop)
     startedAt = loop.now.boot
+    directories = ServiceDirectories(isService: notifier.isActive)
     traffic = TrafficRecorder(
       performer.meters, stateDirectory: Environment.value(of: "STATE_DIRECTORY"), at: startedAt)
     statusPublisher = StatusPublisher(metricsFile: file.settings.metricsFile, notifier: notifier)
@@ -79,7 +81,8 @@ package final class LocationDaemon {
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
         lockVehicle: { [weak self] in self?.retryLock() },
         storeSettings: { [weak self] in self?.storeSettings($0) },
-        stopping: { [notifier] in _ = notifier.stopping() },
+        // The rest is for the store's last commit.
+        stopping: { [notifier] in _ = notifier.stopping(within: $0 + .seconds(5)) },
         finished: { [weak self] in self?.finish($0) }))
   }
 
@@ -89,8 +92,10 @@ package final class LocationDaemon {
   package func run() throws(DaemonError) -> Int32 {
     do {
       signals = [
-        try loop.addSignal(SIGTERM) { [unowned self] in stop("SIGTERM") },
-        try loop.addSignal(SIGINT) { [unowned self] in stop("SIGINT") },
+        try loop.addSignal(SIGTERM) { [unowned self] in
+          stop(.stop(within: settings.stopTimeout, signal: "SIGTERM"))
+        },
+        try loop.addSignal(SIGINT) { [unowned self] in stop(.stop(within: settings.stopTimeout, signal: "SIGINT")) },
         try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
@@ -99,6 +104,12 @@ package final class LocationDaemon {
         deletedFile = loader.missingFile
         writeMetrics(at: now)
         statusPublisher.refresh(at: now, text: statusLine(at: now))
+        let isProgressing = isProgressing
+        if let path = directories.deleted {
+          stop(.directoryDeleted(path, within: settings.stopTimeout))
+        } else if control?.isInPlace == false {
+          listen()
+        }
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
@@ -288,12 +299,10 @@ package final class LocationDaemon {
 
   // MARK: - The service
 
-  private func stop(_ signal: String) {
-    // The rest is for the store's last commit.
-    _ = notifier.extendTimeout(by: settings.stopTimeout + .seconds(5))
+  private func stop(_ input: VehicleAgent.Input) {
     sources?.stop()
     sources = nil
-    feed(.stop(within: settings.stopTimeout, signal: signal))
+    feed(input)
   }
 
   private func finish(_ ending: Lifecycle.Ending) {

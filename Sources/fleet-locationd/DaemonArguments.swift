@@ -31,7 +31,7 @@ enum DaemonArguments: Equatable {
     Signals: SIGTERM makes a last attempt to send pending positions, and exits; SIGHUP reads the settings again.
     Exit status: 0 success; 64 invalid arguments; 65 most positions of a recording were rejected, or it had none; 69 a
     file or credential of the settings was missing for 15 minutes, or the route or recording is missing; 71 the system
-    denied a required resource; 73 another daemon uses the same directories, or, started by hand, the service that reads
+    denied a required resource, or a directory of the service was deleted; 73 another daemon uses the same directories, or, started by hand, the service that reads
     these settings runs or is paused; 75 a recording could not be delivered; 77 (with --check) this user may not read the
     settings; 78 the settings, or a file that they name, are invalid or cannot be read.
 
@@ -58,7 +58,8 @@ enum DaemonArguments: Equatable {
     } else if options.has("version") {
       self = .version
     } else if let operand = options.operands.first {
-      self = .mistake("unexpected \"\(operand)\": settings are named with --config")
+      self = .mistake(
+        "unexpected \"\(operand)\": settings are named with --config, and commands are those of fleet-locationctl")
     } else if options.has("settings-reference") {
       self = .settingsReference
     } else if options.has("example-settings") {

@@ -98,7 +98,7 @@ import Timekeeping
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     _ = handle(.storeEnded(.read([])), at: 3)
     let stop = handle(.vehicle(.stop(within: .zero, signal: "SIGTERM")), at: 4)
-    #expect(stop.contains(.stopping))
+    #expect(stop.contains(.stopping(within: .zero)))
     #expect(stop.operations == [.commit([])])
     #expect(!stop.contains { if case .finished = $0 { true } else { false } })
     #expect(

@@ -60,6 +60,18 @@ import Timekeeping
     #expect(stopped.state == .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
+  @Test("a run that ends for a new start ends as that, unless it was already ending")
+  func restart() {
+    var lifecycle = Lifecycle()
+    #expect(lifecycle.stop(until: LifecycleTests.soon, isRestart: true) == true)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.finish(undelivered: 2, Statistics()).result == .restarting)
+    var stopped = Lifecycle()
+    _ = stopped.stop(until: LifecycleTests.soon)
+    #expect(stopped.stop(until: LifecycleTests.later, isRestart: true) == false)
+    #expect(stopped.finish(undelivered: 0, Statistics()).result == .stopped)
+  }
+
   @Test("only the attempt of a run that was asked to stop is its last")
   func attempt() {
     var lifecycle = Lifecycle()

@@ -225,6 +225,12 @@ import Timekeeping
     #expect(
       fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief
         == ["drop [10.0] delivered", "send 3 OFFLINE"])
+    // The next run begins at once.
+    fixture = try self.fixture { $0.goesOfflineOnStop = true }
+    try fixture.comeOnline()
+    let restart = fixture.handle(.directoryDeleted("/run/x", within: .seconds(4)), at: 5)
+    #expect(restart.brief == ["stopping", "finished 0"])
+    #expect(restart.contains(.event(.stopping(.directoryDeleted("/run/x")))))
   }
 
   @Test("what was wrong with a position puts off OFFLINE no longer than its limit")

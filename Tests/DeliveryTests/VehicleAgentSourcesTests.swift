@@ -115,6 +115,7 @@ import Timekeeping
     let effects = fixture.handle(.source(0, .ended), at: 1)
     #expect(effects.brief == ["stopping", "finished 0"])
     #expect(effects.events == [.sourceLost, .stopping])
+    #expect(effects.contains(.stopping(within: VehicleAgent.drainLimit)))
     guard case .finished(let ending) = effects.last else { return #expect(Bool(false), "no end") }
     #expect(ending.result == .rejected)
   }

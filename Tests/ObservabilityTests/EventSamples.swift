@@ -17,7 +17,8 @@ enum EventSamples {
 
   private static let service: [Event] = [
     .started(vehicle: "truck-17", version: "1.0.0"), .crashed("signal 11 in 1.0.0; a; b; c"), .crashed("signal 11"),
-    .crashed(""), .stopping(.signal("SIGTERM")), .stopping(.sourcesEnded), .stopped(undelivered: 0),
+    .crashed(""), .stopping(.signal("SIGTERM")), .stopping(.sourcesEnded),
+    .stopping(.directoryDeleted("/run/fleet-locationd")), .stopped(undelivered: 0),
     .stopped(undelivered: 1),
     .stopped(undelivered: 12), .stopped(undelivered: 0, recording: recording(50)),
     .stopped(undelivered: 0, recording: recording(50, rejected: 50)),

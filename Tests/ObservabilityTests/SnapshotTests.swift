@@ -126,6 +126,13 @@ import Timekeeping
     #expect(fixture.snapshot(at: 60).statusLine.hasPrefix("No network for 55 s; "))
     let report = StatusReport(fixture.snapshot(at: 60))
     #expect(report.withoutNetwork == 55 && !report.isOnline)
+    #expect(report.state?.advice?.contains("SIM") == true)
+    var isolated = NetworkState()
+    isolated.isIsolated = true
+    _ = fixture.handle(.network(isolated), at: 61)
+    let line = fixture.snapshot(at: 65).statusLine
+    #expect(line.hasPrefix("No network for 60 s: the service has no interface but lo; "), "\(line)")
+    #expect(StatusReport(fixture.snapshot(at: 65)).state?.advice?.contains("PrivateNetwork=") == true)
   }
 
   @Test("a backlog whose file has not been read is not shown as empty, also while the file is already written")

@@ -540,6 +540,44 @@ inside systemctl daemon-reload
 inside systemctl start fleet-locationd
 until_true 15 status_says Online || fail "after a long stop: $(property StatusText)"
 
+step "a directory of the service is deleted while it runs: it says so, ends, and starts with a new one"
+printf '[Service]\nWatchdogSec=4s\nRestartSec=500ms\n' | write /etc/systemd/system/fleet-locationd.service.d/deleted.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+for directory in /var/lib/fleet-locationd /run/fleet-locationd; do
+  until_true 15 status_says Online || fail "STATUS before $directory is deleted: $(property StatusText)"
+  restarts=$(property NRestarts)
+  inside rm -rf $directory
+  if [ $directory = /run/fleet-locationd ]; then
+    inside fleet-locationctl explain >"$work/answer" 2>&1 || true
+    grep -q "fleet-locationd.service runs, but nothing listens at" "$work/answer" || fail "explain: $(cat "$work/answer")"
+  fi
+  until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && inside fleet-locationctl status >/dev/null 2>&1' ||
+    fail "$directory was deleted, and the service has not started again: $(property StatusText)"
+  journal -n 30 | has "^Stopping: $directory was deleted" || fail "the journal: $(journal -n 30)"
+  inside test -d $directory || fail "$directory is not there again"
+done
+inside rm /etc/systemd/system/fleet-locationd.service.d/deleted.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+
+step "a drive that ends while Fleet Engine is down: systemd waits for drain_timeout, and what is pending arrives"
+drive=fleet-locationd@drive
+settings drive-1 drive
+inside sed -i 's|^type = "simulated"|&\nloop = false\npace = 20\nspeed = "400 km/h"|' /etc/fleet-locationd/drive.toml
+printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/$drive.service.d/stop.conf
+inside systemctl daemon-reload
+fault '{"target": "update", "vehicle": "drive-1", "status": 503, "for_ms": 3600000}'
+inside systemctl start $drive || fail "start of the drive"
+until_true 60 eval '[ "$(property SubState $drive)" = stop-sigterm ]' || fail "the drive does not end: $(property StatusText $drive)"
+sleep 4
+[ "$(property SubState $drive)" = stop-sigterm ] || fail "systemd has ended it: $(property Result $drive)"
+curl -sf -X DELETE "http://127.0.0.1:$port/debug/faults" >/dev/null || fail "the faults stay"
+until_true 60 eval '[ "$(property ActiveState $drive)" = inactive ]' || fail "after the outage: $(property StatusText $drive)"
+[ "$(property Result $drive) $(property ExecMainStatus $drive)" = "success 0" ] || fail "it ends as $(property Result $drive)"
+inside rm -r /etc/systemd/system/$drive.service.d /etc/fleet-locationd/drive.toml
+inside systemctl daemon-reload
+
 step "stop: pending positions are sent, and the end is logged"
 inside systemctl stop fleet-locationd
 [ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"

@@ -61,7 +61,7 @@ package struct Daemon: Sendable {
     case readyForNextFix(Int)
     /// Store this text as the last settings that worked: the first update with them was accepted.
     case storeSettings(String)
-    case stopping
+    case stopping(within: Duration)
     case storePause(PauseRecord?)
     case storeDuty(DutyRecord?)
     /// The run has ended, and the backlog's file is closed.
@@ -178,7 +178,7 @@ package struct Daemon: Sendable {
     case .lockVehicle: effects.append(.lockVehicle)
     case .event(let event): effects.append(.event(event))
     case .readyForNextFix(let id): effects.append(.readyForNextFix(id))
-    case .stopping: effects.append(.stopping)
+    case .stopping(let time): effects.append(.stopping(within: time))
     case .storePause(let record): effects.append(.storePause(record))
     case .storeDuty(let record): effects.append(.storeDuty(record))
     }

@@ -9,6 +9,8 @@ package struct Lifecycle: Equatable, Sendable {
     case signal(String)
     /// Every source has ended, as recordings do.
     case sourcesEnded
+    /// This directory of the service was deleted, which only a new start brings back.
+    case directoryDeleted(String)
   }
 
   /// The result of a run.
@@ -17,6 +19,8 @@ package struct Lifecycle: Equatable, Sendable {
     package enum Result: Equatable, Sendable {
       /// A stop was requested, and everything possible was done in the given time.
       case stopped
+      /// It must be started again.
+      case restarting
       /// The recording has ended, and all accepted positions were delivered.
       case delivered
       /// The recording has ended, and some positions were not delivered.
@@ -32,12 +36,14 @@ package struct Lifecycle: Equatable, Sendable {
     /// Statistics of the run; nil if a stop was requested.
     package var statistics: Statistics?
 
-    /// - Parameter statistics: nil if a stop was requested.
-    package init(undelivered: Int, statistics: Statistics?) {
+    /// - Parameters:
+    ///   - statistics: nil if a stop was requested.
+    ///   - isRestart: whether that was for a new start.
+    package init(undelivered: Int, statistics: Statistics?, isRestart: Bool = false) {
       self.undelivered = undelivered
       self.statistics = statistics
       guard let statistics else {
-        result = .stopped
+        result = isRestart ? .restarting : .stopped
         return
       }
       if statistics.acceptedFixes <= statistics.contradictingFixes {
@@ -60,6 +66,8 @@ package struct Lifecycle: Equatable, Sendable {
   }
 
   private(set) var state = State.running
+  /// The run ends so that the next one begins.
+  private(set) var isRestart = false
   /// The part of the remaining time that is reserved for OFFLINE.
   private var reserve = Duration.zero
 
@@ -98,9 +106,13 @@ package struct Lifecycle: Equatable, Sendable {
   /// - Parameters:
   ///   - deadline: when the final attempt ends.
   ///   - reserve: the part of it that is reserved for OFFLINE.
+  ///   - isRestart: whether the run ends so that the next one begins.
   /// - Returns: whether this begins the end of the run.
-  mutating func stop(until deadline: BootInstant, reserving reserve: Duration = .zero) -> Bool {
+  mutating func stop(
+    until deadline: BootInstant, reserving reserve: Duration = .zero, isRestart: Bool = false
+  ) -> Bool {
     let begins = isRunning
+    if begins { self.isRestart = isRestart }
     switch state {
     case .running, .draining:
       self.reserve = reserve
@@ -140,6 +152,7 @@ package struct Lifecycle: Equatable, Sendable {
       default: false
       }
     state = .finished
-    return Ending(undelivered: undelivered, statistics: isStopRequested ? nil : statistics)
+    return Ending(
+      undelivered: undelivered, statistics: isStopRequested ? nil : statistics, isRestart: isRestart)
   }
 }

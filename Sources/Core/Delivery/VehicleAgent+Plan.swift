@@ -78,10 +78,11 @@ extension VehicleAgent {
     return decision
   }
 
-  /// Whether the end of the run sets OFFLINE: off duty if it was not accepted yet, on duty by the settings.
+  /// Whether the end of the run sets OFFLINE: off duty if it was not accepted yet, on duty by the settings, unless the
+  /// next run begins at once.
   var setsOfflineAtEnd: Bool {
     guard configuration.delivery.endpoint.followsDuty, !isSuspended else { return false }
-    return dutyState.isOffline ? isOfflinePending : configuration.goesOfflineOnStop
+    return dutyState.isOffline ? isOfflinePending : configuration.goesOfflineOnStop && !lifecycle.isRestart
   }
 
   /// While another process has the vehicle nothing is sent, and a run that is to end has nothing to wait for.

@@ -32,7 +32,7 @@ extension VehicleAgent {
         }
         let limit = configuration.drainLimit
         if lifecycle.drain(until: now.boot + limit, reserving: reserve(of: limit)) {
-          effects += [.event(.stopping(.sourcesEnded)), .stopping]
+          effects += [.event(.stopping(.sourcesEnded)), .stopping(within: limit)]
         }
       }
     }

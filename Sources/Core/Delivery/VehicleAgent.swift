@@ -99,6 +99,8 @@ package struct VehicleAgent: Sendable {
     case othersDropped(Int)
     /// A stop was requested by this signal: finish within this time.
     case stop(within: Duration, signal: String)
+    /// A directory that systemd has made for the service was deleted: finish within this time, to be started again.
+    case directoryDeleted(String, within: Duration)
     /// No position is sent until `resume`. The stored pause of a previous run comes before the first fix; nil begins
     /// one now.
     case pause(PauseRecord?)
@@ -143,8 +145,8 @@ package struct VehicleAgent: Sendable {
     case readyForNextFix(Int)
     /// Store the settings as the last that worked: the first update with them was accepted.
     case storeSettings
-    /// From now on only what is pending is delivered; `finished` follows.
-    case stopping
+    /// From now on only what is pending is delivered; `finished` follows within this time.
+    case stopping(within: Duration)
     /// Store this for the next start, at once; nil: the pause is over.
     case storePause(PauseRecord?)
     /// The same for the duty; nil: the driver is on duty.
@@ -250,7 +252,11 @@ package struct VehicleAgent: Sendable {
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):
       if lifecycle.stop(until: now.boot + time, reserving: reserve(of: time)) {
-        effects += [.event(.stopping(.signal(signal))), .stopping]
+        effects += [.event(.stopping(.signal(signal))), .stopping(within: time)]
+      }
+    case .directoryDeleted(let path, let time):
+      if lifecycle.stop(until: now.boot + time, isRestart: true) {
+        effects += [.event(.stopping(.directoryDeleted(path))), .stopping(within: time)]
       }
     case .pause(let record): pause(record, at: now, &effects)
     case .resume: resume(at: now, &effects)

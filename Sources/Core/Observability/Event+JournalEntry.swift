@@ -28,6 +28,8 @@ extension Event {
         [("FLEET_BACKTRACE", report)]
       )
     case .stopping(.signal(let name)): ("Stopping: received \(name)", [])
+    case .stopping(.directoryDeleted(let path)):
+      ("Stopping: \(path) was deleted; systemd starts the service again, and makes it anew", [])
     case .stopping(.sourcesEnded): ("Stopping: the source has no more positions", [])
     case .stopped(let undelivered, let recording):
       (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])

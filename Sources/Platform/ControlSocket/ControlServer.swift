@@ -27,8 +27,8 @@ package final class ControlServer {
   private let path: String
   private let respond: (_ request: [UInt8]) -> [UInt8]
   private let descriptor: Descriptor
-  /// Device and inode of the socket file.
-  private let file: [UInt64]?
+  /// The socket file.
+  private let file: Inode?
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
   /// Oldest first.
@@ -55,7 +55,7 @@ package final class ControlServer {
       defer { umask(mask) }
       try unsafe UnixSocket.with(path) { unsafe bind(rawValue, $0, $1) }
       _ = try Errno.retrying { listen(rawValue, 8) }
-      file = ControlServer.file(at: path)
+      file = Inode(of: path)
     } catch {
       throw ControlSocketError(.failed, "\(path): the control socket cannot be made: \(error)", cause: error)
     }
@@ -74,13 +74,7 @@ package final class ControlServer {
   }
 
   /// Whether clients can connect: the socket file is still the one that was made.
-  package var isInPlace: Bool { file != nil && file == ControlServer.file(at: path) }
-
-  private static func file(at path: String) -> [UInt64]? {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return nil }
-    return [UInt64(status.st_dev), UInt64(status.st_ino)]
-  }
+  package var isInPlace: Bool { file != nil && file == Inode(of: path) }
 
   private func accept() {
     let rawValue = fleet_accept(descriptor.rawValue)

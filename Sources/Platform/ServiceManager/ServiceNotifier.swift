@@ -21,14 +21,11 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func status(_ status: String) -> Bool { notify(["STATUS=\(status.onOneLine)"]) }
 
-  /// The service is stopping.
+  /// The service is stopping, which takes up to this time from now on: it may be longer than `TimeoutStopSec=`, after
+  /// which systemd would end a service that stops by itself, too.
   @discardableResult
-  package func stopping() -> Bool { notify(["STOPPING=1"]) }
-
-  /// The stop that was requested takes up to this time from now on, which may be longer than `TimeoutStopSec=`.
-  @discardableResult
-  package func extendTimeout(by time: Duration) -> Bool {
-    notify(["EXTEND_TIMEOUT_USEC=\(time.nanoseconds / 1000)"])
+  package func stopping(within time: Duration) -> Bool {
+    notify(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(time.nanoseconds / 1000)"])
   }
 
   /// The service is reloading its settings; `ready` ends that.
