@@ -38,10 +38,13 @@ struct CommandError: Error {
   let message: String
   /// Whether it is the running daemon's own message.
   let isOfDaemon: Bool
+  /// The control socket at which nothing listens; nil for another error.
+  let absentSocket: String?
 
-  init(_ code: Code, _ message: String, isOfDaemon: Bool = false) {
+  init(_ code: Code, _ message: String, isOfDaemon: Bool = false, absentSocket: String? = nil) {
     self.code = code
     self.message = message
     self.isOfDaemon = isOfDaemon
+    self.absentSocket = absentSocket
   }
 }

@@ -59,8 +59,23 @@ import Release
   private static func command(_ word: String) throws(CommandError) -> any Command.Type {
     if let command = commands.first(where: { $0.name == word }) { return command }
     let words = commands.map { $0.name } + [helpWord, "--version"]
-    let hint = NearestName.find(word, among: words).map { "did you mean \($0)?" }
-    throw CommandError(.usage, "unknown command \"\(word)\"; \(hint ?? "the commands are: \(commandNames)")")
+    let hint = otherCommand(word) ?? NearestName.find(word, among: words)
+    throw CommandError(
+      .usage,
+      "unknown command \"\(word)\"; \(hint.map { "did you mean \($0)?" } ?? "the commands are: \(commandNames)")")
+  }
+
+  /// What a word of other programs is here; nil if there is nothing like it.
+  private static func otherCommand(_ word: String) -> String? {
+    switch word {
+    case "start", "stop", "restart", "enable", "disable": "systemctl \(word) fleet-locationd"
+    case "log", "logs", "journal": "journalctl -u fleet-locationd -e"
+    case "config", "configuration", "show", "print": SettingsCommand.name
+    case "validate", "verify", "test", "lint": CheckCommand.name
+    case "info", "state", "health": StatusCommand.name
+    case "debug", "diagnose", "troubleshoot": DoctorCommand.name
+    default: nil
+    }
   }
 
   /// - Parameter arguments: the command's name first.
@@ -79,7 +94,8 @@ import Release
         arguments, options: known + [.init("help", short: "h"), .init("version", short: "V")],
         stopsAtOperand: stopsAtOperand)
     } catch {
-      throw CommandError(.usage, error.message)
+      let hint = stopsAtOperand ? "; the options of a command come after its name" : ""
+      throw CommandError(.usage, error.message + hint)
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import ControlSocket
+import Diagnosis
 import JSON
 import Observability
 import Release
@@ -29,19 +30,39 @@ enum DaemonClient {
     do throws(ControlSocketError) {
       return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, timeout: timeout)
     } catch {
-      let isOfInstance = path.hasPrefix(instancePrefix) && path.hasSuffix(socketSuffix)
-      let instance = path.dropFirst(instancePrefix.utf8.count).dropLast(socketSuffix.utf8.count)
-      let missing = isOfInstance ? Instance.missing(String(instance)).map { "\n\($0)" } : nil
-      throw CommandError(error.code == .denied ? .permission : .unavailable, error.message + (missing ?? ""))
+      let missing = missingInstance(at: path).map { "\n\($0)" } ?? ""
+      throw CommandError(
+        error.code == .denied ? .permission : .unavailable, error.message + missing,
+        absentSocket: error.code == .absent ? path : nil)
     }
   }
 
-  /// - Parameter timeout: how long to wait for the response, in whole seconds.
+  /// What is missing if the socket belongs to an instance that does not exist; otherwise nil.
+  private static func missingInstance(at path: String) -> String? {
+    guard path.hasPrefix(instancePrefix), path.hasSuffix(socketSuffix) else { return nil }
+    return Instance.missing(String(path.dropFirst(instancePrefix.utf8.count).dropLast(socketSuffix.utf8.count)))
+  }
+
+  /// Runs a request for a user: if nothing listens, systemd is asked why.
+  ///
+  /// - Throws: the reason in place of `absentSocket`, as far as systemd knows it.
+  private static func explained<Response>(
+    _ request: () throws(CommandError) -> Response
+  ) throws(CommandError) -> Response {
+    do throws(CommandError) {
+      return try request()
+    } catch {
+      guard let socket = error.absentSocket, missingInstance(at: socket) == nil,
+        let reason = StoppedService.explanation(socket: socket)
+      else { throw error }
+      throw CommandError(error.code, reason)
+    }
+  }
+
   /// - Returns: the daemon's response as text, and decoded.
-  static func status(
-    _ options: CommandLineOptions, timeout: Duration = .seconds(5)
-  ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    try status(at: try path(options), timeout: timeout)
+  static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
+    let path = try path(options)
+    return try explained { () throws(CommandError) in try status(at: path) }
   }
 
   /// - Parameter path: the path of the daemon's control socket.
@@ -59,7 +80,9 @@ enum DaemonClient {
   /// - Returns: the metrics in Prometheus' text format.
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
     let path = try path(options)
-    let response: Metrics = try read(try ask("metrics", at: path), from: path)
+    let response = try explained { () throws(CommandError) -> Metrics in
+      try read(try ask("metrics", at: path), from: path)
+    }
     return response.metrics
   }
 
@@ -91,7 +114,7 @@ enum DaemonClient {
     of command: String, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
     let path = try path(options)
-    return try read(try ask(command, at: path), from: path)
+    return try explained { () throws(CommandError) in try read(try ask(command, at: path), from: path) }
   }
 
   // MARK: - Responses

@@ -116,7 +116,8 @@ enum DoctorCommand: Command {
           : error.isOfDaemon
             ? "Provide it; the daemon checks again every 5 s to 60 s, and at once with: fleet-locationctl reload"
             : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
-              + "journalctl -u \(unit ?? "fleet-locationd") -n 20")
+              + "journalctl -u \(unit ?? "fleet-locationd") -n 20",
+        socket: error.absentSocket)
     }
   }
 }

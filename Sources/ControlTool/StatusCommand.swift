@@ -42,8 +42,10 @@ enum StatusCommand: Command {
       throw CommandError(.usage, "status: --healthy cannot be combined with --watch or --json")
     }
     if options.has("watch") { return try watch(options) }
-    if let operand = options.operands.first { throw CommandError(.usage, "status: unexpected \"\(operand)\"") }
-    let (text, status) = try answer(options)
+    if let operand = options.operands.first {
+      throw CommandError(.usage, "status: unexpected \"\(operand)\"; did you mean --instance \(operand)?")
+    }
+    let (text, status) = try DaemonClient.status(options)
     if options.has("healthy") {
       let health = ServiceFindings.health(status)
       _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(health.sentence)\n")
@@ -55,20 +57,6 @@ enum StatusCommand: Command {
       _ = try StandardOutput.write(self.text(of: status))
     }
     return status.isOnline ? 0 : 1
-  }
-
-  /// - Throws: code `unavailable` with the reason why no daemon answers, as far as systemd knows it.
-  private static func answer(
-    _ options: CommandLineOptions
-  ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    do throws(CommandError) {
-      return try DaemonClient.status(options)
-    } catch {
-      guard error.code == .unavailable, !error.isOfDaemon,
-        let reason = StoppedService.explanation(socket: try DaemonClient.path(options))
-      else { throw error }
-      throw CommandError(.unavailable, "\(error.message)\n\(reason)")
-    }
   }
 
   /// Formatted for standard output: a terminal, or a file or pipe.
@@ -86,16 +74,17 @@ enum StatusCommand: Command {
     guard Terminal.isOutput, !TerminalCapabilities.isDumb(Environment.value(of:)), !options.has("json") else {
       return try stream(options, every: interval)
     }
+    let path = try DaemonClient.path(options)
     // Without permission an error is printed, and no screen shown.
     do {
-      _ = try DaemonClient.status(options, timeout: StatusWatch.timeout)
+      _ = try DaemonClient.status(at: path, timeout: StatusWatch.timeout)
     } catch  where error.code == .unavailable {
       // The daemon may still start.
     }
     let watch = try StatusWatch(
       every: interval, capabilities: TerminalCapabilities(environment: Environment.value(of:))
     ) {
-      Result { () throws(CommandError) in try DaemonClient.status(options, timeout: StatusWatch.timeout).status }
+      Result { () throws(CommandError) in try DaemonClient.status(at: path, timeout: StatusWatch.timeout).status }
     }
     return try watch.run()
   }

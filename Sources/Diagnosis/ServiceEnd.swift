@@ -23,7 +23,10 @@ struct ServiceEnd: Equatable {
     case ("start-limit-hit", _):
       (cause, advice) = ("too many restarts (start limit)", "\(journal); then systemctl reset-failed \(status.unit)")
     case ("resources", _), ("protocol", _):
-      (cause, advice) = ("systemd could not start it (\(status.result))", journal)
+      (cause, advice) = (
+        "an error of systemd's (\(status.result))",
+        "\(journal): often a file of EnvironmentFile= is missing (systemctl cat \(status.unit))"
+      )
     case (_, .killed(let signal)):
       (cause, advice) = ("signal \(signal)", "\(journal); \(ManualPage.crashes) says how to read it")
     case (_, .exited(let code)):
@@ -49,7 +52,10 @@ struct ServiceEnd: Equatable {
     case 200: ("200/CHDIR", "Check WorkingDirectory=: systemctl cat \(unit)")
     case 203: ("203/EXEC: the program does not exist or cannot be executed", "Install the package again")
     case 216, 217:
-      ("\(code)/\(code == 217 ? "USER" : "GROUP"): there is no such user or group", "systemd-sysusers creates it")
+      (
+        "\(code)/\(code == 217 ? "USER" : "GROUP"): there is no such user or group",
+        "Check User= and Group=: systemctl cat \(unit); systemd-sysusers creates those of the package"
+      )
     case 218: ("218/CAPABILITIES", "The container must permit it: \(ManualPage.containers)")
     case 226: ("226/NAMESPACE: a directory of the unit does not exist", "Check ReadWritePaths=: systemctl cat \(unit)")
     case 228: ("228/SECCOMP", "The kernel has no seccomp, or a container denies it")

@@ -16,8 +16,8 @@ package enum ServiceFindings {
   /// What the daemon answered.
   package enum Daemon: Equatable, Sendable {
     case status(StatusReport)
-    /// No response: why, and what to do.
-    case none(String, advice: String)
+    /// No response: why, and what to do. `socket`: nothing listens at this control socket; nil: something does.
+    case none(String, advice: String, socket: String? = nil)
   }
 
   /// - Parameters:
@@ -33,8 +33,13 @@ package enum ServiceFindings {
     daemon: Daemon, vehicle: String?, heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
+    var daemon = daemon
     switch (unit, daemon) {
-    case (.success(let status), .none): findings += self.findings(status, outdated, exposed, faults)
+    case (.success(let status), .none(_, _, let socket)):
+      findings += self.findings(status, outdated, exposed, faults)
+      // That no daemon answers is then a consequence.
+      if findings.contains(where: { $0.severity == .fail }) { return findings }
+      if let socket { daemon = .none(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
     case (.success(let status), .status):
       findings += self.findings(status, outdated, exposed, faults).map(\.downgradedToWarning)
     case (.failure(let error), _):
@@ -42,7 +47,7 @@ package enum ServiceFindings {
     case (nil, _): break
     }
     switch daemon {
-    case .none(let why, let advice): findings.append(.fail(why, advice))
+    case .none(let why, let advice, _): findings.append(.fail(why, advice))
     case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
     }
     return findings
@@ -57,6 +62,16 @@ package enum ServiceFindings {
     return (
       findings.allSatisfy { $0.severity != .fail }, findings.map(\.sentence).joined(separator: ", ")
     )
+  }
+
+  /// The unit runs, and nothing listens at its control socket.
+  static func unreachable(_ unit: String, _ socket: String) -> String {
+    "\(unit) runs, but nothing listens at \(socket): it starts or ends just now, this file was deleted, or the unit "
+      + "has another RuntimeDirectory="
+  }
+
+  static func unreachableAdvice(_ unit: String) -> String {
+    "Ask again in half a minute: the daemon notices a deleted file or directory; if this stays: systemctl restart \(unit)"
   }
 
   /// Whether the daemon has just started, so that its first update may still follow.
@@ -192,7 +207,7 @@ package enum ServiceFindings {
         .warn(
           "\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: \(ManualPage.receivers)"))
     }
-    if let form = report.updateForm, let reason = form.reason, !form.isSet {
+    if report.isOnline, let form = report.updateForm, let reason = form.reason, !form.isSet {
       findings.append(
         .warn(
           "updates need nearly half as much data again as necessary: they are \(form.form), because \(reason)",

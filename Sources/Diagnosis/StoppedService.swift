@@ -3,11 +3,11 @@ import Glibc
 import MessageBus
 import SystemCalls
 
-/// Why no daemon listens at a control socket.
+/// Why nothing listens at a control socket.
 package enum StoppedService {
   /// - Parameter socket: of the daemon.
   /// - Returns: what is wrong, and what to do on a second line; nil if the socket does not belong to an installed
-  ///   service, its daemon runs, or systemd cannot be asked.
+  ///   service, or systemd cannot be asked.
   package static func explanation(socket: String) -> String? {
     guard let service = InstalledService(socket: socket) else { return nil }
     let isMissing = FileAccess.refusal(service.settings, F_OK)?.code == ENOENT
@@ -24,7 +24,11 @@ package enum StoppedService {
     if isSettingsFileMissing, status?.load ?? "loaded" == "loaded" {
       return "\(service.unit) is not started, because its settings file \(service.settings) does not exist"
     }
-    guard let status, case let finding = ServiceFindings.state(status), finding.severity == .fail else { return nil }
-    return finding.message
+    guard let status else { return nil }
+    let finding = ServiceFindings.state(status)
+    guard finding.severity != .fail else { return finding.message }
+    return Finding.fail(
+      ServiceFindings.unreachable(service.unit, service.socket), ServiceFindings.unreachableAdvice(service.unit)
+    ).message
   }
 }

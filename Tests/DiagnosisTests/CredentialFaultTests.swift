@@ -73,6 +73,8 @@ import Testing
     #expect(failed?.contains("has failed: it ended with exit status 78") == true)
     #expect(failed?.contains("/etc/f.toml:3: wrong") == true)
     (status.active, status.sub) = ("active", "running")
-    #expect(StoppedService.explanation(service, status, isSettingsFileMissing: false) == nil)
+    #expect(
+      StoppedService.explanation(service, status, isSettingsFileMissing: false)?.hasPrefix(
+        "fleet-locationd@van.service runs, but nothing listens at /run/fleet-locationd-van/control.sock") == true)
   }
 }

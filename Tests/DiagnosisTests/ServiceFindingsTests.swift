@@ -50,7 +50,8 @@ import Timekeeping
   }
 
   static let silent = ServiceFindings.Daemon.none(
-    "the daemon does not run (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it")
+    "the daemon does not run (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it",
+    socket: "/run/fleet-locationd/control.sock")
 
   // MARK: - All is well
 
@@ -290,7 +291,9 @@ import Timekeeping
     .unit("memory", running { ($0.active, $0.sub, $0.result) = ("failed", "failed", "oom-kill") }, "memory"),
     .unit("starting", running { ($0.active, $0.sub) = ("activating", "start") }, "is starting"),
     .unit("stopping", running { ($0.active, $0.sub) = ("deactivating", "stop-sigterm") }, "is being stopped"),
-    .unit("a daemon that does not answer", running(), "does not run"),
+    .unit(
+      "the runtime directory deleted", running(),
+      "fleet-locationd.service runs, but nothing listens at /run/fleet-locationd/control.sock", "deleted"),
   ]
 
   @Test(
@@ -301,6 +304,16 @@ import Timekeeping
     let failed = findings.filter { $0.severity == .fail }
     #expect(failed.contains { finding in row.words.allSatisfy(finding.sentence.contains) }, "\(failed)")
     #expect(failed.allSatisfy { $0.advice?.isEmpty == false })
+  }
+
+  @Test("that no daemon answers is no finding of its own where the state of the unit says why")
+  func consequence() {
+    let failed = Self.running { ($0.active, $0.sub, $0.end) = ("failed", "failed", .exited(78)) }
+    #expect(Self.findings(.success(failed), Self.silent).count == 1)
+    #expect(Self.findings(.success(failed), .none("no permission", advice: "Be root")).count == 1)
+    let denied = Self.findings(.success(Self.running()), .none("no permission", advice: "Be root"))
+    #expect(denied.map(\.sentence) == ["fleet-locationd.service runs", "no permission"])
+    #expect(Self.findings(nil, Self.silent).map(\.advice) == ["Start it"])
   }
 
   @Test("the status of an earlier run is not reported as the cause of its end")
@@ -350,9 +363,12 @@ import Timekeeping
 
   @Test("plain updates are named with their reason, unless the settings ask for them")
   func updateForm() throws {
-    func findings(_ form: [String: Any]) throws -> [Finding] {
-      Self.findings(.success(Self.running()), .status(try Self.status(["updateForm": form])))
+    func findings(_ form: [String: Any], isOnline: Bool = true) throws -> [Finding] {
+      Self.findings(.success(Self.running()), .status(try Self.status(["updateForm": form, "isOnline": isOnline])))
     }
+    // While nothing arrives, it is no cause.
+    let offline = try findings(["form": "plain", "reason": "compact ones failed", "isSet": false], isOnline: false)
+    #expect(!offline.contains { $0.sentence.contains("compact") })
     #expect(try findings(["form": "compact", "isSet": false]).map(\.severity) == [.pass, .pass])
     #expect(try findings(["form": "plain", "reason": "it is off", "isSet": true]).map(\.severity) == [.pass, .pass])
     let refused = try findings(["form": "plain", "reason": "the server refuses compact ones", "isSet": false])
