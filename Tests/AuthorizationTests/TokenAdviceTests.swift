@@ -10,7 +10,8 @@ import Testing
   func reasons() {
     let reasons: [TokenFailure.Reason] =
       [
-        .missingAuthorizationContext, .missingData, .notJSON, .missingField, .unknownLifetime, .notJWT, .missingClaim,
+        .missingAuthorizationContext, .missingData, .notJSON, .missingField, .serviceAccountKey, .unknownLifetime,
+        .notJWT, .missingClaim,
         .wrongVehicle, .wrongContext, .expired, .unchanged, .program("exit1"), .program("timedOut"),
       ] + [200, 302, 401, 403, 404, 429, 500, 503].map { .status($0) }
       + TransportFailure.Kind.allCases.map { .transport($0) }

@@ -122,6 +122,32 @@ import Timekeeping
     let failure = AuthorizationFixture.failure { try read(text) }
     #expect(failure?.reason == .notJSON)
     #expect(text.first != "<" || failure?.message.contains("web page") == true)
+    #expect(failure?.message.contains("other text before") == false)
+  }
+
+  @Test("text before the JSON object, as a program may print, is named")
+  func textBefore() {
+    let failure = AuthorizationFixture.failure { try read("Fetching {1}…\n{\"token\":1}") }
+    #expect(failure?.reason == .notJSON)
+    #expect(failure?.message.contains("other text before its JSON object") == true)
+  }
+
+  @Test("a bare token in place of JSON is called that, and never shown")
+  func bareToken() {
+    let failure = AuthorizationFixture.failure { try read("eyJhbGciOiJSUzI1NiJ9.eyJhIjoxfQ.c2ln\n") }
+    #expect(failure?.reason == .notJSON)
+    #expect(failure?.message.contains("a token without a JSON object around it") == true)
+    #expect(failure?.message.contains("eyJ") == false)
+  }
+
+  @Test("the key of a service account is called that: it must not be in a vehicle")
+  func serviceAccountKey() {
+    let failure = AuthorizationFixture.failure {
+      try read(#"{"type":"service_account","private_key":"-----BEGIN","client_email":"a@b"}"#)
+    }
+    #expect(failure?.reason == .serviceAccountKey)
+    #expect(failure?.message.contains("must never be in a vehicle") == true)
+    #expect(failure?.advice?.contains("revoke it") == true)
   }
 
   @Test(

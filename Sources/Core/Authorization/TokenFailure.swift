@@ -19,6 +19,8 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
     case notJSON
     /// The response lacks a key that the settings name, or has a value of another type there.
     case missingField
+    /// The response is the key of a service account.
+    case serviceAccountKey
     /// The expiration is not in the format that the settings name, and cannot be derived otherwise.
     case unknownLifetime
     /// The token is not a JWT.
@@ -47,6 +49,7 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
       case .status(let status): "http\(status)"
       case .notJSON: "notJSON"
       case .missingField: "missingField"
+      case .serviceAccountKey: "serviceAccountKey"
       case .unknownLifetime: "unknownLifetime"
       case .notJWT: "notJWT"
       case .missingClaim: "missingClaim"
@@ -109,6 +112,8 @@ extension TokenFailure.Reason {
       "check vehicle.provider_id, vehicle.vehicle_id, and the placeholders in [token]: \(ManualPage.tokenProvider)"
     case .transport(.handshakeFailed):
       "\(TokenFailure.Reason.advice(for: .handshakeFailed)); check token.client_certificate"
+    case .transport(.timedOut):
+      "if it is slow, make it faster or raise token.deadline; \(TokenFailure.Reason.advice(for: .timedOut))"
     case .transport(let kind): TokenFailure.Reason.advice(for: kind)
     case .status(300..<400):
       "a captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed"
@@ -119,11 +124,14 @@ extension TokenFailure.Reason {
     case .status(500...): "read the provider's log"
     case .status: "check token.url, token.method and token.headers, and read the provider's log"
     case .missingData, .notJSON: "see \(ManualPage.tokenProvider) for the format of a response"
+    case .serviceAccountKey:
+      "delete it here and revoke it, because with it anyone can act for the whole fleet; only the backend signs tokens: "
+        + "\(ManualPage.tokenProvider)"
     case .missingField: "check token.token_key, token.expiration_key and token.response"
     case .unknownLifetime: "check token.expiration_key and token.expiration_format; or sign `iat` and `exp`"
     case .notJWT: "check token.token_key, and the provider's value for it"
     case .missingClaim: "sign exactly this claim (\(ManualPage.tokenProvider)), or correct vehicle.service"
-    case .wrongVehicle, .wrongContext: "check vehicle.vehicle_id, and which ID the provider signs"
+    case .wrongVehicle, .wrongContext: "check vehicle.vehicle_id, the ID in token.url, and which ID the provider signs"
     case .expired: "check the clocks of both machines, and that no cache returns old tokens"
     case .unchanged: "make the provider sign a new token for each request"
     case .program("timedOut"): "make it faster, or raise token.deadline"

@@ -94,6 +94,10 @@ package struct TokenResponseFormat: Equatable, Sendable {
       throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(response))
     }
     guard let text = json.value(at: tokenKey)?.string, !text.isEmpty else {
+      if json["private_key"] != nil {
+        throw TokenFailure(
+          .serviceAccountKey, "\(response.party) gave the key of a service account, which must never be in a vehicle")
+      }
       let what = json.value(at: tokenKey) == nil ? "nothing" : "no text"
       throw TokenFailure(
         .missingField,
@@ -133,9 +137,25 @@ package struct TokenResponseFormat: Equatable, Sendable {
   // MARK: - Words
 
   private static func notJSONMessage(_ response: Response) -> Sentence {
-    HTTPResponse.isWebPage(response.body)
-      ? "\(response.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
-      : "what \(response.party) gave is not a JSON object, or not a whole one"
+    if HTTPResponse.isWebPage(response.body) {
+      return "\(response.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
+    }
+    if TokenResponseFormat.isToken(response.body) {
+      return
+        "\(response.party) gave a token without a JSON object around it: only a token file may contain a bare token"
+    }
+    let lines = response.body.split(separator: UInt8(ascii: "\n"))
+    if let start = lines.dropFirst().first(where: { $0.first == UInt8(ascii: "{") })?.startIndex,
+      (try? JSONValue(parsing: Array(response.body[start...])))?.object != nil
+    {
+      return "\(response.party) gave other text before its JSON object, and only the object is allowed"
+    }
+    return "what \(response.party) gave is not a JSON object, or not a whole one"
+  }
+
+  /// Whether this is nothing but a JWT: the header's JSON begins with `{"`, which is `eyJ` in base64.
+  private static func isToken(_ body: [UInt8]) -> Bool {
+    body.starts(with: "eyJ".utf8) && body.count { $0 == UInt8(ascii: ".") } == 2
   }
 
   /// The keys that the response has. Limited: a misconfigured provider may have put a token there.
