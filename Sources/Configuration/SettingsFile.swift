@@ -59,7 +59,10 @@ package struct SettingsFile: Equatable, Sendable {
     file.warnings += SettingsDestination.warnings(about: replacements, main: path)
     file.warnings += others.map {
       Diagnostic(
-        position: SourcePosition(file: $0), message: "is ignored: only files whose name ends in .toml are read")
+        position: SourcePosition(file: $0),
+        message: $0.hasSuffix(".toml")
+          ? "is ignored: the directories that are read are \(sharedDirectory(of: path)) and \(path).d"
+          : "is ignored: only files whose name ends in .toml are read")
     }
     return file
   }
@@ -94,7 +97,8 @@ package struct SettingsFile: Equatable, Sendable {
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         files += names.filter { $0.hasSuffix(".toml") }.map { "\(extras)/\($0)" }
         // Backup files of editors and dpkg are ignored without a warning.
-        others += names.filter { !$0.contains(text: ".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
+        others += names.filter { ($0.hasSuffix(".txt") || !$0.contains(text: ".toml")) && !$0.hasSuffix("~") }
+          .map { "\(extras)/\($0)" }
       } catch {
         let advice =
           error == .denied
@@ -106,6 +110,10 @@ package struct SettingsFile: Equatable, Sendable {
             isPermissionDenied: error == .denied))
       }
     }
+    // The directory's name is that of the file with its extension.
+    let misnamed = (path.hasSuffix(".toml") ? String(path.dropLast(5)) : path) + ".d"
+    for name in (misnamed != "\(path).d" ? try? environment.listDirectory(misnamed) : nil) ?? []
+    where name.hasSuffix(".toml") { others.append("\(misnamed)/\(name)") }
     return (files, others, unreadable)
   }
 

@@ -103,6 +103,19 @@ import Timekeeping
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
   }
 
+  @Test("files in a directory that is named after the settings without .toml are ignored with a warning")
+  func misnamedDirectory() throws {
+    var machine = machine.adding(minimal(), ["10.toml.txt": ""])
+    machine.files["/etc/f/f.d/10.toml"] = Array("[vehicle]\nvehicle_id = \"another\"".utf8)
+    let file = try machine.load()
+    #expect(
+      file.warnings.map(\.description) == [
+        "/etc/f/conf.d/10.toml.txt: is ignored: only files whose name ends in .toml are read",
+        "/etc/f/f.d/10.toml: is ignored: the directories that are read are /etc/f/conf.d and /etc/f/f.toml.d",
+      ])
+    #expect(file.files == ["/etc/f/f.toml"])
+  }
+
   @Test("later files replace keys, and merge sections and headers")
   func merging() throws {
     let settings = try machine.settings(
