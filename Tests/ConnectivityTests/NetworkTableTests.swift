@@ -32,6 +32,13 @@ import Testing
     #expect(!NetworkTableTests.table(address: [UInt8](repeating: 0x20, count: 16)).state.isUsable)
   }
 
+  @Test("a machine whose only link is the loopback is isolated; one without a carrier, or not read yet, is not")
+  func isolated() {
+    #expect(NetworkTableTests.table(isLoopback: true).state.isIsolated)
+    #expect(!NetworkTableTests.table(isRunning: false, address: nil, routes: []).state.isIsolated)
+    #expect(!NetworkTable().state.isIsolated)
+  }
+
   @Test("a route out of a link that is not there leads nowhere")
   func danglingRoute() {
     let route = NetworkTable.Route(family: .ipv4, links: [7], gateway: [], priority: 0)

@@ -8,6 +8,8 @@ package struct NetworkState: Equatable, Sendable {
   package var routes: [NetworkTable.Route] = []
   /// The links of these routes, as in `wwan0`.
   package var names: [String] = []
+  /// Whether there are no links but the loopback: with the unit's PrivateNetwork=, or in a container without a network.
+  package var isIsolated = false
 
   /// No network.
   package init() {}

@@ -104,6 +104,7 @@ package struct NetworkTable: Equatable, Sendable {
     var state = NetworkState()
     let global = addresses.filter { links[$0.link]?.leadsOut == true }
     state.addresses = global
+    state.isIsolated = !links.isEmpty && links.values.allSatisfy(\.isLoopback)
     for family in [Family.ipv4, .ipv6] where global.contains(where: { $0.family == family }) {
       // The address may be on another link than the route: unnumbered links borrow one.
       let usable = routes.filter { route in

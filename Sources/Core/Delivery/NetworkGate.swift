@@ -28,6 +28,9 @@ struct NetworkGate: Sendable {
 
   var isAbsent: Bool { absentSince != nil }
 
+  /// There is no network, because this process has none but the loopback.
+  var isIsolated: Bool { isAbsent && state?.isIsolated == true }
+
   /// The earliest time of the next attempt.
   var earliest: BootInstant { isAbsent ? suppressedUntil : .boot }
 

@@ -37,6 +37,8 @@ extension VehicleAgent {
     package let isOnline: Bool
     /// Since when there has been no network; nil if there is one, or it is unknown.
     package let networkAbsentSince: BootInstant?
+    /// Whether that is because there is no interface but the loopback.
+    package let isNetworkIsolated: Bool
 
     /// The state of each source, and which one is used.
     package let sources: SourceOverview
@@ -113,7 +115,7 @@ extension VehicleAgent {
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
       pause: dutyState.pause, duty: dutyRefusal == nil ? dutyState.offDuty == nil ? .online : .offline : nil,
       offDuty: dutyRefusal == nil ? dutyState.offDuty : nil, isOfflinePending: isOfflinePending,
-      isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
+      isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince, isNetworkIsolated: network.isIsolated,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot,
       fixMissingSince: fixes.missingSince,
       lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,

@@ -83,9 +83,14 @@ extension VehicleAgent.Snapshot {
         advice: "This ends by itself when its clock has caught up or is confirmed",
         clause: "fixes of \(name) are held: \(hold.phrase)")
     case .noNetwork(let since):
+      let isolation = ": the service has no interface but lo"
       return CauseDescription(
-        reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
-        advice: "Check the modem, its SIM and the coverage: \(ManualPage.network)",
+        reason: "noNetwork", label: "no network", level: .bad,
+        detail: " for \(age(of: since))\(isNetworkIsolated ? isolation : "")",
+        advice: isNetworkIsolated
+          ? "If ip link shows another interface, the unit has PrivateNetwork= (systemctl cat fleet-locationd), or the "
+            + "container has no network"
+          : "Check the modem, its SIM and the coverage: \(ManualPage.network)",
         clause:
           "no interface has had an address and a default route for \(age(of: since))\(attempt("one attempt is still made"))"
       )
