@@ -93,7 +93,9 @@ package import Timekeeping
       report(.finding(finding))
     }
     for finding in found { counts[finding.severity, default: 0] += 1 }
-    cause = cause ?? found.first { $0.severity == .fail }?.sentence
+    // What "it" is, the title says.
+    let first = found.first { $0.severity == .fail }?.sentence
+    cause = cause ?? first.map { $0.hasPrefix("it ") ? "\(check.title): \($0)" : $0 }
   }
 
   /// Whether no check failed.

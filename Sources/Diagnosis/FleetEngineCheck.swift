@@ -81,7 +81,12 @@ struct FleetEngineCheck: Check {
     guard isConnected else {
       let message = failure?.message ?? "\(lookup.name): no response"
       report(
-        .fail("\(what)\(message)", "Check the network, and the firewall: it must allow TCP to this port"))
+        .fail(
+          "\(what)\(message)",
+          failure?.code == .refused
+            ? "Check its address with getent hosts \(hop.host): /etc/hosts or a filtering name server may replace it; and "
+              + "the firewall"
+            : "Check the network, and the firewall (also IPAddressDeny= of the unit): it must allow TCP to this port"))
       return false
     }
     report(.pass("\(what)\(lookup.name) accepts connections"))

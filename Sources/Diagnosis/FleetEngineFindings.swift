@@ -18,7 +18,7 @@ package enum FleetEngineFindings {
   ) -> [Finding] {
     switch outcome {
     case .failure(let failure):
-      return [.fail(failure.message, UpdateFailure.advice(for: failure.kind).sentenceCase)]
+      return [self.failure(failure, proxy: settings.client.proxy)]
     case .response(let response):
       let route = settings.client.proxy == nil ? "" : " through the proxy"
       var findings: [Finding] = []
@@ -30,6 +30,21 @@ package enum FleetEngineFindings {
           .warn("positions are sent unencrypted, within this machine", "Use https:// for a real Fleet Engine"))
       }
       return findings + [finding(response), clock(outcome.date, now)]
+    }
+  }
+
+  /// - Parameter proxy: nil without one. It accepts connections, because that was checked before.
+  private static func failure(_ failure: TransportFailure, proxy: String?) -> Finding {
+    let advice = UpdateFailure.advice(for: failure.kind)
+    guard let proxy else { return .fail(failure.message, advice.sentenceCase) }
+    switch failure.kind {
+    case .timedOut, .broken, .unanswered, .malformed, .unreachable, .refused:
+      let kind = proxy.prefix { $0 != ":" }
+      return .fail(
+        "\(failure.message), through the proxy, which accepts connections",
+        "It may be a proxy of another kind than \(kind):// in fleet_engine.proxy (http, https, socks5 or socks5h), or it "
+          + "does not let this server through; otherwise \(advice)")
+    default: return .fail("\(failure.message), through the proxy", advice.sentenceCase)
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Glibc
 import Positioning
 import SystemCalls
@@ -20,7 +21,9 @@ struct RecordingCheck: Check {
       // Opening a FIFO without a writer would wait for one.
       let descriptor = try Descriptor.open(file, O_RDONLY | O_NONBLOCK)
       switch try descriptor.status().kind {
-      case S_IFREG: report(RecordingCheck.finding(try RecordingCheck.counters(descriptor)))
+      case S_IFREG:
+        let (counters, format) = try RecordingCheck.contents(descriptor)
+        report(RecordingCheck.finding(counters, format))
       case S_IFDIR: throw Errno(EISDIR)
       default: report(RecordingCheck.unread("it is no regular file"))
       }
@@ -35,21 +38,28 @@ struct RecordingCheck: Check {
     )
   }
 
-  private static func counters(_ descriptor: borrowing Descriptor) throws(Errno) -> NMEADecoder.Counters {
+  private static func contents(
+    _ descriptor: borrowing Descriptor
+  ) throws(Errno) -> (NMEADecoder.Counters, RecordingFormat?) {
     var decoder = NMEADecoder()
     var buffer = [UInt8](repeating: 0, count: 65_536)
     var total = 0
+    var format: RecordingFormat? = .empty
     while total < maxBytes, case .bytes(let count) = try descriptor.read(into: &buffer) {
+      if total == 0 { format = RecordingFormat(firstBytes: buffer.prefix(count)) }
       total += count
       decoder.decode(buffer.span.extracting(first: count), at: .boot) { _ in }
     }
     decoder.finish { _ in }
-    return decoder.counters
+    return (decoder.counters, format)
   }
 
   /// The finding about the decoder's counters.
-  static func finding(_ counters: NMEADecoder.Counters) -> Finding {
+  ///
+  /// - Parameter format: what else the file may be.
+  static func finding(_ counters: NMEADecoder.Counters, _ format: RecordingFormat?) -> Finding {
     guard counters.sentences > 0 else {
+      if let format { return .fail("it \(format.sentence)", format.advice.sentenceCase) }
       return .fail(
         "it has no NMEA sentence with a correct checksum", "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")
     }

@@ -25,6 +25,6 @@ import Testing
     doctor.run(GivenFindings(findings: [.fail("it is broken", "Repair it"), .fail("so it is silent", "Repair it")]))
     #expect(!doctor.hasNoFailure)
     doctor.finish()
-    #expect(parts.last == .summary("1 passed, 1 warning, 2 failed", cause: "it is broken"))
+    #expect(parts.last == .summary("1 passed, 1 warning, 2 failed", cause: "A thing: it is broken"))
   }
 }

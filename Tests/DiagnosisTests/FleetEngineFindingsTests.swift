@@ -43,6 +43,21 @@ import Timekeeping
     #expect(Self.findings(401, Self.refusal, settings: settings).first?.severity == .warn)
   }
 
+  @Test("a proxy that accepts connections and then does not answer may be of another kind")
+  func otherProxy() {
+    func finding(_ kind: TransportFailure.Kind, _ proxy: String?) -> Finding? {
+      var settings = Self.settings
+      settings.client.proxy = proxy
+      let failure = TransportFailure(kind, "h:443: timed out")
+      return FleetEngineFindings.findings(.failure(failure), settings: settings, at: TokenFixture.now).first
+    }
+    let socks = finding(.timedOut, "socks5h://10.0.0.1:3128")
+    #expect(socks?.sentence == "h:443: timed out, through the proxy, which accepts connections")
+    #expect(socks?.advice?.hasPrefix("It may be a proxy of another kind than socks5h:// in fleet_engine.proxy") == true)
+    #expect(finding(.timedOut, nil)?.sentence == "h:443: timed out")
+    #expect(finding(.certificateUntrusted, "http://10.0.0.1")?.advice?.contains("another kind") == false)
+  }
+
   @Test("a server that answers differently is not Fleet Engine")
   func others() {
     let page = Self.findings(200, "<html>log in</html>")[1]

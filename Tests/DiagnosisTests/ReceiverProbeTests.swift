@@ -103,7 +103,7 @@ import Timekeeping
     let noise = Self.probe { _ in [0x8A, 0x11, 0xFF, 0x24, 0x03] }.findings(buildDate: Self.buildDate)
     #expect(noise.map(\.sentence) == ["35 bytes were received in 6 s, but no sentence at 9600 baud"])
     #expect(noise[0].advice?.contains("\"auto\"") == true)
-    let binary = Self.probe { _ in [0xB5, 0x62, 0x01, 0x07] }.findings(buildDate: Self.buildDate)
+    let binary = Self.probe { _ in [0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19] }.findings(buildDate: Self.buildDate)
     #expect(binary[0].sentence.contains("u-blox"))
   }
 

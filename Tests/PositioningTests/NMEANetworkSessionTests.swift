@@ -109,7 +109,8 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings; connecting again",
+        "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings, "
+          + "and that this is its port for NMEA and not for web pages; connecting again",
       ])
     #expect(bench.session.lineStatistics.counters.sentences == 4)
   }

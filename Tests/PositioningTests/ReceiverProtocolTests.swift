@@ -37,7 +37,8 @@ import Timekeeping
   @Test("neither noise at a wrong speed nor sentences are another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
   func noise(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let noise = (0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+    // At 115,200 baud for half a minute.
+    let noise = (0..<350_000).map { _ in UInt8.random(in: 0...255, using: &random) }
     #expect(ReceiverProtocolTests.found(in: noise, chunk: 1000) == nil)
     let epoch = "$GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,*5B\r\n$PUBX,00,OK*12\r\n"
     let sentences = [[UInt8]](repeating: Array(epoch.utf8), count: 100).flatMap { $0 }

@@ -49,8 +49,12 @@ package struct ReceiverProtocolDetector: Sendable {
   /// The recognized protocol; nil: none.
   package private(set) var found: ReceiverProtocol?
   private var counts: [ReceiverProtocol: Int] = [:]
-  /// The last four bytes, the newest lowest.
-  private var recent: UInt32 = 0
+  /// Classes of u-blox's messages.
+  private static let classes: Set<UInt64> = [
+    0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
+  ]
+  /// The last eight bytes, the newest lowest.
+  private var recent: UInt64 = 0
   /// Bytes until the message of RTCM ends; nil outside of one.
   private var untilEnd: Int?
   /// Whether a message of RTCM has just ended: the next one begins here.
@@ -65,10 +69,13 @@ package struct ReceiverProtocolDetector: Sendable {
   }
 
   private mutating func read(_ byte: UInt8) {
-    recent = recent << 8 | UInt32(byte)
-    if recent & 0xFFFF == 0xB562 { note(.ubx) }
+    recent = recent << 8 | UInt64(byte)
+    // Then class, number, and a length below 2048: two bytes alone are soon in any noise.
+    if recent >> 32 & 0xFFFF == 0xB562, byte < 8, ReceiverProtocolDetector.classes.contains(recent >> 24 & 0xFF) {
+      note(.ubx)
+    }
     // The end of a message, and the beginning of the next.
-    if recent == 0xB0B3_A0A2 { note(.sirf) }
+    if recent & 0xFFFF_FFFF == 0xB0B3_A0A2 { note(.sirf) }
     if recent & 0xFF_FFFF == 0x10_0310 { note(.tsip) }
     readCorrections(byte)
     readLine(byte)
@@ -100,6 +107,8 @@ package struct ReceiverProtocolDetector: Sendable {
       line.removeAll(keepingCapacity: true)
       return
     }
+    // Lines are text, which noise is not.
+    guard (0x20...0x7E).contains(byte) else { return line.removeAll(keepingCapacity: true) }
     if byte == UInt8(ascii: ">") { line.removeAll(keepingCapacity: true) }
     if line.count < ReceiverProtocolDetector.longestLine { line.append(byte) }
     if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { note(.taip) }

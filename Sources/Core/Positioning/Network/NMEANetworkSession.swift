@@ -171,7 +171,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       "sends bytes but no whole NMEA sentence", "set the sender to NMEA 0183, with checksums")
     guard transport != .connection else {
       supervisor.silent = PortSupervisor.Problem(
-        "accepts the connection but sends nothing", "check the sender's receiver and its settings")
+        "accepts the connection but sends nothing",
+        "check the sender's receiver and its settings, and that this is its port for NMEA and not for web pages")
       supervisor.recovery = "connecting again"
       return
     }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Testing
+
+@testable import Diagnosis
+
+@MainActor @Suite struct RecordingCheckTests {
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func findings(_ contents: [UInt8]) throws -> [Finding] {
+    var found: [Finding] = []
+    RecordingCheck(name: "Source", file: try directory.write(Data(contents), to: "drive")).run { found.append($0) }
+    return found
+  }
+
+  @Test("a file that is no recording is called what it is, with what to do")
+  func otherFormats() throws {
+    #expect(try findings([]).map(\.sentence) == ["it is empty"])
+    #expect(try findings([0x1F, 0x8B, 8]) == [.fail("it is compressed", "Uncompress it: gunzip FILE")])
+    #expect(try findings(Array("PK..".utf8)).map(\.advice) == ["Uncompress it: unzip FILE"])
+    #expect(try findings(Array("<?xml?><gpx>".utf8)).first?.advice?.contains("simulated") == true)
+    #expect(try findings(Array(#"{"class":"TPV"}"#.utf8)).first?.sentence == "it is JSON, and not NMEA 0183")
+    #expect(try findings(Array("hello".utf8)).first?.sentence.hasPrefix("it has no NMEA sentence") == true)
+  }
+}
