@@ -17,6 +17,9 @@ import Testing
       + TransportFailure.Kind.allCases.map { .transport($0) }
     for reason in reasons { #expect(TokenAdviceTests.isAdvice(TokenFailure(reason, "").advice), "\(reason)") }
     #expect(TokenFailure(.file("missing"), "").advice == nil)
+    // A server that demands a client certificate may just close the connection; another one is slow.
+    #expect(TokenFailure(.transport(.broken), "").advice?.contains("token.client_certificate") == true)
+    #expect(TokenFailure(.transport(.timedOut), "").advice?.contains("token.deadline") == true)
   }
 
   @Test("every problem of a token has advice", arguments: TokenInspection.Problem.Kind.allCases)

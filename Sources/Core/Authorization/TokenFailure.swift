@@ -112,6 +112,8 @@ extension TokenFailure.Reason {
       "check vehicle.provider_id, vehicle.vehicle_id, and the placeholders in [token]: \(ManualPage.tokenProvider)"
     case .transport(.handshakeFailed):
       "\(TokenFailure.Reason.advice(for: .handshakeFailed)); check token.client_certificate"
+    case .transport(.broken), .transport(.unanswered):
+      "\(TokenFailure.Reason.advice(for: .broken)); and token.client_certificate, if the provider demands one"
     case .transport(.timedOut):
       "if it is slow, make it faster or raise token.deadline; \(TokenFailure.Reason.advice(for: .timedOut))"
     case .transport(let kind): TokenFailure.Reason.advice(for: kind)

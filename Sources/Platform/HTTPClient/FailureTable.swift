@@ -74,6 +74,12 @@ nonisolated enum FailureTable {
 
   private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
+  /// Whether a TLS alert is about the certificate of this client. With TLS 1.3 it comes after the handshake, instead of
+  /// the response.
+  static func isAboutOwnCertificate(_ message: String) -> Bool {
+    [" alert certificate", " alert bad certificate", " alert unknown ca"].contains { message.contains(text: $0) }
+  }
+
   /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
   /// never contains the path or the query of the URL.
   static func message(_ endpoint: WebAddress?, _ reason: String) -> String {
@@ -83,6 +89,9 @@ nonisolated enum FailureTable {
     var text = String(printable)
     // libcurl has found no certificate authorities: Debian has them in a package of their own.
     if text.hasSuffix(systemAuthorities) { text += "; install the package ca-certificates" }
+    if isAboutOwnCertificate(text) {
+      text += "; the server demands a client certificate, or rejects the one that it was given"
+    }
     return endpoint.map { "\($0): \(text)" } ?? text
   }
 }

@@ -226,7 +226,7 @@ import SystemCalls
     let isStalled = kind == .timedOut && hasBegunTLS && !isSent
     return .failure(
       TransportFailure(
-        isLookup ? .unresolved : kind,
+        isLookup ? .unresolved : FailureTable.isAboutOwnCertificate(message) ? .handshakeFailed : kind,
         FailureTable.message(endpoint, isStalled ? FailureTable.stalledHandshake : message),
         isConnectionOpen: leavesConnectionOpen(code)))
   }
