@@ -96,7 +96,12 @@ let package = Package(
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
         "Delivery",
       ]),
-    core("Daemon", ["Timekeeping", "HTTPMessages", "Authorization", "FleetEngine", "Delivery"]),
+    core(
+      "Daemon",
+      [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+        "Delivery", "Observability",
+      ]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),

@@ -4,6 +4,7 @@ import Configuration
 import Daemon
 import Delivery
 import HTTPMessages
+import Observability
 import ServiceManager
 import SystemCalls
 
@@ -16,7 +17,8 @@ extension Daemon.Configuration {
     self.init(
       vehicle: try VehicleAgent.Configuration(settings), store: settings.store,
       // Kept settings have been stored before.
-      settingsText: active.mistake == nil ? active.file.keptText : nil)
+      settingsText: active.mistake == nil ? active.file.keptText : nil,
+      settings: SettingsStatus(hash: active.hash, mistake: active.mistake), metricsFile: settings.metricsFile)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import JSON
 import Observability
@@ -32,27 +33,39 @@ enum ControlProtocol {
   }
 
   /// - Parameters:
-  ///   - report: makes the status.
+  ///   - ask: passes a question to the daemon, whose response follows.
   ///   - reload: reads the settings again; returns the mistake, or nil.
   ///   - drive: performs a command of the driver.
-  ///   - metrics: makes the text of the metrics.
+  /// - Returns: nil if the response follows.
   static func response(
-    _ question: [UInt8], report: () -> StatusReport, reload: () -> String?,
-    drive: (DriverCommand) -> DriverResult,
-    metrics: () -> String
-  ) -> [UInt8] {
+    _ question: [UInt8], ask: (Daemon.Request) -> Void, reload: () -> String?,
+    drive: (DriverCommand) -> DriverResult
+  ) -> [UInt8]? {
     guard let command = (try? JSONValue(parsing: question))?["command"]?.string else {
       return failure("expected {\"command\": \"…\"}")
     }
     switch command {
-    case "status": return (try? JSONValue(encoding: report()).encoded) ?? failure("the response cannot be encoded")
+    case "status":
+      ask(.status)
+      return nil
+    case "metrics":
+      ask(.metrics)
+      return nil
     case "reload": return reload().map(failure) ?? done(remark: nil)
-    case "metrics": return JSONValue.object(["metrics": .string(metrics())]).encoded
     default:
       if let command = DriverCommand(rawValue: command) { return encode(drive(command)) }
       return failure(
         "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
       )
+    }
+  }
+
+  /// The daemon's response to a question.
+  static func encode(_ response: Daemon.Response) -> [UInt8] {
+    switch response {
+    case .status(let report):
+      (try? JSONValue(encoding: report).encoded) ?? failure("the response cannot be encoded")
+    case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
     }
   }
 

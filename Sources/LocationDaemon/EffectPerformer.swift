@@ -13,7 +13,7 @@ import TokenStore
 import SystemCalls
 
 /// Performs the effects of `Daemon`, and passes their results back to it: requests, tokens, the backlog's file, the
-/// pause and the journal.
+/// pause, the journal, and what is published.
 final class EffectPerformer {
   /// Callbacks to the daemon. They must be set before the first effect is performed.
   struct Handlers {
@@ -25,14 +25,17 @@ final class EffectPerformer {
     var lockVehicle: () -> Void
     /// Store this text as the last settings that worked.
     var storeSettings: (String) -> Void
-    /// The daemon has begun to stop, and has finished within this time.
-    var stopping: (Duration) -> Void
+    /// Read what the daemon cannot know.
+    var measure: () -> Measurement
+    /// Answer the request with this ID.
+    var respond: (UInt64, Daemon.Response) -> Void
     /// The run has ended, and no program or file is open any more.
     var finished: (Lifecycle.Ending) -> Void
   }
 
   private let loop: EventLoop
   private var journal: Journal
+  private let notifier: ServiceNotifier
   let meters = ConnectionMeters()
   private let clients: HTTPClients
   private let tokens: TokenFetcher
@@ -43,18 +46,23 @@ final class EffectPerformer {
   private let dutyFile = DutyFile.ofService
   private let updateFormFile = UpdateFormFile()
   private let storePerformer = StorePerformer()
+  private var metricsFile = MetricsFile()
+  private var trafficFile = TrafficFile.ofService
   private var handlers: Handlers?
   /// Why the stored pause could not be read, or a change of it not stored.
   private(set) var pauseTrouble: String?
   /// The same for the driver's duty.
   private(set) var dutyTrouble: String?
   /// The last events, including those below the journal's level.
-  private(set) var recentEvents = RecentEvents()
+  private var recentEvents = RecentEvents()
 
   /// - Throws: `DaemonError` with the exit code, if a certificate file cannot be used.
-  init(_ settings: Settings, loop: EventLoop, journal: Journal) throws(DaemonError) {
+  init(
+    _ settings: Settings, loop: EventLoop, journal: Journal, notifier: ServiceNotifier
+  ) throws(DaemonError) {
     self.loop = loop
     self.journal = journal
+    self.notifier = notifier
     self.journal.level = settings.logLevel
     clients = try HTTPClients(settings, loop: loop, meters: meters)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
@@ -94,7 +102,15 @@ final class EffectPerformer {
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     case .storeSettings(let text): handlers?.storeSettings(text)
     case .lockVehicle: handlers?.lockVehicle()
-    case .stopping(let time): handlers?.stopping(time)
+    // The rest is for the store's last commit.
+    case .stopping(let time): notifier.stopping(within: time + .seconds(5))
+    case .showStatus(let line): notifier.status(line)
+    case .measure: if let handlers { handlers.pass(.measured(handlers.measure())) }
+    case .writeMetrics(let text, let path):
+      if let trouble = metricsFile.write(text, to: path) { write(.settingsWarning(trouble)) }
+    case .storeTraffic(let text):
+      if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
+    case .respond(let id, let response): handlers?.respond(id, response)
     case .finished(let ending):
       tokens.endPrograms()
       handlers?.finished(ending)
@@ -190,17 +206,12 @@ final class EffectPerformer {
     tokens.configure(settings.token, settings.agent.tokenProvider)
   }
 
-  /// Bytes of the backlog on disk; nil without a file.
-  var storeBytes: Int64? { storePerformer.bytes }
-
-  /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
-  var transport: String? { clients.updates.version }
-
-  /// Traffic of each connection since the start.
-  var traffic: [MetricReading.Traffic] {
-    [
-      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
-      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),
-    ]
+  /// Reads the counters of connections and files, for status, metrics and the data volume.
+  func measure() -> Measurement {
+    Measurement(
+      fleetEngine: MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
+      tokenProvider: MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),
+      storeBytes: storePerformer.bytes, transport: clients.updates.version,
+      events: recentEvents.report(at: loop.now.boot), pauseTrouble: pauseTrouble, dutyTrouble: dutyTrouble)
   }
 }

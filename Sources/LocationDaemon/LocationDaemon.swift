@@ -15,16 +15,12 @@ package import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// The shell around `Daemon`: it passes it inputs, performs its effects, and notifies systemd.
+/// The shell around `Daemon`: it passes it inputs, and starts, reloads and stops what it decides about.
 package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   private var activeSettings: ActiveSettings
-  private var settingsHash: String
-  private var lastReload: SettingsStatus.Reload?
-  /// The main settings file, if it did not exist when this was last checked, at most half a minute ago.
-  private var deletedFile: String?
   private var daemon: Daemon
   /// Inputs that `daemon` has not been passed yet: an effect may have its outcome at once.
   private var inputs: [Daemon.Input] = []
@@ -38,10 +34,10 @@ package final class LocationDaemon {
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var control: ControlServer?
+  /// Where the responses go to requests on the control socket, by their IDs.
+  private var replies: [UInt64: ([UInt8]) -> Void] = [:]
+  private var lastRequest: UInt64 = 0
   private var signals: [EventSource<Void>] = []
-  private var statusPublisher: StatusPublisher
-  private var traffic: TrafficRecorder
-  private let startedAt: BootInstant
   private let directories: ServiceDirectories
   private var settings: Settings { activeSettings.file.settings }
 
@@ -53,21 +49,17 @@ package final class LocationDaemon {
   package init(
     loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, activeSettings: ActiveSettings
   ) throws(DaemonError) {
-    let file = activeSettings.file
     self.loop = loop
     self.notifier = notifier
     self.loader = loader
     self.activeSettings = activeSettings
-    settingsHash = activeSettings.hash
     var seed = SystemRandomNumberGenerator()
-    daemon = Daemon(try Daemon.Configuration(activeSettings), seed: seed.next())
-    performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
+    daemon = Daemon(
+      try Daemon.Configuration(activeSettings), seed: seed.next(), version: Release.version,
+      traffic: TrafficFile.ofService.read(), at: loop.now.boot)
+    performer = try EffectPerformer(activeSettings.file.settings, loop: loop, journal: journal, notifier: notifier)
     monitor = SystemMonitor(loop: loop)
-    startedAt = loop.now.boot
     directories = ServiceDirectories(isService: notifier.isActive)
-    traffic = TrafficRecorder(
-      performer.meters, stateDirectory: Environment.value(of: "STATE_DIRECTORY"), at: startedAt)
-    statusPublisher = StatusPublisher(metricsFile: file.settings.metricsFile, notifier: notifier)
     let timerHandler = LateHandler()
     do {
       timer = try loop.makeTimer { timerHandler.action?() }
@@ -81,8 +73,8 @@ package final class LocationDaemon {
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
         lockVehicle: { [weak self] in self?.retryLock() },
         storeSettings: { [weak self] in self?.storeSettings($0) },
-        // The rest is for the store's last commit.
-        stopping: { [notifier] in _ = notifier.stopping(within: $0 + .seconds(5)) },
+        measure: { [weak self] in self?.measure() ?? Measurement() },
+        respond: { [weak self] in self?.respond($0, $1) },
         finished: { [weak self] in self?.finish($0) }))
   }
 
@@ -100,10 +92,7 @@ package final class LocationDaemon {
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
         guard let self else { return false }
-        let now = loop.now
-        deletedFile = loader.missingFile
-        writeMetrics(at: now)
-        statusPublisher.refresh(at: now, text: statusLine(at: now))
+        pass(.watchdog(deletedFile: loader.missingFile))
         let isProgressing = isProgressing
         if let path = directories.deleted {
           stop(.directoryDeleted(path, within: settings.stopTimeout))
@@ -174,36 +163,18 @@ package final class LocationDaemon {
     let effects = daemon.handle(input, at: now)
     for effect in effects { performer.perform(effect) }
     if let deadline = daemon.nextDeadline { timer.arm(at: deadline) } else { timer.disarm() }
-    statusPublisher.update(after: input, effects, at: now, text: statusLine(at: now))
-    writeMetrics(at: now)
-    if traffic.isDue(at: now.boot) { readTraffic(at: now) }
-  }
-
-  private func readTraffic(at now: Moment, isLast: Bool = false) {
-    let events = traffic.read(
-      updates: daemon.vehicle.statistics.accepted, at: now.boot, time: daemon.vehicle.bestTime(at: now), isLast: isLast)
-    for event in events { write(event) }
   }
 
   private func write(_ event: Event) {
     performer.write(event)
   }
 
-  // MARK: - Metrics
-
-  private func metrics(at now: Moment) -> String {
-    MetricsText.exposition(
-      of: MetricReading(
-        daemon.vehicle.snapshot(at: now), traffic: performer.traffic,
-        trafficOfMonth: traffic.ledger.today?.month.traffic.all, lines: sources?.lines ?? [],
-        storeBytes: performer.storeBytes, version: Release.version, settings: settingsStatus,
-        isLast: daemon.vehicle.lifecycle.isFinished))
-  }
-
-  private func writeMetrics(at now: Moment, isLast: Bool = false) {
-    let trouble = statusPublisher.writeMetrics(
-      at: now, isOnline: daemon.isOnline, isLast: isLast, text: metrics(at: now))
-    if let trouble { write(trouble) }
+  /// Reads what the daemon cannot know.
+  private func measure() -> Measurement {
+    var measurement = performer.measure()
+    measurement.lines = sources?.lines ?? []
+    measurement.deletedFile = loader.missingFile
+    return measurement
   }
 
   // MARK: - The sources
@@ -238,16 +209,6 @@ package final class LocationDaemon {
 
   // MARK: - The settings in force
 
-  private var settingsStatus: SettingsStatus {
-    SettingsStatus(
-      hash: settingsHash, mistake: activeSettings.mistake, lastReload: lastReload,
-      deletedFile: deletedFile)
-  }
-
-  private func statusLine(at now: Moment) -> String {
-    daemon.vehicle.snapshot(at: now).publicStatusLine + settingsStatus.statusSuffix
-  }
-
   /// Stores the settings with which an update was accepted. They are used if the files have mistakes at a later start.
   private func storeSettings(_ text: String) {
     if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
@@ -259,16 +220,25 @@ package final class LocationDaemon {
   private func listen() {
     guard let path = ControlProtocol.socketPath else { return }
     do {
-      control = try ControlServer(loop: loop, path: path) { [weak self] question in
-        guard let self else { return [] }
-        return ControlProtocol.response(
-          question,
-          report: { report(at: loop.now) }, reload: { reload() }, drive: { drive($0) },
-          metrics: { metrics(at: loop.now) })
+      control = try ControlServer(loop: loop, path: path) { [weak self] question, reply in
+        guard let self else { return }
+        let response = ControlProtocol.response(
+          question, ask: { ask($0, reply) }, reload: { reload() }, drive: { drive($0) })
+        if let response { reply(response) }
       }
     } catch {
       write(.settingsWarning(error.message))
     }
+  }
+
+  private func ask(_ request: Daemon.Request, _ reply: @escaping ([UInt8]) -> Void) {
+    lastRequest += 1
+    replies[lastRequest] = reply
+    pass(.request(id: lastRequest, request))
+  }
+
+  private func respond(_ id: UInt64, _ response: Daemon.Response) {
+    replies.removeValue(forKey: id)?(ControlProtocol.encode(response))
   }
 
   /// Performs a command of the driver.
@@ -277,24 +247,6 @@ package final class LocationDaemon {
     if command.isDuty, let refusal = daemon.vehicle.dutyRefusal { return .refused(refusal.withAdvice.text) }
     feed(command.input)
     return .done(remark: command.isDuty ? performer.dutyTrouble : performer.pauseTrouble)
-  }
-
-  private func report(at now: Moment) -> StatusReport {
-    deletedFile = loader.missingFile
-    var report = StatusReport(daemon.vehicle.snapshot(at: now), storeBytes: performer.storeBytes)
-    report.summary += settingsStatus.statusSuffix
-    report.pauseTrouble = performer.pauseTrouble
-    report.dutyTrouble = performer.dutyTrouble
-    report.settings = settingsStatus.report(at: now.boot)
-    report.version = Release.version
-    report.uptime = (now.boot - startedAt).wholeSeconds
-    report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
-    report.transport = performer.transport
-    report.lines = sources?.lines.map { StatusReport.Line($0, at: now.boot) }
-    readTraffic(at: now)
-    report.traffic = traffic.ledger.today.map { StatusReport.Traffic($0) }
-    report.events = performer.recentEvents.report(at: now.boot)
-    return report
   }
 
   // MARK: - The service
@@ -306,8 +258,6 @@ package final class LocationDaemon {
   }
 
   private func finish(_ ending: Lifecycle.Ending) {
-    readTraffic(at: loop.now, isLast: true)
-    writeMetrics(at: loop.now, isLast: true)
     write(.stopped(undelivered: ending.undelivered, recording: ending.statistics))
     loop.exit(ExitCode.of(ending.result))
   }
@@ -321,12 +271,11 @@ package final class LocationDaemon {
     if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
     do {
       try apply(try loader.load())
-      lastReload = SettingsStatus.Reload(at: loop.now.boot, mistake: nil)
       write(.reloaded)
       warn()
       return nil
     } catch {
-      lastReload = SettingsStatus.Reload(at: loop.now.boot, mistake: error.message)
+      pass(.reloadRefused(error.message))
       write(.reloadRefused(error.message))
       return error.message
     }
@@ -343,9 +292,7 @@ package final class LocationDaemon {
     // Earlier clock changes belong to the previous settings.
     noteClockChanges()
     activeSettings = newSettings
-    settingsHash = activeSettings.hash
     performer.configure(settings, clients: newClients)
-    statusPublisher.configure(metricsFile: settings.metricsFile)
     if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
     pass(.configure(configuration, lockedBy: attempt.holder))
     performer.watchToken(configuration.vehicle.tokenProvider)

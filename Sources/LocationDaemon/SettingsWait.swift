@@ -89,10 +89,12 @@ package final class SettingsWait {
   private func listen() {
     guard let path = ControlProtocol.socketPath else { return }
     do {
-      control = try ControlServer(loop: loop, path: path) { [weak self] question in
-        guard let self else { return [] }
-        return ControlProtocol.responseWhileWaiting(
-          question, reason: SettingsWait.statusPrefix + error.message, reload: { reload() }, setPause: { setPause($0) })
+      control = try ControlServer(loop: loop, path: path) { [weak self] question, reply in
+        guard let self else { return }
+        reply(
+          ControlProtocol.responseWhileWaiting(
+            question, reason: SettingsWait.statusPrefix + error.message, reload: { reload() },
+            setPause: { setPause($0) }))
       }
     } catch {
       journal.log(JournalEntry(.settingsWarning(error.message)))

@@ -101,9 +101,10 @@ import Timekeeping
     #expect(stop.contains(.stopping(within: .zero)))
     #expect(stop.operations == [.commit([])])
     #expect(!stop.contains { if case .finished = $0 { true } else { false } })
+    #expect(handle(.storeEnded(.committed), at: 4).suffix(2) == [.store(.close), .measure])
     #expect(
-      handle(.storeEnded(.committed), at: 4)
-        == [.store(.close), .finished(Lifecycle.Ending(undelivered: 0, statistics: nil))])
+      handle(.measured(Measurement()), at: 4).last
+        == .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
     #expect(daemon.nextDeadline == nil)
   }
 

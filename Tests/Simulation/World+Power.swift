@@ -56,7 +56,9 @@ extension World {
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
-    daemon = Daemon(World.daemonConfiguration(configuration), seed: programSeed)
+    published = Published(traffic: published.traffic)
+    daemon = Daemon(
+      World.daemonConfiguration(configuration), seed: programSeed, traffic: published.traffic, at: bootNow)
     copy = [:]
     unrestored = disk.held
     openFile = OpenFile()

@@ -96,6 +96,8 @@ final class World {
   /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
   private var inputs: [Daemon.Input] = []
   private var isStepping = false
+  /// What was published.
+  var published = Published()
   /// What has passed between the daemon's parts in the last step.
   private var messages: [Daemon.Message] = []
   /// When the file was damaged, each once.
@@ -229,7 +231,8 @@ final class World {
   static func daemonConfiguration(_ vehicle: VehicleAgent.Configuration) -> Daemon.Configuration {
     var store = StoreAgent.Configuration()
     store.directory = "/var/lib/fleet-locationd"
-    return Daemon.Configuration(vehicle: vehicle, store: store, settingsText: "settings")
+    return Daemon.Configuration(
+      vehicle: vehicle, store: store, settingsText: "settings", metricsFile: "fleet_locationd.prom")
   }
 
   static let silenceTimeout = Duration.seconds(10)
@@ -442,6 +445,7 @@ final class World {
     while !inputs.isEmpty, !isOff, finishedAt == nil { step(inputs.removeFirst()) }
     inputs = []
     isStepping = false
+    checkPublished()
   }
 
   private func step(_ input: Daemon.Input) {
@@ -460,7 +464,7 @@ final class World {
       }
     }
     for effect in effects {
-      if let (left, seconds, isOfPower) = cut {
+      if let (left, seconds, isOfPower) = cut, !effect.publishes {
         guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower) }
         cut = (left - 1, seconds, isOfPower)
       }
@@ -513,6 +517,7 @@ final class World {
     case .readyForNextFix: violate("a source is released that does not wait")
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .connect, .storeSettings, .stopping: break
+    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
     case .finished(let ending):
       finishedAt = now
       checkOfflineOnStop()

@@ -3,10 +3,11 @@ package import Authorization
 package import Delivery
 import FleetEngine
 package import HTTPMessages
+package import Observability
 package import Timekeeping
 
-/// The daemon as one value: the vehicle, the store of its backlog, and what passes between them. Both the service and
-/// `Tests/Simulation` run it.
+/// The daemon as one value: the vehicle, the store of its backlog, what passes between them, and what is published. Both
+/// the service and `Tests/Simulation` run it.
 ///
 /// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
 /// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file is the next input
@@ -20,11 +21,20 @@ package struct Daemon: Sendable {
     package var store: StoreAgent.Configuration
     /// The text for `storeSettings`; nil: these settings are not stored.
     package var settingsText: String?
+    /// Which settings these are; without a reload.
+    package var settings: SettingsStatus
+    /// Path of the metrics file; nil: none.
+    package var metricsFile: String?
 
-    package init(vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?) {
+    package init(
+      vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?,
+      settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil
+    ) {
       self.vehicle = vehicle
       self.store = store
       self.settingsText = settingsText
+      self.settings = settings
+      self.metricsFile = metricsFile
     }
   }
 
@@ -38,6 +48,14 @@ package struct Daemon: Sendable {
     case storeEnded(StoreAgent.Outcome)
     /// New settings. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
     indirect case configure(Configuration, lockedBy: VehicleHolder? = nil)
+    /// The settings were read for a reload, and have these mistakes, one a line: the previous ones stay in force.
+    case reloadRefused(String)
+    /// A question on the control socket; `respond` follows.
+    case request(id: UInt64, Request)
+    /// What was read for `measure`.
+    indirect case measured(Measurement)
+    /// The watchdog is due, so the machine is awake. `deletedFile`: as in `Measurement`.
+    case watchdog(deletedFile: String?)
     /// `nextDeadline` has passed.
     case deadline
   }
@@ -64,7 +82,17 @@ package struct Daemon: Sendable {
     case stopping(within: Duration)
     case storePause(PauseRecord?)
     case storeDuty(DutyRecord?)
-    /// The run has ended, and the backlog's file is closed.
+    /// Send systemd this status line.
+    case showStatus(String)
+    /// Read what is asked; `measured` follows.
+    case measure
+    /// Replace this file by the metrics.
+    case writeMetrics(String, path: String)
+    /// Store the data volume for the next run.
+    case storeTraffic(String)
+    /// Answer the request with this ID.
+    indirect case respond(id: UInt64, Response)
+    /// The run has ended, the backlog's file is closed, and everything is published.
     case finished(Lifecycle.Ending)
   }
 
@@ -79,13 +107,15 @@ package struct Daemon: Sendable {
   /// The vehicle.
   package private(set) var vehicle: VehicleAgent
   private var store: StoreAgent
+  /// What is published, and when.
+  var publication: Publication
   private var settingsText: String?
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
   /// New settings, while the store writes what belongs to the previous ones.
   private var next: (configuration: Configuration, holder: VehicleHolder?)?
   /// How the run has ended, while the store writes what is pending.
-  private var ending: Lifecycle.Ending?
+  var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
 
   /// When to handle `deadline`; nil while waiting for something else only.
@@ -94,8 +124,16 @@ package struct Daemon: Sendable {
   /// an object would first copy the value.
   package private(set) var isOnline = false
 
-  /// - Parameter seed: of every jitter.
-  package init(_ configuration: Configuration, seed: UInt64) {
+  /// - Parameters:
+  ///   - seed: of every jitter.
+  ///   - version: the daemon's release.
+  ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
+  ///   - now: the start.
+  package init(
+    _ configuration: Configuration, seed: UInt64, version: String = "", traffic: String? = nil,
+    at now: BootInstant = .boot
+  ) {
+    publication = Publication(configuration, version: version, traffic: traffic, at: now)
     vehicle = VehicleAgent(configuration.vehicle, seed: seed)
     store = StoreAgent(
       configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
@@ -112,12 +150,18 @@ package struct Daemon: Sendable {
     effects.reserveCapacity(8)
     switch input {
     case .vehicle(let input): pass(input, at: now, observer, &effects)
-    case .start: pass(.store(.unread), at: now, observer, &effects)
+    case .start:
+      publication.hasBegun = true
+      pass(.store(.unread), at: now, observer, &effects)
     case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
     case .configure(let configuration, let holder):
       next = (configuration, holder)
       let vehicle = configuration.vehicle.delivery.endpoint.vehicle
       feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+    case .reloadRefused(let mistakes): publication.reloadRefused(mistakes, at: now.boot)
+    case .request(let id, let request): publication.requests.append((id, request))
+    case .measured(let measurement): measured(measurement, at: now, &effects)
+    case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
       if let time = store.nextDeadline, now.boot >= time { feedStore(.deadline, at: now.boot, &effects) }
       if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
@@ -126,17 +170,18 @@ package struct Daemon: Sendable {
     if let (configuration, holder) = next, store.isSettled {
       next = nil
       settingsText = configuration.settingsText
+      publication.configure(configuration, at: now.boot)
       pass(.configure(configuration.vehicle, lockedBy: holder), at: now, observer, &effects)
       feedStore(.start, at: now.boot, &effects)
       passReports(at: now, observer, &effects)
     }
-    if let ending, store.hasEnded {
-      self.ending = nil
-      effects.append(.finished(ending))
-    }
+    publish(after: input, at: now, &effects)
     nextDeadline = [vehicleDeadline, store.nextDeadline].compactMap(\.self).min()
     return effects
   }
+
+  /// Nothing is left to do but to publish the end.
+  var isClosed: Bool { ending != nil && store.hasEnded }
 
   /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
   package func isProgressing(at now: BootInstant) -> Bool { vehicle.isProgressing(at: now) }

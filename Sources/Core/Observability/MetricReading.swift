@@ -20,7 +20,10 @@ package struct MetricReading: Equatable, Sendable {
     package var tcp: TCPTraffic
 
     /// - Parameter peer: `fleet_engine` or `token_provider`.
-    package init(peer: String, connections: UInt64, bytesSent: UInt64, bytesReceived: UInt64, tcp: TCPTraffic) {
+    package init(
+      peer: String, connections: UInt64 = 0, bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0,
+      tcp: TCPTraffic = TCPTraffic()
+    ) {
       self.peer = peer
       self.connections = connections
       self.bytesSent = bytesSent

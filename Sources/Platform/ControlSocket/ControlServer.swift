@@ -25,7 +25,7 @@ package final class ControlServer {
 
   private let loop: EventLoop
   private let path: String
-  private let respond: (_ request: [UInt8]) -> [UInt8]
+  private let respond: (_ request: [UInt8], _ reply: @escaping ([UInt8]) -> Void) -> Void
   private let descriptor: Descriptor
   /// The socket file.
   private let file: Inode?
@@ -38,10 +38,11 @@ package final class ControlServer {
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
-  ///   - respond: returns the response to a request, both without line ends.
+  ///   - respond: handles a request, and calls `reply` with the response, at once or later, both without line ends.
   /// - Throws: code `failed`.
   package init(
-    loop: EventLoop, path: String, respond: @escaping (_ request: [UInt8]) -> [UInt8]
+    loop: EventLoop, path: String,
+    respond: @escaping (_ request: [UInt8], _ reply: @escaping ([UInt8]) -> Void) -> Void
   ) throws(ControlSocketError) {
     self.loop = loop
     self.path = path
@@ -125,7 +126,7 @@ package final class ControlServer {
 private final class ControlClientConnection {
   let user: uid_t
   /// There was no request yet.
-  var isIdle: Bool { reply.isEmpty }
+  private(set) var isIdle = true
   private let loop: EventLoop
   private let descriptor: Descriptor
   private let deadline: BootInstant
@@ -133,7 +134,7 @@ private final class ControlClientConnection {
   private var timer: LoopTimer?
   private var request: [UInt8] = []
   private var reply: ArraySlice<UInt8> = []
-  private var respond: (([UInt8]) -> [UInt8])?
+  private var respond: (([UInt8], @escaping ([UInt8]) -> Void) -> Void)?
   private var end: (() -> Void)?
   private var limit = 0
 
@@ -150,7 +151,9 @@ private final class ControlClientConnection {
     timer.arm(at: loop.now.boot + requestTimeout)
   }
 
-  func begin(limit: Int, respond: @escaping ([UInt8]) -> [UInt8], end: @escaping () -> Void) {
+  func begin(
+    limit: Int, respond: @escaping ([UInt8], @escaping ([UInt8]) -> Void) -> Void, end: @escaping () -> Void
+  ) {
     self.limit = limit
     self.respond = respond
     self.end = end
@@ -165,14 +168,22 @@ private final class ControlClientConnection {
     guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return finish() }
     request += buffer.prefix(count)
     if let newline = request.firstIndex(of: UInt8(ascii: "\n")) {
-      reply = ArraySlice((respond?(Array(request[..<newline])) ?? []) + [UInt8(ascii: "\n")])
+      isIdle = false
       timer?.arm(at: deadline)
-      source?.watch(for: .writable)
-      // At once: the daemon may end after this request.
-      write()
+      source?.pause()
+      respond?(Array(request[..<newline])) { [weak self] in self?.answer($0) }
     } else if request.count > limit {
       finish()
     }
+  }
+
+  private func answer(_ text: [UInt8]) {
+    guard end != nil else { return }
+    reply = ArraySlice(text + [UInt8(ascii: "\n")])
+    source?.resume()
+    source?.watch(for: .writable)
+    // At once: the daemon may end after this request.
+    write()
   }
 
   private func write() {

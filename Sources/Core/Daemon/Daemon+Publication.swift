@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import Connectivity
+import Delivery
+package import Observability
+import Timekeeping
+
+/// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the responses on
+/// the control socket.
+extension Daemon {
+  /// A question on the control socket.
+  package enum Request: Equatable, Sendable {
+    /// Everything for `fleet-locationctl status`.
+    case status
+    /// The metrics.
+    case metrics
+  }
+
+  /// The response to a `Request`.
+  package enum Response: Equatable, Sendable {
+    case status(StatusReport)
+    /// As text for Prometheus.
+    case metrics(String)
+  }
+
+  /// Publishes what is due after an input.
+  mutating func publish(after input: Input, at now: Moment, _ effects: inout [Effect]) {
+    guard publication.hasBegun || isClosed else { return }
+    // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
+    let isShownAtOnce =
+      switch input {
+      case .vehicle(.network), .storeEnded(.read): true
+      default: false
+      }
+    if isShownAtOnce || publication.isStatusDue(after: effects, at: now.boot) {
+      publication.statusShown(at: now.boot)
+      effects.append(.showStatus(vehicle.snapshot(at: now).publicStatusLine + publication.settings.statusSuffix))
+    }
+    let isDue =
+      isClosed || !publication.requests.isEmpty || now.boot >= publication.ledger.nextReading
+      || publication.areMetricsDue(at: now.boot, isOnline: isOnline)
+    guard isDue, !publication.isMeasuring else { return }
+    publication.isMeasuring = true
+    effects.append(.measure)
+  }
+
+  /// Publishes what was due, with what the shell has read for it.
+  mutating func measured(_ measurement: Measurement, at now: Moment, _ effects: inout [Effect]) {
+    publication.isMeasuring = false
+    publication.settings.deletedFile = measurement.deletedFile
+    let isLast = isClosed
+    let requests = publication.requests
+    publication.requests = []
+    if isLast || now.boot >= publication.ledger.nextReading || requests.contains(where: { $0.request == .status }) {
+      account(measurement, isLast: isLast, at: now, &effects)
+    }
+    if let path = publication.metricsFile,
+      publication.areMetricsDue(at: now.boot, isOnline: isOnline, isLast: isLast)
+    {
+      publication.metricsWritten(at: now.boot, isOnline: isOnline)
+      effects.append(.writeMetrics(metrics(measurement, at: now), path: path))
+    }
+    for (id, request) in requests {
+      switch request {
+      case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
+      case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
+      }
+    }
+    guard isLast, let ending else { return }
+    self.ending = nil
+    publication.hasBegun = false
+    effects.append(.finished(ending))
+  }
+
+  /// Adds the data volume to the day and the month.
+  private mutating func account(
+    _ measurement: Measurement, isLast: Bool, at now: Moment, _ effects: inout [Effect]
+  ) {
+    let counts = TrafficLedger.Counts(
+      fleetEngine: measurement.fleetEngine.tcp, tokenProvider: measurement.tokenProvider.tcp,
+      updates: UInt64(clamping: vehicle.statistics.accepted))
+    let time = vehicle.bestTime(at: now)
+    for effect in publication.ledger.record(counts, at: now.boot, time: time, isLast: isLast) {
+      switch effect {
+      case .ended(let day): effects.append(.event(.trafficOfDay(day)))
+      case .store(let text): effects.append(.storeTraffic(text))
+      }
+    }
+  }
+
+  private func metrics(_ measurement: Measurement, at now: Moment) -> String {
+    MetricsText.exposition(
+      of: MetricReading(
+        vehicle.snapshot(at: now), traffic: [measurement.fleetEngine, measurement.tokenProvider],
+        trafficOfMonth: publication.ledger.today?.month.traffic.all, lines: measurement.lines,
+        storeBytes: measurement.storeBytes, version: publication.version, settings: publication.settings,
+        isLast: vehicle.lifecycle.isFinished))
+  }
+
+  private func report(_ measurement: Measurement, at now: Moment) -> StatusReport {
+    var report = StatusReport(vehicle.snapshot(at: now), storeBytes: measurement.storeBytes)
+    report.summary += publication.settings.statusSuffix
+    report.pauseTrouble = measurement.pauseTrouble
+    report.dutyTrouble = measurement.dutyTrouble
+    report.settings = publication.settings.report(at: now.boot)
+    report.version = publication.version
+    report.uptime = (now.boot - publication.startedAt).wholeSeconds
+    report.heartbeat = publication.heartbeat.wholeSeconds
+    report.transport = measurement.transport
+    report.lines = measurement.lines.map { StatusReport.Line($0, at: now.boot) }
+    report.traffic = publication.ledger.today.map { StatusReport.Traffic($0) }
+    report.events = measurement.events
+    return report
+  }
+}

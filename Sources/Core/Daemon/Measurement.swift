@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Observability
+
+/// What only the shell can read, for status, metrics and the data volume.
+package struct Measurement: Equatable, Sendable {
+  /// Traffic to and from Fleet Engine since the start.
+  package var fleetEngine: MetricReading.Traffic
+  /// Traffic to and from the token provider since the start.
+  package var tokenProvider: MetricReading.Traffic
+  /// Size of the backlog's files in bytes; nil without files.
+  package var storeBytes: Int64?
+  /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  package var transport: String?
+  /// The line counters of each source that has a line.
+  package var lines: [LineReading]
+  /// Recent events, newest first.
+  package var events: [StatusReport.Event]
+  /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+  package var pauseTrouble: String?
+  /// The same for the stored duty.
+  package var dutyTrouble: String?
+  /// The path of the main settings file, if it does not exist any more; otherwise nil.
+  package var deletedFile: String?
+
+  /// Without counts, if nothing else is given.
+  package init(
+    fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
+    tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,
+    transport: String? = nil, lines: [LineReading] = [], events: [StatusReport.Event] = [],
+    pauseTrouble: String? = nil, dutyTrouble: String? = nil, deletedFile: String? = nil
+  ) {
+    self.fleetEngine = fleetEngine
+    self.tokenProvider = tokenProvider
+    self.storeBytes = storeBytes
+    self.transport = transport
+    self.lines = lines
+    self.events = events
+    self.pauseTrouble = pauseTrouble
+    self.dutyTrouble = dutyTrouble
+    self.deletedFile = deletedFile
+  }
+}

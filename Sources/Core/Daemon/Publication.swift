@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import Connectivity
+import Delivery
+import Observability
+import Timekeeping
+
+/// When systemd's status line, the file of metrics and a reading of the data volume are due, and what of them is not
+/// the vehicle's: the settings in force, the data volume, the start.
+///
+/// It never wakes the machine: what is due is published with the next input.
+struct Publication: Sendable {
+  /// Maximum age of the status line while the daemon is active, because it contains ages.
+  private static let maxAge = Duration.seconds(10)
+  /// Interval of the metrics.
+  private static let metricsInterval = Duration.seconds(60)
+  /// Minimum interval between two writes of the metrics.
+  private static let metricsFloor = Duration.seconds(1)
+
+  /// The daemon's release.
+  let version: String
+  let startedAt: BootInstant
+  /// The settings in force, and how the last reload went.
+  var settings: SettingsStatus
+  /// Maximum interval of reports.
+  private(set) var heartbeat: Duration
+  /// Path of the metrics file; nil: none.
+  private(set) var metricsFile: String?
+  /// The data volume.
+  var ledger: TrafficLedger
+  /// Requests for status or metrics without a response.
+  var requests: [(id: UInt64, request: Daemon.Request)] = []
+  /// Nothing is published before the state of previous runs was passed.
+  var hasBegun = false
+  /// `measured` follows.
+  var isMeasuring = false
+  private var shownAt: BootInstant?
+  private var writtenAt: BootInstant?
+  /// What the metrics file says.
+  private var wasOnline = false
+
+  /// - Parameter traffic: the data volume that a previous run has stored; nil if there is none.
+  init(_ configuration: Daemon.Configuration, version: String, traffic: String?, at now: BootInstant) {
+    self.version = version
+    startedAt = now
+    settings = configuration.settings
+    heartbeat = configuration.vehicle.reporting.heartbeat
+    metricsFile = configuration.metricsFile
+    ledger = TrafficLedger(traffic, at: now)
+  }
+
+  /// The settings are in force from now on.
+  mutating func configure(_ configuration: Daemon.Configuration, at now: BootInstant) {
+    (settings.hash, settings.mistake) = (configuration.settings.hash, configuration.settings.mistake)
+    settings.lastReload = SettingsStatus.Reload(at: now, mistake: nil)
+    heartbeat = configuration.vehicle.reporting.heartbeat
+    if metricsFile != configuration.metricsFile { writtenAt = nil }
+    metricsFile = configuration.metricsFile
+  }
+
+  /// Other settings were refused.
+  mutating func reloadRefused(_ mistakes: String, at now: BootInstant) {
+    settings.lastReload = SettingsStatus.Reload(at: now, mistake: mistakes)
+  }
+
+  // MARK: - The status line
+
+  /// Whether the status line must be sent: at once for events of priority notice and above, at most once a second for
+  /// results of updates, and every ten seconds for anything else.
+  func isStatusDue(after effects: [Daemon.Effect], at now: BootInstant) -> Bool {
+    guard let shownAt, now - shownAt < Publication.maxAge else { return true }
+    var hasOutcome = false
+    for case .event(let event) in effects {
+      if event.kind.priority <= .notice { return true }
+      hasOutcome = hasOutcome || event.kind == .updateAccepted || event.kind == .interrupted
+    }
+    return hasOutcome && now - shownAt >= .seconds(1)
+  }
+
+  mutating func statusShown(at now: BootInstant) { shownAt = now }
+
+  // MARK: - The metrics
+
+  /// Whether the metrics must be written: once a minute, when the vehicle goes online or offline, and at the end.
+  func areMetricsDue(at now: BootInstant, isOnline: Bool, isLast: Bool = false) -> Bool {
+    guard metricsFile != nil else { return false }
+    guard !isLast, let writtenAt else { return true }
+    return now - writtenAt >= (isOnline == wasOnline ? Publication.metricsInterval : Publication.metricsFloor)
+  }
+
+  mutating func metricsWritten(at now: BootInstant, isOnline: Bool) {
+    writtenAt = now
+    wasOnline = isOnline
+  }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Connectivity
+import Delivery
+import Observability
+import Testing
+import Timekeeping
+
+@testable import Daemon
+
+/// What is published, and when.
+@Suite struct PublicationTests {
+  private var daemon: Daemon
+
+  init() throws {
+    daemon = Daemon(try PublicationTests.configuration(), seed: 1, version: "1.2", at: .boot)
+  }
+
+  private static func configuration(metricsFile: String? = "/m", hash: String = "a") throws -> Daemon.Configuration {
+    var store = StoreAgent.Configuration()
+    store.directory = "/a"
+    return Daemon.Configuration(
+      vehicle: try AgentFixture.configuration(), store: store, settingsText: "settings",
+      settings: SettingsStatus(hash: hash), metricsFile: metricsFile)
+  }
+
+  private static func moment(_ second: Double) -> Moment {
+    let elapsed = Duration.milliseconds(Int64((second * 1000).rounded()))
+    return Moment(boot: .boot + elapsed, wall: AgentFixture.start + elapsed)
+  }
+
+  private mutating func handle(_ input: Daemon.Input, at second: Double) -> [Daemon.Effect] {
+    daemon.handle(input, at: PublicationTests.moment(second))
+  }
+
+  /// Starts, and writes the first metrics.
+  private mutating func begin() {
+    _ = handle(.start, at: 0)
+    _ = handle(.measured(Measurement()), at: 0)
+  }
+
+  // MARK: - When
+
+  private var shown: Publication {
+    var publication = daemon.publication
+    publication.statusShown(at: PublicationTests.start)
+    return publication
+  }
+
+  private static let start = BootInstant.boot + .seconds(100)
+
+  @Test("a line that has not been sent is due")
+  func first() {
+    #expect(daemon.publication.isStatusDue(after: [], at: Self.start))
+  }
+
+  @Test("the line is sent again after ten seconds of an outage, because of its ages")
+  func ages() {
+    #expect(!shown.isStatusDue(after: [], at: Self.start + .milliseconds(9999)))
+    #expect(shown.isStatusDue(after: [], at: Self.start + .seconds(10)))
+  }
+
+  @Test("notices are sent at once, results of updates at most once a second")
+  func events() {
+    let notice = Daemon.Effect.event(.stopping(.signal("SIGTERM")))
+    #expect(shown.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)))
+    let outcome = Daemon.Effect.event(.updateAccepted(past: 0, at: nil))
+    #expect(!shown.isStatusDue(after: [outcome], at: Self.start + .milliseconds(999)))
+    #expect(shown.isStatusDue(after: [outcome], at: Self.start + .seconds(1)))
+  }
+
+  @Test("metrics are due at first, once a minute, a second after the vehicle has gone online or offline, and at the end")
+  func metricsDue() {
+    var publication = daemon.publication
+    let start = Self.start
+    #expect(publication.areMetricsDue(at: start, isOnline: false))
+    publication.metricsWritten(at: start, isOnline: false)
+    #expect(!publication.areMetricsDue(at: start + .milliseconds(59_999), isOnline: false))
+    #expect(publication.areMetricsDue(at: start + .milliseconds(1), isOnline: false, isLast: true))
+    #expect(publication.areMetricsDue(at: start + .seconds(60), isOnline: false))
+    #expect(!publication.areMetricsDue(at: start + .milliseconds(999), isOnline: true))
+    #expect(publication.areMetricsDue(at: start + .seconds(1), isOnline: true))
+    publication.metricsWritten(at: start + .seconds(1), isOnline: true)
+    #expect(!publication.areMetricsDue(at: start + .seconds(60), isOnline: true))
+    #expect(publication.areMetricsDue(at: start + .seconds(2), isOnline: false))
+  }
+
+  @Test("without a path no metrics are written")
+  mutating func noMetrics() throws {
+    daemon = Daemon(try Self.configuration(metricsFile: nil), seed: 1)
+    #expect(!daemon.publication.areMetricsDue(at: Self.start, isOnline: true))
+    #expect(!daemon.publication.areMetricsDue(at: Self.start, isOnline: true, isLast: true))
+  }
+
+  @Test("another path is written at once")
+  mutating func otherPath() throws {
+    begin()
+    #expect(handle(.configure(try Self.configuration(metricsFile: "/n")), at: 1).contains(.measure))
+    #expect(handle(.measured(Measurement()), at: 1).metricsPaths == ["/n"])
+    #expect(!handle(.configure(try Self.configuration(metricsFile: "/n")), at: 2).contains(.measure))
+  }
+
+  @Test("nothing of it is a deadline")
+  mutating func noDeadline() {
+    let daemonDeadline = handle(.start, at: 0).isEmpty ? nil : daemon.nextDeadline
+    _ = handle(.measured(Measurement()), at: 0)
+    // The store is opened after 3 s.
+    #expect(daemonDeadline == .boot + .seconds(3) && daemon.nextDeadline == daemonDeadline)
+  }
+
+  // MARK: - What
+
+  @Test("nothing is published before the state of previous runs is known; then the status line and the metrics are")
+  mutating func start() {
+    #expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
+    let effects = handle(.start, at: 0)
+    #expect(effects.statusLines.count == 1 && effects.contains(.measure))
+    #expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
+    #expect(handle(.measured(Measurement()), at: 0).metricsPaths == ["/m"])
+  }
+
+  @Test("the watchdog refreshes a line that is ten seconds old, with a settings file that was deleted")
+  mutating func watchdog() {
+    begin()
+    #expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
+    let lines = handle(.watchdog(deletedFile: "/etc/x.toml"), at: 10).statusLines
+    #expect(lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again") == true)
+  }
+
+  @Test("a status has what was measured, and the data volume of this moment; requests share a measurement")
+  mutating func status() throws {
+    begin()
+    #expect(handle(.request(id: 7, .status), at: 5) == [.measure])
+    #expect(handle(.request(id: 8, .metrics), at: 5).isEmpty)
+    var measurement = Measurement(storeBytes: 4096, transport: "HTTP/2", pauseTrouble: "no room")
+    measurement.fleetEngine.tcp.sent = 1000
+    let effects = handle(.measured(measurement), at: 5)
+    let report = try #require(effects.reports[7])
+    #expect(report.version == "1.2" && report.uptime == 5 && report.transport == "HTTP/2")
+    #expect(report.backlog.bytes == 4096 && report.pauseTrouble == "no room" && report.settings?.hash == "a")
+    #expect(report.traffic?.today.sent == 1000 && report.heartbeat == 60)
+    #expect(effects.contains { if case .respond(id: 8, .metrics) = $0 { true } else { false } })
+    #expect(effects.metricsPaths.isEmpty)
+  }
+
+  @Test("a reload that was refused is in the status, and new settings end that")
+  mutating func reload() throws {
+    begin()
+    _ = handle(.reloadRefused("f:1: wrong\nf:2: wrong"), at: 20)
+    #expect(
+      handle(.watchdog(deletedFile: nil), at: 30).statusLines.first?.hasSuffix(
+        "; reload failed, the previous settings are in force: f:1: wrong (and 1 more)") == true)
+    _ = handle(.configure(try Self.configuration(hash: "b")), at: 31)
+    _ = handle(.request(id: 1, .status), at: 32)
+    let settings = try #require(handle(.measured(Measurement()), at: 32).reports[1]?.settings)
+    #expect(settings.hash == "b" && settings.lastReload?.isSuccess == true && settings.lastReload?.age == 1)
+  }
+
+  // MARK: - The data volume
+
+  @Test("the data volume is read after a minute, then every quarter of an hour, and stored; also what a previous run had")
+  mutating func traffic() throws {
+    var measurement = Measurement()
+    measurement.fleetEngine.tcp.sent = 1000
+    begin()
+    #expect(!handle(.watchdog(deletedFile: nil), at: 59.9).contains(.measure))
+    #expect(handle(.watchdog(deletedFile: nil), at: 60).contains(.measure))
+    let stored = try #require(handle(.measured(measurement), at: 60).storedTraffic)
+    #expect(handle(.watchdog(deletedFile: nil), at: 61).isEmpty)
+    daemon = Daemon(try Self.configuration(), seed: 1, traffic: stored, at: .boot + .seconds(100))
+    _ = handle(.start, at: 100)
+    _ = handle(.request(id: 1, .status), at: 101)
+    #expect(handle(.measured(measurement), at: 101).reports[1]?.traffic?.today.sent == 2000)
+  }
+
+  @Test("the end of a run reads the data volume and writes the metrics, and then it has finished")
+  mutating func end() {
+    begin()
+    _ = handle(.deadline, at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    _ = handle(.storeEnded(.read([])), at: 3)
+    _ = handle(.vehicle(.stop(within: .zero, signal: "SIGTERM")), at: 4)
+    #expect(handle(.storeEnded(.committed), at: 4) == [.store(.close), .measure])
+    let effects = handle(.measured(Measurement()), at: 4)
+    #expect(effects.metricsPaths == ["/m"] && effects.storedTraffic != nil)
+    #expect(effects.last == .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
+    #expect(handle(.watchdog(deletedFile: nil), at: 100).isEmpty)
+  }
+}
+
+extension [Daemon.Effect] {
+  fileprivate var statusLines: [String] { compactMap { if case .showStatus(let line) = $0 { line } else { nil } } }
+  fileprivate var metricsPaths: [String] {
+    compactMap { if case .writeMetrics(_, let path) = $0 { path } else { nil } }
+  }
+  fileprivate var storedTraffic: String? {
+    compactMap { if case .storeTraffic(let text) = $0 { text } else { nil } }.last
+  }
+  fileprivate var reports: [UInt64: StatusReport] {
+    var reports: [UInt64: StatusReport] = [:]
+    for case .respond(let id, .status(let report)) in self { reports[id] = report }
+    return reports
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import Daemon
+import Timekeeping
+
+/// What the daemon has published.
+struct Published {
+  /// When systemd was last sent a status line; nil before the first of a run.
+  var statusAt: BootInstant?
+  /// When the metrics were last written; nil before the first of a run.
+  var metricsAt: BootInstant?
+  /// The data volume on disk.
+  var traffic: String?
+}
+
+extension Daemon.Effect {
+  /// Whether it only publishes. The effects until a power cut are counted without these.
+  var publishes: Bool {
+    switch self {
+    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: true
+    default: false
+    }
+  }
+}
+
+extension World {
+  func publish(_ effect: Daemon.Effect) {
+    switch effect {
+    case .showStatus: published.statusAt = now
+    case .measure:
+      var measurement = Measurement()
+      measurement.fleetEngine.tcp.sent = UInt64(attempts.count { $0.runNumber == runNumber }) * 300
+      pass(.measured(measurement))
+    case .writeMetrics: published.metricsAt = now
+    case .storeTraffic(let text): published.traffic = text
+    default: violate("a response that was not asked for")
+    }
+  }
+
+  /// After each input the status line is as new as it has to be, and so are the metrics.
+  func checkPublished() {
+    guard !isOff, finishedAt == nil, let statusAt = published.statusAt else { return }
+    if now - statusAt >= .seconds(10) { violate("the status line is \((now - statusAt).inSeconds) s old") }
+    let metricsAt = published.metricsAt ?? .boot
+    if now - metricsAt >= .seconds(60) { violate("the metrics are \((now - metricsAt).inSeconds) s old") }
+  }
+}
