@@ -18,7 +18,8 @@ extension Daemon.Configuration {
       vehicle: try VehicleAgent.Configuration(settings), store: settings.store,
       // Kept settings have been stored before.
       settingsText: active.mistake == nil ? active.file.keptText : nil,
-      settings: SettingsStatus(hash: active.hash, mistake: active.mistake), metricsFile: settings.metricsFile)
+      settings: SettingsStatus(hash: active.hash, mistake: active.mistake), metricsFile: settings.metricsFile,
+      warnings: active.file.warnings.map { "\($0)" } + SecretWarnings.warnings(settings.token))
   }
 }
 

@@ -9,63 +9,40 @@ enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
 
-  /// What a driver chooses.
-  enum DriverCommand: String {
-    case pause, resume, offline, online
-
-    /// Whether it sets the state of a vehicle of on-demand trips.
-    var isDuty: Bool { self == .offline || self == .online }
-
-    var input: VehicleAgent.Input {
-      switch self {
-      case .pause: .pause(nil)
-      case .resume: .resume
-      case .offline: .goOffline(nil)
-      case .online: .goOnline
-      }
-    }
+  /// Why a line is no request.
+  nonisolated struct Mistake: Error {
+    fileprivate let message: String
   }
 
-  /// The result of a `DriverCommand`.
-  enum DriverResult {
-    case done(remark: String?)
-    case refused(String)
-  }
-
-  /// - Parameters:
-  ///   - ask: passes a question to the daemon, whose response follows.
-  ///   - reload: reads the settings again; returns the mistake, or nil.
-  ///   - drive: performs a command of the driver.
-  /// - Returns: nil if the response follows.
-  static func response(
-    _ question: [UInt8], ask: (Daemon.Request) -> Void, reload: () -> String?,
-    drive: (DriverCommand) -> DriverResult
-  ) -> [UInt8]? {
-    guard let command = (try? JSONValue(parsing: question))?["command"]?.string else {
-      return failure("expected {\"command\": \"…\"}")
+  /// The request in a line.
+  static func request(_ line: [UInt8]) throws(Mistake) -> Daemon.Request {
+    guard let command = (try? JSONValue(parsing: line))?["command"]?.string else {
+      throw Mistake(message: "expected {\"command\": \"…\"}")
     }
     switch command {
-    case "status":
-      ask(.status)
-      return nil
-    case "metrics":
-      ask(.metrics)
-      return nil
-    case "reload": return reload().map(failure) ?? done(remark: nil)
+    case "status": return .status
+    case "metrics": return .metrics
+    case "reload": return .reload
     default:
-      if let command = DriverCommand(rawValue: command) { return encode(drive(command)) }
-      return failure(
-        "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
+      if let command = Daemon.DriverCommand(rawValue: command) { return .drive(command) }
+      throw Mistake(
+        message:
+          "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
       )
     }
   }
 
-  /// The daemon's response to a question.
+  /// The response to a line that is no request.
+  static func encode(_ mistake: Mistake) -> [UInt8] { failure(mistake.message) }
+
+  /// The daemon's response to a request.
   static func encode(_ response: Daemon.Response) -> [UInt8] {
     switch response {
     case .status(let report):
       (try? JSONValue(encoding: report).encoded) ?? failure("the response cannot be encoded")
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
+    case .done(let remark): done(remark: remark)
+    case .refused(let why): failure(why)
     }
   }
 
@@ -83,13 +60,6 @@ enum ControlProtocol {
     case "pause": done(remark: setPause(true))
     case "resume": done(remark: setPause(false))
     default: failure(reason)
-    }
-  }
-
-  private static func encode(_ result: DriverResult) -> [UInt8] {
-    switch result {
-    case .done(let remark): done(remark: remark)
-    case .refused(let why): failure(why)
     }
   }
 

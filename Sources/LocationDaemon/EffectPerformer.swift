@@ -17,14 +17,16 @@ import SystemCalls
 final class EffectPerformer {
   /// Callbacks to the daemon. They must be set before the first effect is performed.
   struct Handlers {
+    /// Read the settings, and prepare all that they need.
+    var readSettings: () -> Void
+    /// Use what was prepared.
+    var useSettings: () -> Void
     /// Passes an input to `Daemon`, also while an effect is performed.
     var pass: (Daemon.Input) -> Void
     /// Lets the source with this ID report its next fix.
     var readyForNextFix: (Int) -> Void
     /// Try to lock the vehicle.
     var lockVehicle: () -> Void
-    /// Store this text as the last settings that worked.
-    var storeSettings: (String) -> Void
     /// Read what the daemon cannot know.
     var measure: () -> Measurement
     /// Answer the request with this ID.
@@ -36,6 +38,7 @@ final class EffectPerformer {
   private let loop: EventLoop
   private var journal: Journal
   private let notifier: ServiceNotifier
+  private let loader: SettingsLoader
   let meters = ConnectionMeters()
   private let clients: HTTPClients
   private let tokens: TokenFetcher
@@ -49,20 +52,17 @@ final class EffectPerformer {
   private var metricsFile = MetricsFile()
   private var trafficFile = TrafficFile.ofService
   private var handlers: Handlers?
-  /// Why the stored pause could not be read, or a change of it not stored.
-  private(set) var pauseTrouble: String?
-  /// The same for the driver's duty.
-  private(set) var dutyTrouble: String?
   /// The last events, including those below the journal's level.
   private var recentEvents = RecentEvents()
 
   /// - Throws: `DaemonError` with the exit code, if a certificate file cannot be used.
   init(
-    _ settings: Settings, loop: EventLoop, journal: Journal, notifier: ServiceNotifier
+    _ settings: Settings, loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader
   ) throws(DaemonError) {
     self.loop = loop
     self.journal = journal
     self.notifier = notifier
+    self.loader = loader
     self.journal.level = settings.logLevel
     clients = try HTTPClients(settings, loop: loop, meters: meters)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
@@ -93,14 +93,16 @@ final class EffectPerformer {
     case .store(let operation):
       if let outcome = storePerformer.perform(operation) { handlers?.pass(.storeEnded(outcome)) }
     case .event(let event): write(event)
-    case .storePause(let record):
-      pauseTrouble = pauseFile.store(record)
-      if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
-    case .storeDuty(let record):
-      dutyTrouble = dutyFile.store(record)
-      if let dutyTrouble { write(.dutyNotKept(dutyTrouble)) }
+    case .storePause(let record): handlers?.pass(.pauseStored(pauseFile.store(record)))
+    case .storeDuty(let record): handlers?.pass(.dutyStored(dutyFile.store(record)))
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
-    case .storeSettings(let text): handlers?.storeSettings(text)
+    case .storeSettings(let text):
+      if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
+    case .readSettings:
+      notifier.reloading()
+      handlers?.readSettings()
+    case .useSettings: handlers?.useSettings()
+    case .ready: notifier.ready()
     case .lockVehicle: handlers?.lockVehicle()
     // The rest is for the store's last commit.
     case .stopping(let time): notifier.stopping(within: time + .seconds(5))
@@ -163,16 +165,12 @@ final class EffectPerformer {
   }
 
   /// Restores what the driver has chosen before a restart. To be called before the first position.
-  ///
-  /// - Parameter setsState: whether the vehicle's state follows the driver's duty.
-  func restoreDuty(setsState: Bool) {
+  func restoreDuty() {
     let (pause, duty) = (pauseFile.read(), dutyFile.read())
-    pauseTrouble = pause.trouble
-    if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
-    if let record = pause.record { feed(.pause(record)) }
-    dutyTrouble = setsState ? duty.trouble : nil
-    if let dutyTrouble { write(.dutyNotKept(dutyTrouble)) }
-    if let record = duty.record { feed(.goOffline(record)) }
+    handlers?.pass(
+      .driverFound(
+        DriverRecords(
+          pause: pause.record, pauseTrouble: pause.trouble, duty: duty.record, dutyTrouble: duty.trouble)))
   }
 
   func restoreToken(_ settings: Settings.Token) {
@@ -196,7 +194,7 @@ final class EffectPerformer {
 
   // MARK: - New settings and counters
 
-  /// Applies new settings. Must be called before `Daemon` gets them.
+  /// Applies new settings.
   ///
   /// - Parameter newClients: made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
@@ -212,6 +210,6 @@ final class EffectPerformer {
       fleetEngine: MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
       tokenProvider: MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),
       storeBytes: storePerformer.bytes, transport: clients.updates.version,
-      events: recentEvents.report(at: loop.now.boot), pauseTrouble: pauseTrouble, dutyTrouble: dutyTrouble)
+      events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
   }
 }

@@ -21,6 +21,8 @@ package final class LocationDaemon {
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   private var activeSettings: ActiveSettings
+  /// What is ready for the settings that were read last.
+  private var prepared: Prepared?
   private var daemon: Daemon
   /// Inputs that `daemon` has not been passed yet: an effect may have its outcome at once.
   private var inputs: [Daemon.Input] = []
@@ -57,7 +59,8 @@ package final class LocationDaemon {
     daemon = Daemon(
       try Daemon.Configuration(activeSettings), seed: seed.next(), version: Release.version,
       traffic: TrafficFile.ofService.read(), at: loop.now.boot)
-    performer = try EffectPerformer(activeSettings.file.settings, loop: loop, journal: journal, notifier: notifier)
+    performer = try EffectPerformer(
+      activeSettings.file.settings, loop: loop, journal: journal, notifier: notifier, loader: loader)
     monitor = SystemMonitor(loop: loop)
     directories = ServiceDirectories(isService: notifier.isActive)
     let timerHandler = LateHandler()
@@ -69,10 +72,11 @@ package final class LocationDaemon {
     timerHandler.action = { [weak self] in self?.pass(.deadline) }
     performer.setHandlers(
       EffectPerformer.Handlers(
+        readSettings: { [weak self] in self?.readSettings() },
+        useSettings: { [weak self] in self?.useSettings() },
         pass: { [weak self] in self?.pass($0) },
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
         lockVehicle: { [weak self] in self?.retryLock() },
-        storeSettings: { [weak self] in self?.storeSettings($0) },
         measure: { [weak self] in self?.measure() ?? Measurement() },
         respond: { [weak self] in self?.respond($0, $1) },
         finished: { [weak self] in self?.finish($0) }))
@@ -88,7 +92,7 @@ package final class LocationDaemon {
           stop(.stop(within: settings.stopTimeout, signal: "SIGTERM"))
         },
         try loop.addSignal(SIGINT) { [unowned self] in stop(.stop(within: settings.stopTimeout, signal: "SIGINT")) },
-        try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
+        try loop.addSignal(SIGHUP) { [unowned self] in pass(.reload) },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
         guard let self else { return false }
@@ -105,7 +109,8 @@ package final class LocationDaemon {
       if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
       if let mistake = activeSettings.mistake { write(.settingsKept(mistake)) }
-      warn()
+      let configuration = try Daemon.Configuration(activeSettings)
+      for warning in configuration.warnings { write(.settingsWarning(warning)) }
       // `pass` compares the clocks before each input, which detects the suspend or step.
       let trouble = monitor.watch(
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
@@ -117,12 +122,12 @@ package final class LocationDaemon {
       performer.restoreRunState()
       performer.restoreUpdateForm()
       performer.restoreToken(settings.token)
-      performer.restoreDuty(setsState: daemon.vehicle.dutyRefusal == nil)
+      performer.restoreDuty()
       pass(.start)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
       use(try sources.prepare(settings.sources), isVehicleInUse: isVehicleInUse)
-      performer.watchToken(try VehicleAgent.Configuration(settings).tokenProvider)
+      performer.watchToken(configuration.vehicle.tokenProvider)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
       return try loop.run()
@@ -173,7 +178,6 @@ package final class LocationDaemon {
   private func measure() -> Measurement {
     var measurement = performer.measure()
     measurement.lines = sources?.lines ?? []
-    measurement.deletedFile = loader.missingFile
     return measurement
   }
 
@@ -201,19 +205,6 @@ package final class LocationDaemon {
     use(list, isVehicleInUse: false)
   }
 
-  /// Logs the warnings about the settings in force.
-  private func warn() {
-    for warning in activeSettings.file.warnings { write(.settingsWarning("\(warning)")) }
-    for warning in SecretWarnings.warnings(settings.token) { write(.settingsWarning(warning)) }
-  }
-
-  // MARK: - The settings in force
-
-  /// Stores the settings with which an update was accepted. They are used if the files have mistakes at a later start.
-  private func storeSettings(_ text: String) {
-    if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
-  }
-
   // MARK: - The control socket
 
   /// Opens the control socket for `fleet-locationctl`. The daemon also works without it.
@@ -222,9 +213,11 @@ package final class LocationDaemon {
     do {
       control = try ControlServer(loop: loop, path: path) { [weak self] question, reply in
         guard let self else { return }
-        let response = ControlProtocol.response(
-          question, ask: { ask($0, reply) }, reload: { reload() }, drive: { drive($0) })
-        if let response { reply(response) }
+        do throws(ControlProtocol.Mistake) {
+          ask(try ControlProtocol.request(question), reply)
+        } catch {
+          reply(ControlProtocol.encode(error))
+        }
       }
     } catch {
       write(.settingsWarning(error.message))
@@ -241,14 +234,6 @@ package final class LocationDaemon {
     replies.removeValue(forKey: id)?(ControlProtocol.encode(response))
   }
 
-  /// Performs a command of the driver.
-  private func drive(_ command: ControlProtocol.DriverCommand) -> ControlProtocol.DriverResult {
-    guard daemon.vehicle.lifecycle.isRunning else { return .refused("the daemon is stopping") }
-    if command.isDuty, let refusal = daemon.vehicle.dutyRefusal { return .refused(refusal.withAdvice.text) }
-    feed(command.input)
-    return .done(remark: command.isDuty ? performer.dutyTrouble : performer.pauseTrouble)
-  }
-
   // MARK: - The service
 
   private func stop(_ input: VehicleAgent.Input) {
@@ -262,42 +247,49 @@ package final class LocationDaemon {
     loop.exit(ExitCode.of(ending.result))
   }
 
-  /// - Returns: the mistake in the new settings; nil if they are in force.
-  private func reload() -> String? {
-    guard daemon.vehicle.lifecycle.isRunning else { return "the daemon is stopping" }
-    _ = notifier.reloading()
-    defer { _ = notifier.ready() }
+  // MARK: - A reload
+
+  /// What new settings need.
+  private struct Prepared {
+    let settings: ActiveSettings
+    let configuration: Daemon.Configuration
+    let clients: HTTPClients
+    let lock: VehicleLock.Attempt
+    let sources: [SourceSet.Member]?
+  }
+
+  /// Reads the settings, and prepares all that they need.
+  private func readSettings() {
     // The request may have come over the old socket.
     if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
     do {
-      try apply(try loader.load())
-      write(.reloaded)
-      warn()
-      return nil
+      let new = try prepare(try loader.load())
+      prepared = new
+      pass(.settingsRead(.valid(new.configuration, lockedBy: new.lock.holder)))
     } catch {
-      pass(.reloadRefused(error.message))
-      write(.reloadRefused(error.message))
-      return error.message
+      pass(.settingsRead(.invalid(error.message)))
     }
   }
 
-  /// Applies new settings. Everything that can fail is done before anything changes.
-  private func apply(_ file: SettingsFile) throws(DaemonError) {
-    let newSettings = ActiveSettings(file: file)
-    let configuration = try Daemon.Configuration(newSettings)
-    let newClients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
-    let attempt = vehicleLock.attempt(file.settings)
-    let isVehicleInUse = attempt.holder != nil
-    let newSources = try sources?.prepare(file.settings.sources, areNew: isVehicleInUse)
-    // Earlier clock changes belong to the previous settings.
-    noteClockChanges()
-    activeSettings = newSettings
-    performer.configure(settings, clients: newClients)
-    if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
-    pass(.configure(configuration, lockedBy: attempt.holder))
-    performer.watchToken(configuration.vehicle.tokenProvider)
+  private func prepare(_ file: SettingsFile) throws(DaemonError) -> Prepared {
+    let new = ActiveSettings(file: file)
+    let configuration = try Daemon.Configuration(new)
+    let clients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
+    let lock = vehicleLock.attempt(file.settings)
+    let sources = try sources?.prepare(file.settings.sources, areNew: lock.holder != nil)
+    return Prepared(settings: new, configuration: configuration, clients: clients, lock: lock, sources: sources)
+  }
+
+  /// Uses what was prepared.
+  private func useSettings() {
+    guard let new = prepared else { return }
+    prepared = nil
+    activeSettings = new.settings
+    performer.configure(settings, clients: new.clients)
+    if let trouble = vehicleLock.use(new.lock) { write(.vehicleNotLocked(trouble)) }
+    performer.watchToken(new.configuration.vehicle.tokenProvider)
     if let state = monitor.networkState { feed(.network(state)) }
-    if let newSources { use(newSources, isVehicleInUse: isVehicleInUse) }
+    if let sources = new.sources { use(sources, isVehicleInUse: new.lock.holder != nil) }
   }
 }
 

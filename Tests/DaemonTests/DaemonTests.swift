@@ -67,7 +67,7 @@ import Timekeeping
   mutating func configureWhileOpening() throws {
     _ = open(at: 3)
     let new = try DaemonTests.configuration(vehicle: "truck-2")
-    #expect(handle(.configure(new), at: 3).operations.isEmpty)
+    #expect(handle(.settingsRead(.valid(new)), at: 3).operations.isEmpty)
     #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-1")
     #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(other)])
     #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-2")
@@ -76,8 +76,8 @@ import Timekeeping
   @Test("settings that come while the store is busy replace others that wait")
   mutating func configureTwice() throws {
     _ = open(at: 3)
-    _ = handle(.configure(try DaemonTests.configuration(vehicle: "truck-2")), at: 3)
-    _ = handle(.configure(try DaemonTests.configuration(vehicle: "truck-3")), at: 3)
+    _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-2"))), at: 3)
+    _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-3"))), at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-3")
   }
@@ -88,7 +88,7 @@ import Timekeeping
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     _ = handle(.storeEnded(.read([])), at: 3)
     let new = try DaemonTests.configuration(directory: "/b")
-    let operations = handle(.configure(new), at: 4).operations
+    let operations = handle(.settingsRead(.valid(new)), at: 4).operations
     #expect(operations == [.close, .open(directory: "/b", maxSize: StoreAgent.Configuration().maxSize)])
   }
 

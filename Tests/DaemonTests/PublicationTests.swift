@@ -69,7 +69,8 @@ import Timekeeping
     #expect(shown.isStatusDue(after: [outcome], at: Self.start + .seconds(1)))
   }
 
-  @Test("metrics are due at first, once a minute, a second after the vehicle has gone online or offline, and at the end")
+  @Test(
+    "metrics are due at first, once a minute, a second after the vehicle has gone online or offline, and at the end")
   func metricsDue() {
     var publication = daemon.publication
     let start = Self.start
@@ -95,9 +96,9 @@ import Timekeeping
   @Test("another path is written at once")
   mutating func otherPath() throws {
     begin()
-    #expect(handle(.configure(try Self.configuration(metricsFile: "/n")), at: 1).contains(.measure))
+    #expect(handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 1).contains(.measure))
     #expect(handle(.measured(Measurement()), at: 1).metricsPaths == ["/n"])
-    #expect(!handle(.configure(try Self.configuration(metricsFile: "/n")), at: 2).contains(.measure))
+    #expect(!handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 2).contains(.measure))
   }
 
   @Test("nothing of it is a deadline")
@@ -124,7 +125,9 @@ import Timekeeping
     begin()
     #expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
     let lines = handle(.watchdog(deletedFile: "/etc/x.toml"), at: 10).statusLines
-    #expect(lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again") == true)
+    #expect(
+      lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again")
+        == true)
   }
 
   @Test("a status has what was measured, and the data volume of this moment; requests share a measurement")
@@ -132,13 +135,15 @@ import Timekeeping
     begin()
     #expect(handle(.request(id: 7, .status), at: 5) == [.measure])
     #expect(handle(.request(id: 8, .metrics), at: 5).isEmpty)
-    var measurement = Measurement(storeBytes: 4096, transport: "HTTP/2", pauseTrouble: "no room")
+    _ = handle(.pauseStored("no room"), at: 5)
+    var measurement = Measurement(storeBytes: 4096, transport: "HTTP/2")
     measurement.fleetEngine.tcp.sent = 1000
     let effects = handle(.measured(measurement), at: 5)
     let report = try #require(effects.reports[7])
+    let heartbeat = ReportingPolicy.Configuration().heartbeat.wholeSeconds
     #expect(report.version == "1.2" && report.uptime == 5 && report.transport == "HTTP/2")
     #expect(report.backlog.bytes == 4096 && report.pauseTrouble == "no room" && report.settings?.hash == "a")
-    #expect(report.traffic?.today.sent == 1000 && report.heartbeat == 60)
+    #expect(report.traffic?.today.sent == 1000 && report.heartbeat == heartbeat)
     #expect(effects.contains { if case .respond(id: 8, .metrics) = $0 { true } else { false } })
     #expect(effects.metricsPaths.isEmpty)
   }
@@ -146,11 +151,11 @@ import Timekeeping
   @Test("a reload that was refused is in the status, and new settings end that")
   mutating func reload() throws {
     begin()
-    _ = handle(.reloadRefused("f:1: wrong\nf:2: wrong"), at: 20)
+    let refusal = handle(.settingsRead(.invalid("f:1: wrong\nf:2: wrong")), at: 20)
     #expect(
-      handle(.watchdog(deletedFile: nil), at: 30).statusLines.first?.hasSuffix(
+      refusal.statusLines.first?.hasSuffix(
         "; reload failed, the previous settings are in force: f:1: wrong (and 1 more)") == true)
-    _ = handle(.configure(try Self.configuration(hash: "b")), at: 31)
+    _ = handle(.settingsRead(.valid(try Self.configuration(hash: "b"))), at: 31)
     _ = handle(.request(id: 1, .status), at: 32)
     let settings = try #require(handle(.measured(Measurement()), at: 32).reports[1]?.settings)
     #expect(settings.hash == "b" && settings.lastReload?.isSuccess == true && settings.lastReload?.age == 1)
@@ -158,7 +163,8 @@ import Timekeeping
 
   // MARK: - The data volume
 
-  @Test("the data volume is read after a minute, then every quarter of an hour, and stored; also what a previous run had")
+  @Test(
+    "the data volume is read after a minute, then every quarter of an hour, and stored; also what a previous run had")
   mutating func traffic() throws {
     var measurement = Measurement()
     measurement.fleetEngine.tcp.sent = 1000

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Connectivity
 import Daemon
+import Observability
 import Timekeeping
 
 /// What the daemon has published.
@@ -13,11 +15,21 @@ struct Published {
 }
 
 extension Daemon.Effect {
-  /// Whether it only publishes. The effects until a power cut are counted without these.
+  /// Whether it only publishes or asks. The effects until a power cut are counted without these.
   var publishes: Bool {
     switch self {
-    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: true
+    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .useSettings, .ready: true
     default: false
+    }
+  }
+}
+
+extension Daemon.Input {
+  /// Whether the vehicle handles it. Without that a step that is due just now stays due.
+  var reachesVehicle: Bool {
+    switch self {
+    case .reload, .measured, .pauseStored, .dutyStored, .request, .watchdog: false
+    default: true
     }
   }
 }

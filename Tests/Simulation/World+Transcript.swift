@@ -14,7 +14,7 @@ extension World {
   static func brief(_ input: Daemon.Input) -> String {
     switch input {
     case .vehicle(let input): brief(input)
-    case .configure: "configure"
+    case .settingsRead(.valid): "valid settings"
     case .storeEnded(.read(let records, _, _, _)): "the store reads \(records.count)"
     default: "\(input)"
     }

@@ -96,6 +96,8 @@ final class World {
   /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
   private var inputs: [Daemon.Input] = []
   private var isStepping = false
+  /// The vehicle of the settings files, while they are not read yet.
+  private var settingsVehicle: String?
   /// What was published.
   var published = Published()
   /// What has passed between the daemon's parts in the last step.
@@ -369,7 +371,9 @@ final class World {
       handle(.clockStepped(.seconds(step)))
     case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
-    case .reload(let other): reload(other)
+    case .reload(let other):
+      settingsVehicle = other
+      pass(.reload)
     case .pause: handle(.pause(nil))
     case .resume: handle(.resume)
     case .goOffline: if agent.dutyRefusal == nil { handle(.goOffline(nil)) }
@@ -420,19 +424,26 @@ final class World {
     handle(.resumed(after: wake - suspendedAt))
   }
 
-  func reload(_ other: String) {
+  /// The settings that the daemon has asked for.
+  private func readSettings() {
+    guard let other = settingsVehicle else { return violate("settings are read without a reload") }
+    settingsVehicle = nil
     guard var new = try? World.configuration(vehicle: other) else { return }
     scenario.adjust(&new)
     new.tokenKey = StoredToken.Key(subject: other, boot: "\(boots)")
     new.boot = "\(boots)"
+    pass(.settingsRead(.valid(World.daemonConfiguration(new), lockedBy: lock(other))))
+  }
+
+  /// The daemon is about to use these settings.
+  private func configure(_ new: VehicleAgent.Configuration) {
     configuration = new
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
-    if other != vehicle {
-      unrestored = pending
-      vehicle = other
-      copy = [:]
-    }
-    pass(.configure(World.daemonConfiguration(new), lockedBy: lock(other)))
+    let other = new.delivery.endpoint.vehicle.vehicleID
+    guard other != vehicle else { return }
+    unrestored = pending
+    vehicle = other
+    copy = [:]
   }
 
   func handle(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
@@ -454,6 +465,7 @@ final class World {
     let failed = daemon.vehicle.statistics.tokenFailures
     let step = checkPlan()
     messages.removeAll(keepingCapacity: true)
+    if case .settingsRead(.valid(let new, _)) = input { configure(new.vehicle) }
     let effects = daemon.handle(input, at: moment) { [unowned self] in messages.append($0) }
     let hasBacklogChanged = followMessages()
     // Another input may be what makes the step unnecessary.
@@ -473,7 +485,7 @@ final class World {
     }
     if daemon.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
     // As a shell does, the world asks once after each call, and not again before the next.
-    notePlan(after: input)
+    if input.reachesVehicle { notePlan(after: input) }
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     let backlog = daemon.vehicle.delivery.backlog
@@ -511,12 +523,17 @@ final class World {
       // One that is in use is let finish.
       if update == nil { dropConnection() }
     case .event(let event): events.append((now, event))
-    case .storePause(let note): storePause(note)
-    case .storeDuty(let note): storeDuty(note)
+    case .storePause(let note):
+      storePause(note)
+      pass(.pauseStored(nil))
+    case .storeDuty(let note):
+      storeDuty(note)
+      pass(.dutyStored(nil))
     case .store(let operation): if let outcome = run(operation) { pass(.storeEnded(outcome)) }
     case .readyForNextFix: violate("a source is released that does not wait")
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
-    case .connect, .storeSettings, .stopping: break
+    case .readSettings: readSettings()
+    case .connect, .storeSettings, .useSettings, .ready, .stopping: break
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
     case .finished(let ending):
       finishedAt = now

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
 import Delivery
-package import Observability
+import Observability
 import Timekeeping
 
-/// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the responses on
-/// the control socket.
+/// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the state for
+/// `fleet-locationctl`.
 extension Daemon {
-  /// A question on the control socket.
-  package enum Request: Equatable, Sendable {
-    /// Everything for `fleet-locationctl status`.
-    case status
-    /// The metrics.
-    case metrics
-  }
-
-  /// The response to a `Request`.
-  package enum Response: Equatable, Sendable {
-    case status(StatusReport)
-    /// As text for Prometheus.
-    case metrics(String)
-  }
-
   /// Publishes what is due after an input.
   mutating func publish(after input: Input, at now: Moment, _ effects: inout [Effect]) {
     guard publication.hasBegun || isClosed else { return }
@@ -61,6 +46,7 @@ extension Daemon {
     }
     for (id, request) in requests {
       switch request {
+      case .reload, .drive: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
@@ -99,8 +85,8 @@ extension Daemon {
   private func report(_ measurement: Measurement, at now: Moment) -> StatusReport {
     var report = StatusReport(vehicle.snapshot(at: now), storeBytes: measurement.storeBytes)
     report.summary += publication.settings.statusSuffix
-    report.pauseTrouble = measurement.pauseTrouble
-    report.dutyTrouble = measurement.dutyTrouble
+    report.pauseTrouble = choices.pauseTrouble
+    report.dutyTrouble = choices.dutyTrouble
     report.settings = publication.settings.report(at: now.boot)
     report.version = publication.version
     report.uptime = (now.boot - publication.startedAt).wholeSeconds

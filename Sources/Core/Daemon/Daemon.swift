@@ -6,8 +6,8 @@ package import HTTPMessages
 package import Observability
 package import Timekeeping
 
-/// The daemon as one value: the vehicle, the store of its backlog, what passes between them, and what is published. Both
-/// the service and `Tests/Simulation` run it.
+/// The daemon as one value: the vehicle, the store of its backlog, what passes between them, reloads, requests on the
+/// control socket, and what is published. Both the service and `Tests/Simulation` run it.
 ///
 /// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
 /// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file is the next input
@@ -25,16 +25,19 @@ package struct Daemon: Sendable {
     package var settings: SettingsStatus
     /// Path of the metrics file; nil: none.
     package var metricsFile: String?
+    /// What is probably not meant, although it is valid, with what to do.
+    package var warnings: [String]
 
     package init(
       vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?,
-      settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil
+      settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil, warnings: [String] = []
     ) {
       self.vehicle = vehicle
       self.store = store
       self.settingsText = settingsText
       self.settings = settings
       self.metricsFile = metricsFile
+      self.warnings = warnings
     }
   }
 
@@ -46,11 +49,17 @@ package struct Daemon: Sendable {
     case start
     /// The operation of `store` has ended.
     case storeEnded(StoreAgent.Outcome)
-    /// New settings. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
-    indirect case configure(Configuration, lockedBy: VehicleHolder? = nil)
-    /// The settings were read for a reload, and have these mistakes, one a line: the previous ones stay in force.
-    case reloadRefused(String)
-    /// A question on the control socket; `respond` follows.
+    /// What the driver has chosen before a restart: before the first fix.
+    indirect case driverFound(DriverRecords)
+    /// Read the settings again (SIGHUP).
+    case reload
+    /// What came of `readSettings`.
+    case settingsRead(SettingsOutcome)
+    /// `storePause` was performed; why it failed, nil on success.
+    case pauseStored(String?)
+    /// `storeDuty` was performed; why it failed, nil on success.
+    case dutyStored(String?)
+    /// A request on the control socket; `respond` follows.
     case request(id: UInt64, Request)
     /// What was read for `measure`.
     indirect case measured(Measurement)
@@ -79,8 +88,16 @@ package struct Daemon: Sendable {
     case readyForNextFix(Int)
     /// Store this text as the last settings that worked: the first update with them was accepted.
     case storeSettings(String)
+    /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
+    case readSettings
+    /// Use what was prepared last; what was used before is not needed any more.
+    case useSettings
+    /// The reload has ended.
+    case ready
     case stopping(within: Duration)
+    /// `pauseStored` follows.
     case storePause(PauseRecord?)
+    /// `dutyStored` follows.
     case storeDuty(DutyRecord?)
     /// Send systemd this status line.
     case showStatus(String)
@@ -106,14 +123,14 @@ package struct Daemon: Sendable {
 
   /// The vehicle.
   package private(set) var vehicle: VehicleAgent
-  private var store: StoreAgent
+  var store: StoreAgent
   /// What is published, and when.
   var publication: Publication
-  private var settingsText: String?
+  var settings = SettingsLife()
+  var choices = Choices()
+  var settingsText: String?
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
-  /// New settings, while the store writes what belongs to the previous ones.
-  private var next: (configuration: Configuration, holder: VehicleHolder?)?
   /// How the run has ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
@@ -154,12 +171,12 @@ package struct Daemon: Sendable {
       publication.hasBegun = true
       pass(.store(.unread), at: now, observer, &effects)
     case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
-    case .configure(let configuration, let holder):
-      next = (configuration, holder)
-      let vehicle = configuration.vehicle.delivery.endpoint.vehicle
-      feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
-    case .reloadRefused(let mistakes): publication.reloadRefused(mistakes, at: now.boot)
-    case .request(let id, let request): publication.requests.append((id, request))
+    case .driverFound(let records): restore(records, at: now, observer, &effects)
+    case .reload: reload(for: nil, &effects)
+    case .settingsRead(let outcome): settingsRead(outcome, at: now, &effects)
+    case .pauseStored(let trouble): pauseStored(trouble, &effects)
+    case .dutyStored(let trouble): dutyStored(trouble, &effects)
+    case .request(let id, let request): handle(request, id, at: now, observer, &effects)
     case .measured(let measurement): measured(measurement, at: now, &effects)
     case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
@@ -167,14 +184,7 @@ package struct Daemon: Sendable {
       if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
     }
     passReports(at: now, observer, &effects)
-    if let (configuration, holder) = next, store.isSettled {
-      next = nil
-      settingsText = configuration.settingsText
-      publication.configure(configuration, at: now.boot)
-      pass(.configure(configuration.vehicle, lockedBy: holder), at: now, observer, &effects)
-      feedStore(.start, at: now.boot, &effects)
-      passReports(at: now, observer, &effects)
-    }
+    useSettings(at: now, observer, &effects)
     publish(after: input, at: now, &effects)
     nextDeadline = [vehicleDeadline, store.nextDeadline].compactMap(\.self).min()
     return effects
@@ -188,7 +198,7 @@ package struct Daemon: Sendable {
 
   // MARK: - The parts
 
-  private mutating func pass(
+  mutating func pass(
     _ input: VehicleAgent.Input, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
   ) {
     observer?(.toVehicle(input))
@@ -224,12 +234,16 @@ package struct Daemon: Sendable {
     case .event(let event): effects.append(.event(event))
     case .readyForNextFix(let id): effects.append(.readyForNextFix(id))
     case .stopping(let time): effects.append(.stopping(within: time))
-    case .storePause(let record): effects.append(.storePause(record))
-    case .storeDuty(let record): effects.append(.storeDuty(record))
+    case .storePause(let record):
+      choices.storesPause()
+      effects.append(.storePause(record))
+    case .storeDuty(let record):
+      choices.storesDuty()
+      effects.append(.storeDuty(record))
     }
   }
 
-  private mutating func feedStore(_ input: StoreAgent.Input, at now: BootInstant, _ effects: inout [Effect]) {
+  mutating func feedStore(_ input: StoreAgent.Input, at now: BootInstant, _ effects: inout [Effect]) {
     for effect in store.handle(input, at: now) {
       switch effect {
       case .perform(let operation): effects.append(.store(operation))
@@ -239,7 +253,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  private mutating func passReports(
+  mutating func passReports(
     at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
   ) {
     while !reports.isEmpty { pass(reports.removeFirst(), at: now, observer, &effects) }

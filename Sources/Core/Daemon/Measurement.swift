@@ -15,10 +15,6 @@ package struct Measurement: Equatable, Sendable {
   package var lines: [LineReading]
   /// Recent events, newest first.
   package var events: [StatusReport.Event]
-  /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
-  package var pauseTrouble: String?
-  /// The same for the stored duty.
-  package var dutyTrouble: String?
   /// The path of the main settings file, if it does not exist any more; otherwise nil.
   package var deletedFile: String?
 
@@ -26,8 +22,7 @@ package struct Measurement: Equatable, Sendable {
   package init(
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,
-    transport: String? = nil, lines: [LineReading] = [], events: [StatusReport.Event] = [],
-    pauseTrouble: String? = nil, dutyTrouble: String? = nil, deletedFile: String? = nil
+    transport: String? = nil, lines: [LineReading] = [], events: [StatusReport.Event] = [], deletedFile: String? = nil
   ) {
     self.fleetEngine = fleetEngine
     self.tokenProvider = tokenProvider
@@ -35,8 +30,6 @@ package struct Measurement: Equatable, Sendable {
     self.transport = transport
     self.lines = lines
     self.events = events
-    self.pauseTrouble = pauseTrouble
-    self.dutyTrouble = dutyTrouble
     self.deletedFile = deletedFile
   }
 }

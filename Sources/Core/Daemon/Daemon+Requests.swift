@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Delivery
+import ExternalInput
+package import Observability
+import Timekeeping
+
+/// Requests on the control socket. A response follows what it depends on: what was measured, the new settings in force,
+/// a pause on disk.
+extension Daemon {
+  /// A request on the control socket.
+  package enum Request: Equatable, Sendable {
+    /// Everything for `fleet-locationctl status`.
+    case status
+    /// The metrics.
+    case metrics
+    /// Read the settings again.
+    case reload
+    /// What the driver chooses.
+    case drive(DriverCommand)
+  }
+
+  /// What a driver chooses.
+  package enum DriverCommand: String, Sendable {
+    case pause, resume, offline, online
+
+    /// Whether it sets the state of a vehicle of on-demand trips.
+    var isDuty: Bool { self == .offline || self == .online }
+
+    var input: VehicleAgent.Input {
+      switch self {
+      case .pause: .pause(nil)
+      case .resume: .resume
+      case .offline: .goOffline(nil)
+      case .online: .goOnline
+      }
+    }
+  }
+
+  /// The response to a `Request`.
+  package enum Response: Equatable, Sendable {
+    case status(StatusReport)
+    /// As text for Prometheus.
+    case metrics(String)
+    /// It is done. `remark`: for the user, although it succeeded.
+    case done(remark: String?)
+    /// It is not done; why.
+    case refused(String)
+  }
+
+  static let stoppingReason = "the daemon is stopping"
+
+  mutating func handle(
+    _ request: Request, _ id: UInt64, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+  ) {
+    switch request {
+    case .status, .metrics: publication.requests.append((id, request))
+    case .reload: reload(for: id, &effects)
+    case .drive(let command):
+      guard vehicle.lifecycle.isRunning else {
+        return effects.append(.respond(id: id, .refused(Daemon.stoppingReason)))
+      }
+      if command.isDuty, let refusal = vehicle.dutyRefusal {
+        return effects.append(.respond(id: id, .refused(refusal.withAdvice.text)))
+      }
+      choices.driver = (id, command.isDuty)
+      pass(command.input, at: now, observer, &effects)
+      choices.driver = nil
+    }
+  }
+
+  // MARK: - The driver's choices on disk
+
+  /// What the driver has chosen, on its way to the disk.
+  struct Choices: Sendable {
+    /// The request that is being handled.
+    var driver: (request: UInt64, isDuty: Bool)?
+    /// For each change of the pause that is not on disk yet, the request for it; nil: nobody waits.
+    fileprivate var pauses: [UInt64?] = []
+    /// The same for the duty.
+    fileprivate var duties: [UInt64?] = []
+    /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+    fileprivate(set) var pauseTrouble: String?
+    /// The same for the stored duty.
+    fileprivate(set) var dutyTrouble: String?
+
+    /// The next request that a change of this kind answers.
+    private mutating func request(isDuty: Bool) -> UInt64? {
+      guard let driver, driver.isDuty == isDuty else { return nil }
+      self.driver = nil
+      return driver.request
+    }
+
+    mutating func storesPause() { pauses.append(request(isDuty: false)) }
+    mutating func storesDuty() { duties.append(request(isDuty: true)) }
+  }
+
+  mutating func pauseStored(_ trouble: String?, _ effects: inout [Effect]) {
+    choices.pauseTrouble = trouble
+    if let trouble { effects.append(.event(.pauseNotKept(trouble))) }
+    guard !choices.pauses.isEmpty, let request = choices.pauses.removeFirst() else { return }
+    effects.append(.respond(id: request, .done(remark: trouble)))
+  }
+
+  mutating func dutyStored(_ trouble: String?, _ effects: inout [Effect]) {
+    choices.dutyTrouble = trouble
+    if let trouble { effects.append(.event(.dutyNotKept(trouble))) }
+    guard !choices.duties.isEmpty, let request = choices.duties.removeFirst() else { return }
+    effects.append(.respond(id: request, .done(remark: trouble)))
+  }
+
+  /// Restores what the driver has chosen before a restart.
+  mutating func restore(
+    _ found: DriverRecords, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+  ) {
+    choices.pauseTrouble = found.pauseTrouble
+    if let trouble = found.pauseTrouble { effects.append(.event(.pauseNotKept(trouble))) }
+    if let record = found.pause { pass(.pause(record), at: now, observer, &effects) }
+    choices.dutyTrouble = vehicle.dutyRefusal == nil ? found.dutyTrouble : nil
+    if let trouble = choices.dutyTrouble { effects.append(.event(.dutyNotKept(trouble))) }
+    if let record = found.duty { pass(.goOffline(record), at: now, observer, &effects) }
+  }
+}
+
+/// What an earlier run has stored of the driver's choices.
+package struct DriverRecords: Equatable, Sendable {
+  /// Nil if there is no pause.
+  package var pause: PauseRecord?
+  /// Why the pause could not be read; nil if it could.
+  package var pauseTrouble: String?
+  /// Nil if the driver is on duty.
+  package var duty: DutyRecord?
+  /// Why the duty could not be read; nil if it could.
+  package var dutyTrouble: String?
+
+  package init(
+    pause: PauseRecord? = nil, pauseTrouble: String? = nil, duty: DutyRecord? = nil, dutyTrouble: String? = nil
+  ) {
+    self.pause = pause
+    self.pauseTrouble = pauseTrouble
+    self.duty = duty
+    self.dutyTrouble = dutyTrouble
+  }
+}

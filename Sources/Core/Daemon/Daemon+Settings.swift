@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import FleetEngine
+import Observability
+import Timekeeping
+
+/// A reload: read and prepare, then use or refuse. All that can fail has happened before anything changes.
+extension Daemon {
+  /// - Parameter request: is answered when the settings are in force or refused; nil: nobody waits.
+  mutating func reload(for request: UInt64?, _ effects: inout [Effect]) {
+    guard vehicle.lifecycle.isRunning else {
+      if let request { effects.append(.respond(id: request, .refused(Daemon.stoppingReason))) }
+      return
+    }
+    if settings.read(for: request) { effects.append(.readSettings) }
+  }
+
+  mutating func settingsRead(_ outcome: SettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
+    guard let requests = settings.wasRead() else { return effects.append(.readSettings) }
+    switch outcome {
+    case .valid(let configuration, let holder):
+      settings.follow(SettingsLife.Prepared(configuration: configuration, holder: holder, requests: requests))
+      let vehicle = configuration.vehicle.delivery.endpoint.vehicle
+      feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+    case .invalid(let mistakes):
+      publication.reloadRefused(mistakes, at: now.boot)
+      effects.append(.event(.reloadRefused(mistakes)))
+      if settings.isSettled { effects.append(.ready) }
+      effects += requests.map { .respond(id: $0, .refused(mistakes)) }
+    }
+  }
+
+  /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.
+  mutating func useSettings(at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]) {
+    guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
+    settingsText = new.configuration.settingsText
+    publication.configure(new.configuration, at: now.boot)
+    effects.append(.useSettings)
+    pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)
+    feedStore(.start, at: now.boot, &effects)
+    passReports(at: now, observer, &effects)
+    effects.append(.event(.reloaded))
+    effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
+    if settings.isSettled { effects.append(.ready) }
+    effects += new.requests.map { .respond(id: $0, .done(remark: nil)) }
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Delivery
+
+/// What came of reading the settings, and of preparing what they need. Nothing has changed yet.
+package enum SettingsOutcome: Equatable, Sendable {
+  /// All is ready for them. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
+  indirect case valid(Daemon.Configuration, lockedBy: VehicleHolder? = nil)
+  /// The settings, or files or credentials that they name, have these mistakes, one a line, with what to do.
+  case invalid(String)
+}
+
+/// The life of the settings: they are read and prepared, and then used or refused.
+struct SettingsLife: Sendable {
+  /// Valid settings.
+  struct Prepared: Sendable {
+    var configuration: Daemon.Configuration
+    var holder: VehicleHolder?
+    /// Requests that are answered when they are in force.
+    var requests: [UInt64]
+  }
+
+  /// Settings that are not in force yet, because the store writes what belongs to the previous ones.
+  private var next: Prepared?
+  /// `settingsRead` follows.
+  private var isReading = false
+  /// The files may have changed since they were read.
+  private var isReadAgain = false
+  /// Requests that the next outcome answers.
+  private var requests: [UInt64] = []
+
+  /// Whether all that was read is in force or refused.
+  var isSettled: Bool { !isReading && next == nil }
+
+  /// Whether there are settings that are not in force yet.
+  var hasNext: Bool { next != nil }
+
+  /// The settings are to be read.
+  ///
+  /// - Parameter request: is answered when it is known what came of it; nil: nobody waits.
+  /// - Returns: whether to read them now.
+  mutating func read(for request: UInt64?) -> Bool {
+    if let request { requests.append(request) }
+    defer { (isReadAgain, isReading) = (isReading, true) }
+    return !isReading
+  }
+
+  /// The settings were read.
+  ///
+  /// - Returns: the requests that this answers; nil: the files are to be read again, because they may have changed.
+  mutating func wasRead() -> [UInt64]? {
+    guard !isReadAgain else {
+      isReadAgain = false
+      return nil
+    }
+    isReading = false
+    defer { requests = [] }
+    return requests
+  }
+
+  /// These settings follow, also in place of others that are not in force yet.
+  mutating func follow(_ prepared: Prepared) {
+    var prepared = prepared
+    prepared.requests = (next?.requests ?? []) + prepared.requests
+    next = prepared
+  }
+
+  /// - Returns: the settings that are in force from now on; nil if there are none.
+  mutating func use() -> Prepared? {
+    defer { next = nil }
+    return next
+  }
+}

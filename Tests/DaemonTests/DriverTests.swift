@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Daemon
+import Delivery
+import Testing
+import Timekeeping
+
+/// What a driver chooses on the control socket.
+@Suite struct DriverTests {
+  private var daemon: Daemon
+
+  init() throws {
+    daemon = Daemon(
+      Daemon.Configuration(
+        vehicle: try AgentFixture.tripsConfiguration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
+    _ = daemon.handle(.start, at: DriverTests.moment)
+  }
+
+  private static let moment = Moment(boot: .boot + .seconds(1), wall: AgentFixture.start)
+  private static let pause = PauseRecord(since: AgentFixture.start)
+
+  private mutating func handle(_ input: Daemon.Input) -> [Daemon.Effect] { daemon.handle(input, at: Self.moment) }
+
+  @Test("a pause is answered when it is on disk")
+  mutating func pause() {
+    let effects = handle(.request(id: 3, .drive(.pause)))
+    #expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
+    #expect(handle(.pauseStored(nil)) == [.respond(id: 3, .done(remark: nil))])
+  }
+
+  @Test("a pause that cannot be stored is in force; the driver and the journal learn why it will not last")
+  mutating func trouble() {
+    _ = handle(.request(id: 3, .drive(.pause)))
+    let effects = handle(.pauseStored("no room"))
+    #expect(effects.contains(.event(.pauseNotKept("no room"))))
+    #expect(effects.responses == [3: .done(remark: "no room")])
+    #expect(daemon.vehicle.isPaused)
+  }
+
+  @Test("each request is answered by its own change on disk")
+  mutating func order() {
+    _ = handle(.request(id: 1, .drive(.pause)))
+    _ = handle(.request(id: 2, .drive(.offline)))
+    _ = handle(.request(id: 3, .drive(.resume)))
+    #expect(handle(.dutyStored(nil)).responses == [2: .done(remark: nil)])
+    #expect(handle(.pauseStored(nil)).responses == [1: .done(remark: nil)])
+    #expect(handle(.pauseStored(nil)).responses == [3: .done(remark: nil)])
+  }
+
+  @Test("a choice that is stored already is stored and answered again")
+  mutating func twice() {
+    _ = handle(.request(id: 1, .drive(.offline)))
+    _ = handle(.dutyStored("no room"))
+    _ = handle(.request(id: 2, .drive(.offline)))
+    #expect(handle(.dutyStored(nil)).responses == [2: .done(remark: nil)])
+  }
+
+  @Test("the end of a pause that was stored before, without a request, answers nobody")
+  mutating func unasked() {
+    _ = handle(.vehicle(.pause(nil)))
+    #expect(handle(.pauseStored(nil)).responses.isEmpty)
+  }
+
+  @Test("a vehicle of scheduled tasks has no duty: the request is refused at once")
+  mutating func refused() throws {
+    daemon = Daemon(
+      Daemon.Configuration(
+        vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
+    let effects = handle(.request(id: 1, .drive(.offline)))
+    guard case .refused? = effects.responses[1] else {
+      Issue.record("\(effects)")
+      return
+    }
+  }
+
+  @Test("while the daemon stops, a choice is refused")
+  mutating func stopping() {
+    _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
+    #expect(handle(.request(id: 1, .drive(.pause))).responses == [1: .refused("the daemon is stopping")])
+  }
+
+  @Test("what was chosen before a restart is in force, and what could not be read is reported")
+  mutating func found() {
+    let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
+    let effects = handle(.driverFound(records))
+    #expect(effects.contains(.event(.pauseNotKept("unreadable"))))
+    #expect(effects.contains(.event(.dutyNotKept("damaged"))))
+    #expect(daemon.vehicle.isPaused)
+    #expect(!effects.contains { if case .storePause = $0 { true } else { false } })
+  }
+}
+
+extension [Daemon.Effect] {
+  fileprivate var responses: [UInt64: Daemon.Response] {
+    var responses: [UInt64: Daemon.Response] = [:]
+    for case .respond(let id, let response) in self { responses[id] = response }
+    return responses
+  }
+}
