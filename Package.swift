@@ -183,7 +183,7 @@ let package = Package(
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
         "Delivery",
         "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration",
-        "LocationDaemon",
+        "Daemon", "LocationDaemon",
         "MessageBus", "Observability", "Release",
       ], swiftSettings: strict),
     .target(

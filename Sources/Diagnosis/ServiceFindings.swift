@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import ExternalInput
 import LocationDaemon
@@ -143,7 +144,7 @@ package enum ServiceFindings {
   }
 
   private static func running(_ status: ServiceStatus) -> Finding {
-    if status.text.hasPrefix(SettingsWait.statusPrefix) {
+    if status.text.hasPrefix(Startup.waitingPrefix) {
       return .fail(
         "\(status.unit) sends nothing: \(status.text)",
         "The daemon checks again every 5 s to 60 s; a new credential needs systemctl restart \(status.unit)")

@@ -46,23 +46,6 @@ enum ControlProtocol {
     }
   }
 
-  /// The response of a daemon that waits for its settings: what it waits for, to anything but a pause and a reload.
-  ///
-  /// - Parameters:
-  ///   - reason: what it waits for.
-  ///   - reload: reads the settings again; returns what is still missing, or nil.
-  ///   - setPause: stores a pause (true) or its end; returns a remark for the user.
-  static func responseWhileWaiting(
-    _ question: [UInt8], reason: String, reload: () -> String?, setPause: (Bool) -> String?
-  ) -> [UInt8] {
-    switch (try? JSONValue(parsing: question))?["command"]?.string {
-    case "reload": reload().map(failure) ?? done(remark: nil)
-    case "pause": done(remark: setPause(true))
-    case "resume": done(remark: setPause(false))
-    default: failure(reason)
-    }
-  }
-
   /// - Parameter remark: for the user.
   private static func done(remark: String?) -> [UInt8] {
     var members: [String: JSONValue] = ["done": .bool(true)]

@@ -42,32 +42,24 @@ package struct SettingsLoader {
     return file
   }
 
-  /// The settings for a start: those of the files, or, if these have mistakes, the kept settings.
+  /// The last settings that worked, to be used in place of the files, which have mistakes.
   ///
-  /// - Throws: exit code `configuration`: what is wrong with the files, and why the kept settings are not used.
-  package func start() throws(DaemonError) -> ActiveSettings {
-    do {
-      return ActiveSettings(file: try load())
+  /// - Returns: nil if there are none.
+  /// - Throws: exit code `configuration`, with why they are not used as a sentence.
+  func keptSettings() throws(DaemonError) -> SettingsFile? {
+    let kept: SettingsFile?
+    do throws(KeptSettings.Refusal) {
+      kept = try self.kept?.settings(replacing: path, environment: environment)
     } catch {
-      // If only a file or credential is missing, the kept settings are no help, because they name the same one; the
-      // daemon waits.
-      guard error.code == ExitCode.configuration, !error.mayAppearLater else { throw error }
-      let kept: SettingsFile?
-      do throws(KeptSettings.Refusal) {
-        kept = try self.kept?.settings(replacing: path, environment: environment)
-      } catch let refusal {
-        throw DaemonError(error.code, "\(error.message)\nThe kept settings \(refusal.message)", cause: refusal)
-      }
-      guard let file = kept else { throw error }
-      do throws(DaemonError) {
-        _ = try VehicleAgent.Configuration(file.settings)
-      } catch let refusal {
-        throw DaemonError(
-          error.code, "\(error.message)\nThe kept settings cannot be used now: \(refusal.message)", cause: refusal.cause
-        )
-      }
-      return ActiveSettings(file: file, mistake: error.message)
+      throw DaemonError(ExitCode.configuration, "The kept settings \(error.message)", cause: error)
     }
+    guard let file = kept else { return nil }
+    do throws(DaemonError) {
+      _ = try VehicleAgent.Configuration(file.settings)
+    } catch {
+      throw DaemonError(error.code, "The kept settings cannot be used now: \(error.message)", cause: error.cause)
+    }
+    return file
   }
 
   private var kept: KeptSettings? {

@@ -63,36 +63,11 @@ enum Program {
     }
   }
 
-  /// The result of the start.
-  private enum Start {
-    case run(ActiveSettings)
-    /// The program must exit with this exit code.
-    case end(Int32)
-  }
-
-  /// Reads the settings of the start, and waits for missing files and credentials.
+  /// Reads the settings of the start, with an event loop of its own, because a loop runs once.
   private static func begin(
     _ loader: SettingsLoader, _ journal: Journal, _ notifier: ServiceNotifier
-  ) throws -> Start {
-    while true {
-      let missing: DaemonError
-      switch Result(catching: { () throws(DaemonError) in try loader.start() }) {
-      case .success(let settings): return .run(settings)
-      // Without systemd, on a terminal, the error is reported instead of waiting.
-      case .failure(let error) where error.mayAppearLater && notifier.isActive: missing = error
-      case .failure(let error): throw error
-      }
-      let wait = try SettingsWait(loop: EventLoop(), journal: journal, notifier: notifier, error: missing) {
-        if case .failure(let error) = Result(catching: { () throws(DaemonError) in try loader.start() }),
-          error.mayAppearLater
-        {
-          error
-        } else {
-          nil
-        }
-      }
-      if let code = try wait.run() { return .end(code) }
-    }
+  ) throws -> SettingsStart.Result {
+    try SettingsStart(loop: EventLoop(), journal: journal, notifier: notifier, loader: loader).run()
   }
 
   private static func writeOutput(_ text: String) -> Int32 {

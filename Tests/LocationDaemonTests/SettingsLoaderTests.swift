@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Daemon
+import Delivery
 import FileTesting
 import Foundation
 import Testing
+import Timekeeping
 
 @testable import LocationDaemon
 
@@ -43,26 +46,54 @@ import Testing
         variable: { $0 == "STATE_DIRECTORY" ? directory : nil }, hostname: { nil }))
   }
 
-  private func message(_ loader: SettingsLoader) -> String? {
-    do throws(DaemonError) {
-      _ = try loader.start()
-      return nil
-    } catch {
-      return error.message
-    }
+  /// How a start with these settings ends.
+  private enum Start {
+    case use(ActiveSettings)
+    case waiting(String)
+    case failed(String)
+
+    var settings: ActiveSettings? { if case .use(let settings) = self { settings } else { nil } }
+    var failure: String? { if case .failed(let message) = self { message } else { nil } }
+    var missing: String? { if case .waiting(let message) = self { message } else { nil } }
   }
+
+  /// A start until the settings are used, waited for or refused.
+  private func start(_ loader: SettingsLoader) throws -> Start {
+    var reader = SettingsStartReader(loader)
+    var startup = Startup(waits: true, pause: nil, buildDate: Timestamp(seconds: 0))
+    var input = Startup.Input.launched
+    let now = Moment(boot: .boot, wall: Timestamp(seconds: 0))
+    while let effect = startup.handle(input, at: now).first {
+      switch effect {
+      case .readSettings: input = .settingsRead(reader.read())
+      case .readKeptSettings: input = .keptSettingsRead(reader.readKept())
+      case .use(let mistake):
+        var settings = try #require(reader.settings)
+        settings.mistake = mistake
+        return .use(settings)
+      case .event(.settingsAwaited(let what)): return .waiting(what)
+      case .exit(.configuration(let mistakes)): return .failed(mistakes)
+      default: Issue.record("\(effect)")
+      }
+    }
+    return .failed("nothing")
+  }
+
+  private func message(_ loader: SettingsLoader) throws -> String? { try start(loader).failure }
 
   @Test(
     "the kept settings replace a file with a mistake, which is reported with its position; a valid file is used itself")
   func standsIn() throws {
     let before = loader(Self.good)
-    let file = try before.start()
+    let first = try start(before)
+    let file = try #require(first.settings)
     #expect(file.mistake == nil)
     #expect(before.store(file.file.keptText) == nil)
-    let start = try loader(Self.good + Self.mistake).start()
-    #expect(start.file.settings == file.file.settings)
-    #expect(start.hash == file.hash)
-    #expect(start.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
+    let second = try start(loader(Self.good + Self.mistake))
+    let kept = try #require(second.settings)
+    #expect(kept.file.settings == file.file.settings)
+    #expect(kept.hash == file.hash)
+    #expect(kept.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
     let mode = try FileManager.default.attributesOfItem(atPath: keptPath)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     #expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
@@ -83,15 +114,15 @@ import Testing
     let broken = loader(Self.good + Self.mistake)
     let mistake =
       "/etc/f/f.toml:11:12: reporting.interval: has no unit; write a duration with one, in quotes, as in \"3s\""
-    #expect(message(broken) == mistake)
+    #expect(try message(broken) == mistake)
     try Data("vehicle = 3".utf8).write(to: URL(fileURLWithPath: keptPath))
-    #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in ") == true)
+    #expect(try message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in ") == true)
     try Data([0xFF, 0x00, 0x5B]).write(to: URL(fileURLWithPath: keptPath))
-    #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
+    #expect(try message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
     let other = loader(Self.good)
     #expect(other.store(try other.load().keptText) == nil)
     #expect(
-      message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
+      try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
         "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
   }
 
@@ -107,12 +138,12 @@ import Testing
     }
     let what = kind.isEmpty ? "is empty, or this user may not read it" : "is a \(kind)"
     #expect(
-      message(loader(Self.good + Self.mistake))?.hasSuffix(
+      try message(loader(Self.good + Self.mistake))?.hasSuffix(
         "\nThe kept settings cannot be read: \(keptPath) \(what); remove it, and the next settings that work are stored there"
       ) == true)
     // They do not prevent a start with good settings, and are replaced.
     let good = loader(Self.good)
-    #expect(message(good) == nil)
+    #expect(try message(good) == nil)
     #expect((good.store(try good.load().keptText) == nil) == (kind != "directory"))
   }
 
@@ -122,19 +153,14 @@ import Testing
     #expect(before.store(try before.load().keptText) == nil)
     try FileManager.default.removeItem(atPath: secret)
     for text in [Self.good, Self.good + Self.mistake] {
-      let error = #expect(throws: DaemonError.self) { try loader(text).start() }
-      #expect(error?.mayAppearLater == true)
-      #expect(error?.message.contains(secret) == true)
-      #expect(error?.message.contains("interval") == text.contains("interval"))
+      let missing = try start(loader(text)).missing
+      #expect(missing?.contains(secret) == true)
+      #expect(missing?.contains("interval") == text.contains("interval"))
     }
     // Written, and still to get its mode.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
-    let exposed = #expect(throws: DaemonError.self) { try loader(Self.good).start() }
-    #expect(exposed?.mayAppearLater == true)
-    let mistake = #expect(throws: DaemonError.self) {
-      try loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")).start()
-    }
-    #expect(mistake?.mayAppearLater == false)
+    #expect(try start(loader(Self.good)).missing != nil)
+    #expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
   }
 
   @Test("settings that cannot be stored are reported")
