@@ -43,17 +43,17 @@ private func converse(_ input: [UInt8]) {
     address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10), seed: 1)
   var now = BootInstant.boot
   _ = session.handle(.start, at: now)
-  _ = session.handle(.opened, at: now)
+  _ = session.handle(.opened(), at: now)
   for line in input.split(separator: 10) {
     let portion = Array(line) + [10]
     let effects = session.receive(portion.span, at: now)
     now = now + .seconds(Int(line.last ?? 0) % 16)
     let later = session.handle(.deadline, at: now)
-    if (effects + later).contains(.close) {
+    if (effects + later).contains(.line(.close)) {
       // A connection that was closed is made again, once its wait is over.
       if let deadline = session.nextDeadline { now = max(now, deadline) }
-      precondition(later.contains(.open) || session.handle(.deadline, at: now) == [.open])
-      _ = session.handle(.opened, at: now)
+      precondition(later.contains(.line(.open())) || session.handle(.deadline, at: now) == [.line(.open())])
+      _ = session.handle(.opened(), at: now)
     }
   }
 }

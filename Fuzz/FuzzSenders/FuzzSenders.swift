@@ -28,14 +28,14 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     silenceTimeout: .seconds(10), seed: 1)
   var now = BootInstant.boot
   var connected: [Int] = []
-  func follow(_ effects: [NMEANetworkSession.Effect]) {
+  func follow(_ effects: [SourceEffect]) {
     for effect in effects {
       switch effect {
-      case .open: follow(session.handle(.opened, at: now))
+      case .line(.open): follow(session.handle(.opened(), at: now))
       case .report(.fix(let fix)):
         precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
         precondition(fix.speed.map { $0 >= 0 && $0.isFinite } ?? true)
-      case .close, .rejoin, .report: break
+      case .line, .report: break
       }
     }
   }

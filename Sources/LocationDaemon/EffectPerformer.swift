@@ -23,12 +23,8 @@ final class EffectPerformer {
     var useSettings: () -> Void
     /// Passes an input to `Daemon`, also while an effect is performed.
     var pass: (Daemon.Input) -> Void
-    /// Lets the source with this ID report its next fix.
-    var readyForNextFix: (Int) -> Void
     /// Try to lock the vehicle.
     var lockVehicle: () -> Void
-    /// Read what the daemon cannot know.
-    var measure: () -> Measurement
     /// Answer the request with this ID.
     var respond: (UInt64, Daemon.Response) -> Void
     /// The run has ended, and no program or file is open any more.
@@ -95,7 +91,8 @@ final class EffectPerformer {
     case .event(let event): write(event)
     case .storePause(let record): handlers?.pass(.pauseStored(pauseFile.store(record)))
     case .storeDuty(let record): handlers?.pass(.dutyStored(dutyFile.store(record)))
-    case .readyForNextFix(let id): handlers?.readyForNextFix(id)
+    // Performed by the sources' lines.
+    case .line: break
     case .storeSettings(let text):
       if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
     case .readSettings:
@@ -107,7 +104,7 @@ final class EffectPerformer {
     // The rest is for the store's last commit.
     case .stopping(let time): notifier.stopping(within: time + .seconds(5))
     case .showStatus(let line): notifier.status(line)
-    case .measure: if let handlers { handlers.pass(.measured(handlers.measure())) }
+    case .measure: handlers?.pass(.measured(measurement))
     case .writeMetrics(let text, let path):
       if let trouble = metricsFile.write(text, to: path) { write(.settingsWarning(trouble)) }
     case .storeTraffic(let text):
@@ -205,7 +202,7 @@ final class EffectPerformer {
   }
 
   /// Reads the counters of connections and files, for status, metrics and the data volume.
-  func measure() -> Measurement {
+  private var measurement: Measurement {
     Measurement(
       fleetEngine: MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
       tokenProvider: MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),

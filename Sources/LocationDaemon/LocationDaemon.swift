@@ -24,15 +24,14 @@ package final class LocationDaemon {
   /// What is ready for the settings that were read last.
   private var prepared: Prepared?
   private var daemon: Daemon
-  /// Inputs that `daemon` has not been passed yet: an effect may have its outcome at once.
-  private var inputs: [Daemon.Input] = []
+  /// Inputs that `daemon` has not been passed yet, and reads that come before later ones: an effect may have its
+  /// outcome at once.
+  private var pending: [Pending] = []
   private var isStepping = false
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
-  private var sources: SourceSet?
+  private var lines: SourceLines?
   private let vehicleLock = VehicleLock()
-  /// The sources while another process has the vehicle: closed, because that process may read the same receiver.
-  private var closedSources: [SourceSet.Member]?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var control: ControlServer?
@@ -75,11 +74,18 @@ package final class LocationDaemon {
         readSettings: { [weak self] in self?.readSettings() },
         useSettings: { [weak self] in self?.useSettings() },
         pass: { [weak self] in self?.pass($0) },
-        readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
-        lockVehicle: { [weak self] in self?.retryLock() },
-        measure: { [weak self] in self?.measure() ?? Measurement() },
+        lockVehicle: { [weak self] in
+          guard let self else { return }
+          use(vehicleLock.attempt(settings))
+        },
         respond: { [weak self] in self?.respond($0, $1) },
         finished: { [weak self] in self?.finish($0) }))
+    lines = SourceLines(
+      loop: loop,
+      handlers: SourceLines.Handlers(
+        pass: { [weak self] in self?.pass(.line($0, $1)) },
+        receive: { [weak self] in self?.receive($1, from: $2, of: $0) },
+        admit: { [weak self] in self?.admit($1, to: $0) }))
   }
 
   /// Runs until it is stopped, or its recording has been delivered.
@@ -89,17 +95,17 @@ package final class LocationDaemon {
     do {
       signals = [
         try loop.addSignal(SIGTERM) { [unowned self] in
-          stop(.stop(within: settings.stopTimeout, signal: "SIGTERM"))
+          feed(.stop(within: settings.stopTimeout, signal: "SIGTERM"))
         },
-        try loop.addSignal(SIGINT) { [unowned self] in stop(.stop(within: settings.stopTimeout, signal: "SIGINT")) },
+        try loop.addSignal(SIGINT) { [unowned self] in feed(.stop(within: settings.stopTimeout, signal: "SIGINT")) },
         try loop.addSignal(SIGHUP) { [unowned self] in pass(.reload) },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
         guard let self else { return false }
         pass(.watchdog(deletedFile: loader.missingFile))
-        let isProgressing = isProgressing
+        let isProgressing = daemon.isProgressing(at: loop.now.boot)
         if let path = directories.deleted {
-          stop(.directoryDeleted(path, within: settings.stopTimeout))
+          feed(.directoryDeleted(path, within: settings.stopTimeout))
         } else if control?.isInPlace == false {
           listen()
         }
@@ -116,7 +122,7 @@ package final class LocationDaemon {
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
       // Nothing is sent for a vehicle that another process reports.
-      let isVehicleInUse = use(vehicleLock.attempt(settings))
+      use(vehicleLock.attempt(settings))
       // The state of the previous run is restored before the first fix. The token comes before the pause, because a
       // paused vehicle may have to send OFFLINE.
       performer.restoreRunState()
@@ -124,9 +130,7 @@ package final class LocationDaemon {
       performer.restoreToken(settings.token)
       performer.restoreDuty()
       pass(.start)
-      let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
-      self.sources = sources
-      use(try sources.prepare(settings.sources), isVehicleInUse: isVehicleInUse)
+      pass(.sources(try sources(of: settings)))
       performer.watchToken(configuration.vehicle.tokenProvider)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
@@ -136,24 +140,25 @@ package final class LocationDaemon {
     }
   }
 
-  private var isProgressing: Bool {
-    let now = loop.now.boot
-    return daemon.isProgressing(at: now) && sources?.isProgressing(at: now) ?? true
-  }
-
   // MARK: - Inputs and effects
 
   private func feed(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
 
+  private enum Pending {
+    case input(Daemon.Input)
+    /// A read of the line of the source with this ID.
+    case read(Int)
+  }
+
   /// Passes an input, after the changes of the clocks and all earlier inputs.
   private func pass(_ input: Daemon.Input) {
     noteClockChanges()
-    inputs.append(input)
+    pending.append(.input(input))
     step()
   }
 
   private func noteClockChanges() {
-    inputs += monitor.changes(at: loop.now).map { .vehicle($0) }
+    for change in monitor.changes(at: loop.now) { pending.append(.input(.vehicle(change))) }
     step()
   }
 
@@ -161,12 +166,46 @@ package final class LocationDaemon {
     guard !isStepping else { return }
     isStepping = true
     defer { isStepping = false }
-    while !inputs.isEmpty { step(inputs.removeFirst(), at: loop.now) }
+    while !pending.isEmpty {
+      switch pending.removeFirst() {
+      case .input(let input): step(input, at: loop.now)
+      case .read(let id): lines?.perform(.read, of: id)
+      }
+    }
   }
 
   private func step(_ input: Daemon.Input, at now: Moment) {
-    let effects = daemon.handle(input, at: now)
-    for effect in effects { performer.perform(effect) }
+    perform(daemon.handle(input, at: now))
+  }
+
+  /// Passes what the line of a source has received, after the changes of the clocks. Not while effects are performed.
+  private func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
+    let wasStepping = isStepping
+    isStepping = true
+    let now = loop.now
+    for change in monitor.changes(at: now) { step(.vehicle(change), at: now) }
+    perform(daemon.receive(bytes, from: sender, of: id, at: now))
+    isStepping = wasStepping
+    step()
+  }
+
+  private func admit(_ address: IPAddress, to id: Int) -> NMEANetworkSession.Admission? {
+    defer { arm() }
+    return daemon.admit(address, to: id, at: loop.now.boot)
+  }
+
+  private func perform(_ effects: [Daemon.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .line(let id, .read): pending.append(.read(id))
+      case .line(let id, let operation): lines?.perform(operation, of: id)
+      default: performer.perform(effect)
+      }
+    }
+    arm()
+  }
+
+  private func arm() {
     if let deadline = daemon.nextDeadline { timer.arm(at: deadline) } else { timer.disarm() }
   }
 
@@ -174,35 +213,23 @@ package final class LocationDaemon {
     performer.write(event)
   }
 
-  /// Reads what the daemon cannot know.
-  private func measure() -> Measurement {
-    var measurement = performer.measure()
-    measurement.lines = sources?.lines ?? []
-    return measurement
-  }
-
   // MARK: - The sources
 
-  private func use(_ list: [SourceSet.Member], isVehicleInUse: Bool) {
-    guard let sources else { return }
-    closedSources = isVehicleInUse ? list : nil
-    sources.replace(by: isVehicleInUse ? [] : list)
-    feed(.sources(sources.configuredSources))
+  /// Makes the sources of new settings that are not running already.
+  ///
+  /// - Parameter isVehicleInUse: whether another process has their vehicle.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed.
+  private func sources(
+    of settings: Settings, isVehicleInUse: Bool = false
+  ) throws(DaemonError) -> [Daemon.Source] {
+    try lines?.make(settings.sources, daemon.plan(settings.sources, isVehicleInUse: isVehicleInUse)) ?? []
   }
 
   // MARK: - The lock of the vehicle
 
-  /// - Returns: whether another process has the vehicle.
-  private func use(_ attempt: VehicleLock.Attempt) -> Bool {
+  private func use(_ attempt: VehicleLock.Attempt) {
     if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
     feed(.vehicleLocked(by: attempt.holder))
-    return attempt.holder != nil
-  }
-
-  /// Tries again to lock the vehicle, and opens the sources once it is locked.
-  private func retryLock() {
-    guard !use(vehicleLock.attempt(settings)), let list = closedSources else { return }
-    use(list, isVehicleInUse: false)
   }
 
   // MARK: - The control socket
@@ -236,12 +263,6 @@ package final class LocationDaemon {
 
   // MARK: - The service
 
-  private func stop(_ input: VehicleAgent.Input) {
-    sources?.stop()
-    sources = nil
-    feed(input)
-  }
-
   private func finish(_ ending: Lifecycle.Ending) {
     write(.stopped(undelivered: ending.undelivered, recording: ending.statistics))
     loop.exit(ExitCode.of(ending.result))
@@ -255,7 +276,7 @@ package final class LocationDaemon {
     let configuration: Daemon.Configuration
     let clients: HTTPClients
     let lock: VehicleLock.Attempt
-    let sources: [SourceSet.Member]?
+    let sources: [Daemon.Source]
   }
 
   /// Reads the settings, and prepares all that they need.
@@ -276,7 +297,7 @@ package final class LocationDaemon {
     let configuration = try Daemon.Configuration(new)
     let clients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
     let lock = vehicleLock.attempt(file.settings)
-    let sources = try sources?.prepare(file.settings.sources, areNew: lock.holder != nil)
+    let sources = try sources(of: file.settings, isVehicleInUse: lock.holder != nil)
     return Prepared(settings: new, configuration: configuration, clients: clients, lock: lock, sources: sources)
   }
 
@@ -289,7 +310,7 @@ package final class LocationDaemon {
     if let trouble = vehicleLock.use(new.lock) { write(.vehicleNotLocked(trouble)) }
     performer.watchToken(new.configuration.vehicle.tokenProvider)
     if let state = monitor.networkState { feed(.network(state)) }
-    if let sources = new.sources { use(sources, isVehicleInUse: new.lock.holder != nil) }
+    pass(.sources(new.sources))
   }
 }
 

@@ -24,7 +24,7 @@ package struct SettingsValidation: Sendable {
       let file = try SettingsLoader(path: path, environment: environment).load()
       let sources = file.settings.sources
       for (index, source) in sources.enumerated() {
-        try FixSources.check(source, key: SourceSet.key(index, of: sources.count))
+        try SourceLines.check(source, key: SourceLines.key(index, of: sources.count))
       }
       if isService, case .command(let command) = file.settings.agent.tokenProvider,
         let program = command.arguments.first, let refusal = FileAccess.refusal(program, X_OK)

@@ -120,7 +120,7 @@ import Timekeeping
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     var messages: [Daemon.Message] = []
-    _ = daemon.handle(.storeEnded(.read([])), at: DaemonTests.moment(3)) { messages.append($0) }
+    _ = daemon.handle(.storeEnded(.read([])), at: DaemonTests.moment(3)) { message, _ in messages.append(message) }
     #expect(messages == [.toVehicle(.restored([])), .toVehicle(.store(.healthy))])
   }
 }

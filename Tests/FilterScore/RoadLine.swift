@@ -29,33 +29,28 @@ struct RoadBurst {
 
 /// The daemon's own session for a kind of source, and the port or socket that it reads, in virtual time.
 struct RoadSource {
-  private enum Session {
-    case serial(SerialSession, baud: Int)
-    case network(NMEANetworkSession)
-    case gpsd(GPSDSession)
-  }
-
-  private var session: Session
+  private var session: any SourceSession
+  /// Bits per second of a serial line; nil for a connection.
+  private let baud: Int?
   /// Bytes that are on the line or in the kernel's buffer, with the arrival of each group.
   private var line: [(bytes: [UInt8], at: BootInstant)] = []
   private var isWatched = true
 
   init(_ line: RoadLine) {
-    switch line {
-    case .uart(let baud):
-      let session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
-      self.session = .serial(session, baud: baud)
-    case .tcp:
-      session = .network(
-        NMEANetworkSession(name: "r:1", transport: .connection, allow: [], silenceTimeout: .seconds(10), seed: 1))
-    case .gpsd:
-      session = .gpsd(GPSDSession(address: "g:1", device: nil, silenceTimeout: .seconds(10), seed: 1))
-    }
+    baud = if case .uart(let baud) = line { baud } else { nil }
+    session =
+      switch line {
+      case .uart(let baud):
+        SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
+      case .tcp:
+        NMEANetworkSession(name: "r:1", transport: .connection, allow: [], silenceTimeout: .seconds(10), seed: 1)
+      case .gpsd: GPSDSession(address: "g:1", device: nil, silenceTimeout: .seconds(10), seed: 1)
+      }
   }
 
   /// The receiver begins to send at this time.
   mutating func send(_ bytes: [UInt8], at start: BootInstant) {
-    guard case .serial(_, let baud) = session else { return line.append((bytes, start)) }
+    guard let baud else { return line.append((bytes, start)) }
     // A UART interrupts for 8 bytes or a pause; ten bits each.
     var begin = max(start, line.last?.at ?? start)
     for first in stride(from: 0, to: bytes.count, by: 8) {
@@ -67,51 +62,28 @@ struct RoadSource {
 
   /// When something happens; nil: nothing will.
   var next: BootInstant? {
-    let deadline =
-      switch session {
-      case .serial(let session, _): session.nextDeadline
-      case .network(let session): session.nextDeadline
-      case .gpsd(let session): session.nextDeadline
-      }
-    return [deadline, isWatched ? line.first?.at : nil].compactMap(\.self).min()
+    return [session.nextDeadline, isWatched ? line.first?.at : nil].compactMap(\.self).min()
   }
 
   /// Starts the session; what it reports.
-  mutating func start(at now: BootInstant) -> [SourceReport] {
-    switch session {
-    case .serial(var serial, let baud):
-      let effects = serial.handle(.start, at: now)
-      session = .serial(serial, baud: baud)
-      return perform(effects, at: now)
-    case .network(var network):
-      let effects = network.handle(.start, at: now)
-      session = .network(network)
-      return perform(effects, at: now)
-    case .gpsd(var gpsd):
-      let effects = gpsd.handle(.start, at: now)
-      session = .gpsd(gpsd)
-      return perform(effects, at: now)
-    }
-  }
+  mutating func start(at now: BootInstant) -> [SourceReport] { handle(.start, at: now) }
 
   /// What the session reports at this time, which is `next`.
   mutating func step(at now: BootInstant) -> [SourceReport] {
     let bytes = isWatched ? arrived(by: now) : []
-    switch session {
-    case .serial(var serial, let baud):
-      let effects = bytes.isEmpty ? serial.handle(.deadline, at: now) : serial.receive(bytes.span, at: now)
-      session = .serial(serial, baud: baud)
-      return perform(effects, at: now)
-    case .network(var network):
-      let effects = bytes.isEmpty ? network.handle(.deadline, at: now) : network.receive(bytes.span, at: now)
-      session = .network(network)
-      return perform(effects, at: now)
-    case .gpsd(var gpsd):
-      let effects = bytes.isEmpty ? gpsd.handle(.deadline, at: now) : gpsd.receive(bytes.span, at: now)
-      session = .gpsd(gpsd)
-      return perform(effects, at: now)
-    }
+    return bytes.isEmpty ? handle(.deadline, at: now) : receive(bytes, at: now)
   }
+
+  private mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceReport] {
+    perform(session.handle(input, at: RoadSource.moment(now)), at: now)
+  }
+
+  private mutating func receive(_ bytes: [UInt8], at now: BootInstant) -> [SourceReport] {
+    perform(session.receive(bytes.span, from: .peer, at: RoadSource.moment(now)), at: now)
+  }
+
+  /// Sessions of receivers have no use for the wall clock.
+  private static func moment(_ now: BootInstant) -> Moment { Moment(boot: now, wall: Timestamp(seconds: 0)) }
 
   private mutating func arrived(by now: BootInstant) -> [UInt8] {
     let count = line.prefix { $0.at <= now }.count
@@ -119,54 +91,23 @@ struct RoadSource {
     return line.prefix(count).flatMap(\.bytes)
   }
 
-  /// A port opens at once, and again after a pause of the recording.
-  private mutating func perform(_ effects: [SerialSession.Effect], at now: BootInstant) -> [SourceReport] {
+  /// A line opens at once, and again after a pause of the recording.
+  private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) -> [SourceReport] {
     var reports: [SourceReport] = []
     for effect in effects {
-      guard case .serial(var serial, let baud) = session else { break }
-      var more: [SerialSession.Effect] = []
       switch effect {
-      case .open:
+      case .line(.open):
         isWatched = true
-        more = serial.handle(.opened(isTerminal: true), at: now)
-      case .setSpeed, .close: break
-      case .pause: isWatched = false
-      case .watch: isWatched = true
-      case .read:
+        reports += handle(.opened(isTerminal: baud != nil), at: now)
+      case .line(.pause): isWatched = false
+      case .line(.watch): isWatched = true
+      case .line(.read):
         let bytes = arrived(by: now)
-        more = (bytes.isEmpty ? [] : serial.receive(bytes.span, at: now)) + serial.handle(.drained, at: now)
+        if !bytes.isEmpty { reports += receive(bytes, at: now) }
+        reports += handle(.drained, at: now)
+      case .line: break
       case .report(let report): reports.append(report)
       }
-      session = .serial(serial, baud: baud)
-      reports += perform(more, at: now)
-    }
-    return reports
-  }
-
-  /// A connection is made at once.
-  private mutating func perform(_ effects: [NMEANetworkSession.Effect], at now: BootInstant) -> [SourceReport] {
-    var reports: [SourceReport] = []
-    for effect in effects {
-      guard case .network(var network) = session else { break }
-      if case .report(let report) = effect { reports.append(report) }
-      guard effect == .open else { continue }
-      let more = network.handle(.opened, at: now)
-      session = .network(network)
-      reports += perform(more, at: now)
-    }
-    return reports
-  }
-
-  /// The same with gpsd.
-  private mutating func perform(_ effects: [GPSDSession.Effect], at now: BootInstant) -> [SourceReport] {
-    var reports: [SourceReport] = []
-    for effect in effects {
-      guard case .gpsd(var gpsd) = session else { break }
-      if case .report(let report) = effect { reports.append(report) }
-      guard effect == .open else { continue }
-      let more = gpsd.handle(.opened, at: now)
-      session = .gpsd(gpsd)
-      reports += perform(more, at: now)
     }
     return reports
   }

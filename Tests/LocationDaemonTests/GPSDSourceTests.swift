@@ -12,8 +12,13 @@ import Timekeeping
   private func source(
     _ loop: EventLoop, _ port: Int, _ log: SourceLog, host: String = "127.0.0.1", device: String? = nil,
     silence: Duration = .seconds(10)
-  ) -> GPSDSource {
-    GPSDSource(loop: loop, host: host, port: port, device: device, silenceTimeout: silence) { log.append($0) }
+  ) throws -> SourceRig {
+    let session = GPSDSession(address: "\(host):\(port)", device: device, silenceTimeout: silence, seed: 1)
+    return try SourceRig(loop, session) {
+      GPSDLine(loop: loop, host: host, port: port, handlers: $0)
+    } report: {
+      log.append($0)
+    }
   }
 
   @Test("Fixes come from gpsd, by address and by the name of this machine", arguments: ["127.0.0.1", "localhost"])
@@ -22,8 +27,8 @@ import Timekeeping
     let server = try FakeGPSD(loop)
     server.greeting = GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)]
     let log = SourceLog()
-    let source = source(loop, server.port, log, host: host)
-    source.start()
+    let source = try source(loop, server.port, log, host: host)
+    try source.start()
     #expect(try loop.runs { log.fixes.count == 1 })
     server.say([GPSDTranscript.tpv("/dev/a", 2)])
     #expect(try loop.runs { log.fixes.count == 2 })
@@ -42,8 +47,8 @@ import Timekeeping
     let port = try #require(server?.port)
     server?.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     let log = SourceLog()
-    let source = source(loop, port, log)
-    source.start()
+    let source = try source(loop, port, log)
+    try source.start()
     #expect(try loop.runs { log.fixes.count == 1 })
     server = nil
     #expect(try loop.runs { log.lost.count == 2 })
@@ -61,8 +66,8 @@ import Timekeeping
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
     let log = SourceLog()
-    let source = source(loop, server.port, log, silence: .milliseconds(100))
-    source.start()
+    let source = try source(loop, server.port, log, silence: .milliseconds(100))
+    try source.start()
     #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("sends nothing") == true)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
@@ -76,8 +81,8 @@ import Timekeeping
     let loop = try EventLoop()
     let log = SourceLog()
     // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
-    let source = source(loop, 2947, log, host: "gpsd.invalid")
-    source.start()
+    let source = try source(loop, 2947, log, host: "gpsd.invalid")
+    try source.start()
     #expect(try loop.runs { log.lost.count == 1 })
     let message = try #require(log.lost.first)
     #expect(message.contains("gpsd.invalid:2947"))
@@ -91,8 +96,8 @@ import Timekeeping
     let server = try FakeGPSD(loop)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     let log = SourceLog()
-    let source = source(loop, server.port, log)
-    source.start()
+    let source = try source(loop, server.port, log)
+    try source.start()
     for _ in 0..<turns { _ = try loop.runOnce(timeout: .milliseconds(100)) }
     source.stop()
     let fixes = log.fixes.count

@@ -12,10 +12,13 @@ import Timekeeping
 
 /// Where there is no bus, or none that answers; what ModemManager does is in Tests/Interop.
 @Suite struct ModemManagerSourceTests {
-  private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) -> ModemManagerSource {
-    ModemManagerSource(
-      loop: loop, bus: "unix:path=\(path)", selection: ModemSelection(), silenceTimeout: .seconds(10)
-    ) { log.append($0) }
+  private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
+    let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
+    return try SourceRig(loop, session) {
+      ModemManagerLine(loop: loop, bus: "unix:path=\(path)", handlers: $0)
+    } report: {
+      log.append($0)
+    }
   }
 
   private let directory: TemporaryDirectory
@@ -29,8 +32,8 @@ import Timekeeping
   func absent() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    let source = source(loop, path, log)
-    source.start()
+    let source = try source(loop, path, log)
+    try source.start()
     #expect(try loop.runs { !log.lost.isEmpty })
     #expect(log.lost == ["ModemManager cannot be reached without the D-Bus system bus: systemctl status dbus"])
     #expect(source.nextDeadline != nil)
@@ -54,8 +57,8 @@ import Timekeeping
     }
     try #require(isListening)
     let log = SourceLog()
-    let source = source(loop, path, log)
-    source.start()
+    let source = try source(loop, path, log)
+    try source.start()
     try loop.runUntilIdle()
     #expect(log.lost.isEmpty)
     // The connection is made, and nothing was said.

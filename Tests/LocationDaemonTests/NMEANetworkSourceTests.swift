@@ -12,6 +12,9 @@ import Timekeeping
 
 /// NMEA 0183 through real sockets of this machine's loopback.
 @Suite struct NMEANetworkSourceTests {
+  /// On which it listens; nil while it does not listen.
+  private func listeningPort(_ source: SourceRig) -> Int? { (source.line as? NMEANetworkLine)?.port }
+
   /// A program that sends.
   private final class Sender {
     let descriptor: Int32
@@ -49,12 +52,17 @@ import Timekeeping
   }
 
   private func source(
-    _ loop: EventLoop, _ log: SourceLog, _ endpoint: NMEANetworkSource.Endpoint, allow: [String] = ["127.0.0.1"],
+    _ loop: EventLoop, _ log: SourceLog, _ endpoint: NMEANetworkLine.Endpoint, allow: [String] = ["127.0.0.1"],
     silence: Duration = .seconds(10)
-  ) -> NMEANetworkSource {
-    NMEANetworkSource(
-      loop: loop, name: "net", endpoint: endpoint, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence,
-      report: { log.append($0) })
+  ) throws -> SourceRig {
+    let session = NMEANetworkSession(
+      name: "net", transport: endpoint.transport, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence,
+      seed: 1)
+    return try SourceRig(loop, session) {
+      NMEANetworkLine(loop: loop, endpoint: endpoint, handlers: $0)
+    } report: {
+      log.append($0)
+    }
   }
 
   @Test("A TCP server of sentences is read, and connected again after it was away")
@@ -71,8 +79,8 @@ import Timekeeping
     }
     var listener: StreamListener? = try serve(0)
     let port = try #require(listener?.port)
-    let source = source(loop, log, .connect(host: "127.0.0.1", port: port))
-    source.start()
+    let source = try source(loop, log, .connect(host: "127.0.0.1", port: port))
+    try source.start()
     #expect(try loop.runs { clients.count == 1 })
     clients[0].send(Array(Self.epoch(1).utf8))
     #expect(try loop.runs { log.fixes.count == 1 })
@@ -94,10 +102,10 @@ import Timekeeping
   func listens() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    let source = source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
-    source.start()
-    #expect(try loop.runs { source.port != nil })
-    let port = try #require(source.port)
+    let source = try source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
+    try source.start()
+    #expect(try loop.runs { listeningPort(source) != nil })
+    let port = try #require(listeningPort(source))
     let good = try Sender(SOCK_STREAM, to: port)
     #expect(try loop.runs { source.lineStatistics?.senders.count == 1 })
     good.send(Self.epoch(1))
@@ -120,10 +128,10 @@ import Timekeeping
   func datagrams() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
-    source.start()
-    #expect(try loop.runs { source.port != nil })
-    let port = try #require(source.port)
+    let source = try source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
+    try source.start()
+    #expect(try loop.runs { listeningPort(source) != nil })
+    let port = try #require(listeningPort(source))
     let good = try Sender(SOCK_DGRAM, to: port)
     let hostile = try Sender(SOCK_DGRAM, to: port, from: 0x7F00_0009)
     good.send(Self.epoch(1) + Self.epoch(2))
@@ -141,15 +149,15 @@ import Timekeeping
     let loop = try EventLoop()
     let log = SourceLog()
     let address = try #require(IPAddress("239.255.46.9"))
-    let missing = source(
+    let missing = try source(
       loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "none0")))
-    missing.start()
+    try missing.start()
     #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("the group 239.255.46.9 cannot be joined on none0") == true, "\(log.lost)")
     missing.stop()
-    let joined = source(loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "lo")))
-    joined.start()
-    #expect(try loop.runs { joined.port != nil })
+    let joined = try source(loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "lo")))
+    try joined.start()
+    #expect(try loop.runs { listeningPort(joined) != nil })
     joined.stop()
   }
 
@@ -159,13 +167,13 @@ import Timekeeping
     let log = SourceLog()
     var other: StreamListener? = try StreamListener(loop: loop, host: "127.0.0.1", port: 0) { _ in }
     let port = try #require(other?.port)
-    let source = source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
-    source.start()
+    let source = try source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
+    try source.start()
     #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("another program, or another instance of this service, listens there") == true)
     other?.close()
     other = nil
-    #expect(try loop.runs { source.port == port })
+    #expect(try loop.runs { listeningPort(source) == port })
     source.stop()
   }
 
@@ -173,10 +181,10 @@ import Timekeeping
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
-    source.start()
+    let source = try source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
+    try source.start()
     for _ in 0..<turns { _ = try loop.runOnce(timeout: .zero) }
-    if let port = source.port { try Sender(SOCK_DGRAM, to: port).send(Self.epoch(1)) }
+    if let port = listeningPort(source) { try Sender(SOCK_DGRAM, to: port).send(Self.epoch(1)) }
     source.stop()
     for _ in 0..<4 { _ = try loop.runOnce(timeout: .zero) }
     #expect(log.fixes.isEmpty && log.lost.isEmpty)

@@ -14,6 +14,16 @@ import Timekeeping
     return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
   }
 
+  private func source(
+    _ loop: EventLoop, _ file: String, pace: Double, report: @escaping (SourceReport) -> Void
+  ) throws -> SourceRig {
+    try SourceRig(loop, ReplaySession(name: file, pace: pace, shiftsTimes: false)) {
+      try RecordingLine(loop: loop, file: file, handlers: $0)
+    } report: {
+      report($0)
+    }
+  }
+
   @Test("a recording that is read in portions over time has the same fixes as one that is read at once")
   func portions() throws {
     // An epoch has 204 bytes: behind the first line, the first portion of 4096 ends in the last sentence of one.
@@ -30,14 +40,14 @@ import Timekeeping
     var fixes: [Fix] = []
     var isAtEnd = false
     // Some 250 ms pass between two portions.
-    let source = try ReplaySource(loop: loop, file: path, pace: 100, shiftsTimes: false) { report in
+    let source = try source(loop, path, pace: 100) { report in
       switch report {
       case .fix(let fix): fixes.append(fix)
       case .ended: isAtEnd = true
       default: break
       }
     }
-    source.start()
+    try source.start()
     #expect(try loop.runs { isAtEnd })
     #expect(fixes.count == 100)
     #expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
@@ -46,8 +56,8 @@ import Timekeeping
   @Test("a recording without end and without a position does not block the loop")
   func endless() throws {
     let loop = try EventLoop()
-    let source = try ReplaySource(loop: loop, file: "/dev/zero", pace: 1, shiftsTimes: false) { _ in }
-    source.start()
+    let source = try source(loop, "/dev/zero", pace: 1) { _ in }
+    try source.start()
     var turns = 0
     let timer = try loop.makeTimer { turns += 1 }
     timer.arm(at: loop.now.boot + .milliseconds(50))

@@ -61,6 +61,17 @@ import Timekeeping
     }
   }
 
+  private func source(
+    _ loop: EventLoop, _ device: String, _ probe: BaudProbe, report: @escaping (SourceReport) -> Void
+  ) throws -> SourceRig {
+    let session = SerialSession(device: device, baud: nil, silenceTimeout: .seconds(10), probe: probe, seed: 1)
+    return try SourceRig(loop, session) {
+      SerialLine(loop: loop, device: device, handlers: $0)
+    } report: {
+      report($0)
+    }
+  }
+
   @Test(
     "the speed is detected and reported", arguments: [B9600, B38400, B57600])
   func autobaud(speed: Int32) throws {
@@ -69,9 +80,7 @@ import Timekeeping
     var reading: [String] = []
     var fixes = 0
     let probe = BaudProbe(dwell: .milliseconds(250))
-    let source = SerialSource(
-      loop: loop, device: receiver.path, baud: nil, silenceTimeout: .seconds(10), probe: probe
-    ) { report in
+    let source = try source(loop, receiver.path, probe) { report in
       switch report {
       case .reading(let name): reading.append(name)
       case .sky, .detecting: break
@@ -80,7 +89,7 @@ import Timekeeping
       case .ended: Issue.record("ended")
       }
     }
-    source.start()
+    try source.start()
     #expect(try loop.runs { !reading.isEmpty && fixes > 0 })
     let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
     #expect(reading == ["\(receiver.path) at \(name) baud, detected"])
@@ -98,9 +107,7 @@ import Timekeeping
     var reading: [String] = []
     var lost: [String] = []
     var fixes = 0
-    let source = SerialSource(
-      loop: loop, device: link, baud: nil, silenceTimeout: .seconds(10), probe: BaudProbe(dwell: .milliseconds(250))
-    ) { report in
+    let source = try source(loop, link, BaudProbe(dwell: .milliseconds(250))) { report in
       switch report {
       case .reading(let name): reading.append(name)
       case .sky, .detecting: break
@@ -109,7 +116,7 @@ import Timekeeping
       case .ended: Issue.record("ended")
       }
     }
-    source.start()
+    try source.start()
     // Nothing is plugged in; then a receiver at 38,400 baud, the same again, and another.
     #expect(try loop.runs { lost.count == 1 })
     for (index, (speed, seen)) in [

@@ -20,8 +20,10 @@ import Timekeeping
     Moment(boot: .boot + .seconds(second), wall: Timestamp(seconds: wall + Int64(second)))
   }
 
-  private func times(_ reports: [SourceReport]) -> [Int64] {
-    reports.compactMap { if case .fix(let fix) = $0 { fix.timestamp.map { $0.milliseconds / 1000 } } else { nil } }
+  private func times(_ effects: [SourceEffect]) -> [Int64] {
+    effects.compactMap {
+      if case .report(.fix(let fix)) = $0 { fix.timestamp.map { $0.milliseconds / 1000 } } else { nil }
+    }
   }
 
   @Test("it names itself, reports a fix a second, and ends once")
@@ -30,7 +32,7 @@ import Timekeeping
     #expect(session.nextDeadline == nil)
     #expect(session.handle(.deadline, at: moment(0)) == [])
     let first = session.handle(.start, at: moment(0))
-    #expect(first.first == .reading("the simulated route a.gpx"))
+    #expect(first.first == .report(.reading("the simulated route a.gpx")))
     #expect(times(first) == [1_796_083_200])
     #expect(session.handle(.start, at: moment(0)) == [])
     var second = 0
@@ -39,8 +41,8 @@ import Timekeeping
       #expect(deadline == .boot + .seconds(second))
       #expect(session.handle(.deadline, at: Moment(boot: deadline - .milliseconds(1), wall: .init(seconds: 0))) == [])
       let reports = session.handle(.deadline, at: moment(second))
-      #expect(times(reports) == [1_796_083_200 + Int64(second)] || reports == [.ended])
-      #expect((reports == [.ended]) == (session.nextDeadline == nil))
+      #expect(times(reports) == [1_796_083_200 + Int64(second)] || reports == [.report(.ended)])
+      #expect((reports == [.report(.ended)]) == (session.nextDeadline == nil))
     }
     #expect((11...20).contains(second))
     #expect(session.handle(.deadline, at: moment(second + 1)) == [])

@@ -8,11 +8,11 @@ import Timekeeping
   private func connected(device: String? = nil) -> GPSDSession {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
-    _ = session.handle(.opened, at: .boot)
+    _ = session.handle(.opened(), at: .boot)
     return session
   }
 
-  private func loss(_ effects: [GPSDSession.Effect]) -> String {
+  private func loss(_ effects: [SourceEffect]) -> String {
     for case .report(.lost(let why)) in effects { return why }
     return ""
   }
@@ -20,9 +20,10 @@ import Timekeeping
   @Test("It connects, asks for reports, says what it reads, and gives fixes")
   func conversation() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
-    #expect(session.handle(.start, at: .boot) == [.open])
+    #expect(session.handle(.start, at: .boot) == [.line(.open())])
     #expect(session.nextDeadline == nil)
-    #expect(session.handle(.opened, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
+    #expect(
+      session.handle(.opened(), at: .boot) == [.line(.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)))])
     #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
     let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     #expect(first.first == .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
@@ -58,7 +59,7 @@ import Timekeeping
   func command(device: String, command: String) {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
-    #expect(session.handle(.opened, at: .boot) == [.send(Array((command + "\n").utf8))])
+    #expect(session.handle(.opened(), at: .boot) == [.line(.send(Array((command + "\n").utf8)))])
     #expect(command.utf8.count <= 80)
   }
 
@@ -74,12 +75,12 @@ import Timekeeping
       waits.append(deadline - now)
       #expect(session.handle(.deadline, at: now).isEmpty)
       now = deadline
-      #expect(session.handle(.deadline, at: now) == [.open])
+      #expect(session.handle(.deadline, at: now) == [.line(.open())])
     }
     for (wait, bound) in zip(waits, [1, 2, 4, 8, 10, 10]) {
       #expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
     }
-    _ = session.handle(.opened, at: now)
+    _ = session.handle(.opened(), at: now)
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
     #expect(session.handle(.ended("gone"), at: now) == [.report(.lost("gone"))])
     #expect(session.nextDeadline.map { $0 - now <= .seconds(1) } == true)
@@ -106,7 +107,7 @@ import Timekeeping
     #expect(session.receive(lines, at: .boot).isEmpty)
     #expect(session.handle(.deadline, at: .boot + .seconds(9)).isEmpty)
     let effects = session.handle(.deadline, at: .boot + .seconds(10))
-    #expect(effects.first == .close)
+    #expect(effects.first == .line(.close))
     #expect(loss(effects).hasPrefix("gpsd at localhost:2947 "))
     #expect(loss(effects).contains(word), "\(loss(effects))")
   }
@@ -121,7 +122,7 @@ import Timekeeping
       #expect(session.handle(.deadline, at: now).isEmpty)
     }
     let effects = session.handle(.deadline, at: .boot + .seconds(70))
-    #expect(effects.first == .close)
+    #expect(effects.first == .line(.close))
     #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
   }
 
@@ -131,7 +132,7 @@ import Timekeeping
     let effects = session.receive(
       [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, GPSDTranscript.tpv("/dev/a", 1)],
       at: .boot)
-    #expect(effects.first == .close)
+    #expect(effects.first == .line(.close))
     #expect(effects.count == 2)
     #expect(loss(effects).contains("version 4 of its protocol"))
     #expect(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) } == true)
@@ -141,7 +142,7 @@ import Timekeeping
   func refused() {
     var session = connected(device: "/dev/b")
     let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)
-    #expect(effects.first == .close)
+    #expect(effects.first == .line(.close))
     #expect(
       loss(effects)
         == "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
@@ -149,7 +150,7 @@ import Timekeeping
 }
 
 extension GPSDSession {
-  mutating func receive(_ lines: [String], at now: BootInstant) -> [Effect] {
+  mutating func receive(_ lines: [String], at now: BootInstant) -> [SourceEffect] {
     guard !lines.isEmpty else { return [] }
     let bytes = Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
     return receive(bytes.span, at: now)

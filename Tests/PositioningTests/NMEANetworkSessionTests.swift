@@ -21,7 +21,7 @@ import Timekeeping
       _ = handle(.start)
     }
 
-    mutating func handle(_ input: NMEANetworkSession.Input) -> [String] { brief(session.handle(input, at: now)) }
+    mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
 
     /// Lets time pass until the next deadline.
     mutating func wait() -> [String] {
@@ -54,12 +54,13 @@ import Timekeeping
       brief(session.receive(Array(text.utf8).span, from: id, at: now))
     }
 
-    private func brief(_ effects: [NMEANetworkSession.Effect]) -> [String] {
+    private func brief(_ effects: [SourceEffect]) -> [String] {
       effects.map { effect in
         switch effect {
-        case .open: "open"
-        case .close: "close"
-        case .rejoin: "rejoin"
+        case .line(.open): "open"
+        case .line(.close): "close"
+        case .line(.rejoin): "rejoin"
+        case .line(let other): "\(other)"
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
@@ -96,13 +97,13 @@ import Timekeeping
     var bench = Bench(.connection)
     #expect(bench.handle(.openFailed("refused")) == ["lost refused"])
     #expect(bench.wait() == ["open"])
-    #expect(bench.handle(.opened) == [])
+    #expect(bench.handle(.opened()) == [])
     #expect(bench.stream(Self.epoch(1)) == ["reading net"])
     #expect(bench.wait() == ["fix 1"])
     #expect(bench.stream(String(Self.epoch(2).prefix(40))) == [])
     #expect(bench.handle(.ended("closed by the other side")) == ["lost closed by the other side"])
     #expect(bench.wait() == ["open"])
-    #expect(bench.handle(.opened) == [])
+    #expect(bench.handle(.opened()) == [])
     // Half a sentence of the connection before is no part of one of this.
     #expect(bench.stream(Self.epoch(3)) == ["reading net"])
     #expect(bench.wait() == ["fix 3"])
@@ -119,7 +120,7 @@ import Timekeeping
     "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 1"])
     bench.now = .boot + .seconds(1)
@@ -137,7 +138,7 @@ import Timekeeping
     ])
   func foreign(line: String) {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     _ = bench.datagram(line)
     #expect(bench.session.lineStatistics.counters.foreign == 1)
     _ = bench.datagram(line + Self.epoch(1))
@@ -150,7 +151,7 @@ import Timekeeping
   @Test("a sentence that a datagram cuts is not joined with the next, and counted")
   func cut() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
     _ = bench.datagram(String(whole.dropFirst(30)))
@@ -161,7 +162,7 @@ import Timekeeping
   @Test("datagrams that overtake each other give each epoch once, in the order of time")
   func reordered() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     var fixes: [String] = []
     for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
       bench.now = .boot + .seconds(second)
@@ -176,7 +177,7 @@ import Timekeeping
   @Test("a stream whose clock goes back is no reordering")
   func clock() {
     var bench = Bench(.connection)
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     _ = bench.stream(Self.epoch(30))
     #expect(bench.wait() == ["fix 30"])
     bench.now = .boot + .seconds(1)
@@ -187,7 +188,7 @@ import Timekeeping
   @Test("nothing of a sender that is not allowed is read, and it is named")
   func refused() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
     #expect(bench.session.lineStatistics.counters == NMEADecoder.Counters())
     #expect(bench.session.lineStatistics.senders.isEmpty)
@@ -202,7 +203,7 @@ import Timekeeping
     #expect(bench.session.lineStatistics.refused.last?.last == .boot + .seconds(5))
     #expect(bench.session.lineStatistics.refusals == 5)
     var server = Bench(.listener(connections: 4))
-    _ = server.handle(.opened)
+    _ = server.handle(.opened())
     let refused = server.session.admit(Self.stranger, at: server.now)
     #expect(refused == nil)
     #expect(server.session.lineStatistics.refused.map(\.address) == [Self.stranger])
@@ -211,7 +212,7 @@ import Timekeeping
   @Test("a flood of senders that are not allowed takes no memory")
   func flood() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     for number in 0..<10_000 {
       #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
     }
@@ -221,13 +222,13 @@ import Timekeeping
   @Test("with more allowed senders than can be read, the others wait until one is silent")
   func places() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
     #expect(bench.session.lineStatistics.senders.count == NMEANetworkSession.maximumDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
     #expect(bench.session.lineStatistics.senders.isEmpty)
     var server = Bench(.listener(connections: 2))
-    _ = server.handle(.opened)
+    _ = server.handle(.opened())
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     #expect(ids.compactMap(\.self).count == 2)
     // They say nothing, and the one that has for longest makes room.
@@ -239,7 +240,7 @@ import Timekeeping
   @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
   func senders() throws {
     var bench = Bench(.listener(connections: 4))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
     let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
     #expect(bench.stream(Self.void(1), from: first) == ["reading net, from 192.168.0.1"])
@@ -262,7 +263,7 @@ import Timekeeping
   @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
   func fixLost() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     _ = bench.datagram(Self.epoch(0))
     var used: [String] = []
     for second in 1...30 {
@@ -279,7 +280,7 @@ import Timekeeping
   @Test("talkers without a fix lose their places to a sender that needs one, after a minute, and not before")
   func talkers() throws {
     var bench = Bench(.listener(connections: 4))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let talkers = try (0..<4).map { _ in try bench.admit(Self.spare).id }
     for second in 1...59 {
       bench.now = .boot + .seconds(second)
@@ -308,7 +309,7 @@ import Timekeeping
   @Test("a sender without a fix keeps its place until another one needs it, and one that had a fix keeps it longest")
   func garage() throws {
     var bench = Bench(.listener(connections: 2))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let router = try bench.admit(Self.router).id
     _ = bench.stream(Self.epoch(1), from: router)
     _ = bench.wait(until: .boot + .seconds(2))
@@ -324,7 +325,7 @@ import Timekeeping
   @Test("datagrams of an address that found no place are read once a sender has had no fix for a minute")
   func fixlessDatagrams() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 0...62 {
       effects += bench.wait(until: .boot + .seconds(second))
@@ -341,7 +342,7 @@ import Timekeeping
     "a sender too far away does not replace a silent one at once, but after a minute", arguments: [true, false])
   func distant(isConnected: Bool) throws {
     var bench = Bench(isConnected ? .listener(connections: 4) : .datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let ids = isConnected ? [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id } : []
     func send(_ index: Int, _ text: String) -> [String] {
       isConnected ? bench.stream(text, from: ids[index]) : bench.datagram(text, from: [Self.router, Self.spare][index])
@@ -379,7 +380,7 @@ import Timekeeping
   func notDistant() throws {
     for (fixes, pause) in [(1, 20), (5, 1700)] {
       var bench = Bench(.listener(connections: 4))
-      _ = bench.handle(.opened)
+      _ = bench.handle(.opened())
       let ids = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id }
       for second in 1...fixes {
         bench.now = .boot + .seconds(second)
@@ -395,7 +396,7 @@ import Timekeeping
   @Test("of two senders behind one address the first keeps its place while it gives fixes")
   func twoPorts() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 1...40 {
       bench.now = .boot + .seconds(second)
@@ -422,7 +423,7 @@ import Timekeeping
   @Test("a sender that uses another port for each epoch, or has restarted, is read")
   func newPorts() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 1...30 {
       bench.now = .boot + .seconds(second)
@@ -447,7 +448,7 @@ import Timekeeping
   @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
   func silence() {
     var bench = Bench(.datagrams(isGroup: true))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     _ = bench.datagram(Self.epoch(1))
     #expect(bench.wait() == ["fix 1"])
     #expect(bench.wait() == [Self.nothing])
@@ -465,7 +466,7 @@ import Timekeeping
     arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     #expect(bench.wait() == [Self.nothing])
     #expect(bench.session.nextDeadline == nil)
     for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
@@ -483,7 +484,7 @@ import Timekeeping
   @Test("a sender that was silent continues on its connection")
   func pause() {
     var bench = Bench(.listener(connections: 1))
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     let id = bench.session.admit(Self.router, at: bench.now)?.id
     _ = bench.stream(Self.epoch(1), from: id)
     #expect(bench.wait() == ["fix 1"])
@@ -497,7 +498,7 @@ import Timekeeping
   @Test("a line without end stores nothing, and the next one is read")
   func endless() {
     var bench = Bench(.connection)
-    _ = bench.handle(.opened)
+    _ = bench.handle(.opened())
     for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
     #expect(bench.session.lineStatistics.counters.overlong >= 256)
     #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])

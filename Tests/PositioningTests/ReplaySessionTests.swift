@@ -18,14 +18,21 @@ import Timekeeping
       return Moment(boot: .boot + elapsed, wall: Timestamp(seconds: 1_796_083_200) + elapsed)
     }
 
-    mutating func handle(_ input: ReplaySession.Input, at second: Double? = nil) -> [String] {
+    mutating func handle(_ input: SourceInput, at second: Double? = nil) -> [String] {
       now = second ?? now
       return brief(session.handle(input, at: moment))
     }
 
+    /// The daemon is ready for the next fix, which comes at the deadline.
+    mutating func ready() -> [String] {
+      session.readyForNextFix(at: moment.boot)
+      return handle(.deadline)
+    }
+
     /// Sentences of these seconds of a minute.
     mutating func receive(_ seconds: [Int]) -> [String] {
-      brief(session.receive(seconds.flatMap(Bench.sentence), at: moment))
+      let bytes = seconds.flatMap(Bench.sentence)
+      return brief(session.receive(bytes.span, from: .peer, at: moment))
     }
 
     private static func sentence(_ second: Int) -> [UInt8] {
@@ -34,10 +41,11 @@ import Timekeeping
       return Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
     }
 
-    private func brief(_ effects: [ReplaySession.Effect]) -> [String] {
+    private func brief(_ effects: [SourceEffect]) -> [String] {
       effects.map { effect in
         switch effect {
-        case .read: "read"
+        case .line(.read): "read"
+        case .line(let other): "\(other)"
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
@@ -92,16 +100,16 @@ import Timekeeping
     #expect(bench.receive([1, 2, 3]) == ["fix 1"])
     #expect(bench.deadline == nil)
     #expect(bench.handle(.deadline, at: 50) == [])
-    #expect(bench.handle(.readyForNextFix) == ["fix 2"])
+    #expect(bench.ready() == ["fix 2"])
     // Nothing more has been read: it waits for bytes, ready or not.
-    #expect(bench.handle(.readyForNextFix) == ["read"])
-    #expect(bench.handle(.readyForNextFix) == [])
+    #expect(bench.ready() == ["read"])
+    #expect(bench.ready() == [])
     #expect(bench.receive([4]) == ["fix 3"])
     // By now the decoder knows with which sentence an epoch ends.
-    #expect(bench.handle(.readyForNextFix) == ["fix 4"])
-    #expect(bench.handle(.readyForNextFix) == ["read"])
+    #expect(bench.ready() == ["fix 4"])
+    #expect(bench.ready() == ["read"])
     #expect(bench.handle(.endOfInput) == ["ended"])
-    #expect(bench.handle(.readyForNextFix) == [])
+    #expect(bench.ready() == [])
   }
 
   @Test("bytes without a fix are followed by a request for more")
@@ -117,14 +125,14 @@ import Timekeeping
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)
     _ = bench.receive([1, 2])
-    #expect(bench.handle(.readyForNextFix) == ["read"])
-    #expect(bench.handle(.readFailed("I/O error")) == ["lost I/O error", "ended"])
+    #expect(bench.ready() == ["read"])
+    #expect(bench.handle(.ended("I/O error")) == ["lost I/O error", "ended"])
   }
 
   @Test("nothing happens before the start, and a second start changes nothing")
   func order() {
     var bench = Bench(pace: 1)
-    #expect(bench.handle(.readyForNextFix) == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
+    #expect(bench.ready() == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
     #expect(bench.handle(.start).count == 2)
     #expect(bench.handle(.start) == [])
   }

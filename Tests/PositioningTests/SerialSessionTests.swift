@@ -13,16 +13,16 @@ import Timekeeping
       session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
     }
 
-    mutating func handle(_ input: SerialSession.Input) -> [String] { brief(session.handle(input, at: now)) }
+    mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
 
     /// Lets time pass until the next deadline; reads that bring nothing are no news.
     mutating func wait() -> [String] {
       while true {
         now = max(now, session.nextDeadline ?? now)
         var effects = session.handle(.deadline, at: now)
-        let isRead = effects == [.read]
+        let isRead = effects == [.line(.read)]
         if isRead { effects = session.handle(.drained, at: now) }
-        guard isRead, effects == [.watch] else { return brief(effects) }
+        guard isRead, effects == [.line(.watch)] else { return brief(effects) }
       }
     }
 
@@ -44,13 +44,13 @@ import Timekeeping
     mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
 
     /// Without what is said of reading, which has tests of its own.
-    private func brief(_ effects: [SerialSession.Effect]) -> [String] {
+    private func brief(_ effects: [SourceEffect]) -> [String] {
       effects.compactMap { effect in
         switch effect {
-        case .pause, .read, .watch: nil
-        case .open(let baud): "open at \(baud)"
-        case .setSpeed(let baud): "set to \(baud)"
-        case .close: "close"
+        case .line(.open(let baud)): "open at \(baud ?? 0)"
+        case .line(.setSpeed(let baud)): "set to \(baud)"
+        case .line(.close): "close"
+        case .line: nil
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
@@ -151,14 +151,14 @@ import Timekeeping
       perform(session.receive(bytes.span, at: now), at: now)
     }
 
-    private mutating func perform(_ effects: [SerialSession.Effect], at now: BootInstant) {
+    private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) {
       for effect in effects {
         switch effect {
-        case .pause: isWatched = false
-        case .watch:
+        case .line(.pause): isWatched = false
+        case .line(.watch):
           isWatched = true
           read(at: now, isTurn: true)
-        case .read:
+        case .line(.read):
           read(at: now, isTurn: false)
           perform(session.handle(.drained, at: now), at: now)
         case .report(.fix(let fix)):
@@ -203,32 +203,32 @@ import Timekeeping
     let flood = [UInt8](repeating: 65, count: 4096)
     _ = session.handle(.start, at: .boot)
     #expect(session.handle(.opened(isTerminal: true), at: .boot) == [])
-    #expect(session.receive(bytes.span, at: at(5)) == [.pause])
+    #expect(session.receive(bytes.span, at: at(5)) == [.line(.pause)])
     #expect(session.nextDeadline == at(105))
     #expect(session.handle(.deadline, at: at(104)) == [])
-    #expect(session.handle(.deadline, at: at(105)) == [.read])
+    #expect(session.handle(.deadline, at: at(105)) == [.line(.read)])
     #expect(session.receive(bytes.span, at: at(105)) == [])
     #expect(session.handle(.drained, at: at(105)) == [])
     #expect(session.nextDeadline == at(205))
-    #expect(session.handle(.deadline, at: at(210)) == [.read])
-    #expect(session.handle(.drained, at: at(210)) == [.watch])
-    #expect(session.receive(bytes.span, at: at(220)) == [.pause])
-    #expect(session.handle(.deadline, at: at(320)) == [.read])
+    #expect(session.handle(.deadline, at: at(210)) == [.line(.read)])
+    #expect(session.handle(.drained, at: at(210)) == [.line(.watch)])
+    #expect(session.receive(bytes.span, at: at(220)) == [.line(.pause)])
+    #expect(session.handle(.deadline, at: at(320)) == [.line(.read)])
     let sentence = Array("$GPRMC,120001,V,,,,,,,010124,,,N*57\r\n".utf8)
     _ = session.receive(sentence.span, at: at(320))
-    #expect(session.handle(.drained, at: at(320)) == [.watch])
+    #expect(session.handle(.drained, at: at(320)) == [.line(.watch)])
     // What comes faster than it is read is read at once.
     #expect(session.receive(flood.span, at: at(400)) == [])
-    #expect(session.receive(bytes.span, at: at(401)) == [.pause])
-    #expect(session.handle(.deadline, at: at(501)) == [.read])
-    #expect(session.receive(flood.span, at: at(501)) == [.watch])
+    #expect(session.receive(bytes.span, at: at(401)) == [.line(.pause)])
+    #expect(session.handle(.deadline, at: at(501)) == [.line(.read)])
+    #expect(session.receive(flood.span, at: at(501)) == [.line(.watch)])
     #expect(session.handle(.drained, at: at(501)) == [])
     // A port that is opened again is watched.
-    #expect(session.receive(bytes.span, at: at(502)) == [.pause])
+    #expect(session.receive(bytes.span, at: at(502)) == [.line(.pause)])
     _ = session.handle(.ended("gone"), at: at(503))
     _ = session.handle(.appeared, at: at(504))
     _ = session.handle(.opened(isTerminal: true), at: at(504))
-    #expect(session.receive(bytes.span, at: at(505)) == [.pause])
+    #expect(session.receive(bytes.span, at: at(505)) == [.line(.pause)])
   }
 
   @Test(
@@ -239,10 +239,10 @@ import Timekeeping
     let bytes = Array("$GP".utf8)
     _ = session.handle(.start, at: .boot)
     _ = session.handle(.opened(isTerminal: true), at: .boot)
-    #expect(session.receive(bytes.span, at: .boot) == [.pause])
+    #expect(session.receive(bytes.span, at: .boot) == [.line(.pause)])
     let first = BootInstant.boot + .microseconds(microseconds)
     #expect(session.nextDeadline == first)
-    #expect(session.handle(.deadline, at: first) == [.read])
+    #expect(session.handle(.deadline, at: first) == [.line(.read)])
     _ = session.receive(bytes.span, at: first)
     // Amid a sentence: once more.
     #expect(session.handle(.drained, at: first) == [])

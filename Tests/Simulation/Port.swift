@@ -3,16 +3,17 @@ import Positioning
 import Timekeeping
 
 /// A serial port with the line to its receiver: what is written at one end is read at the other in portions, unless
-/// something is wrong. What the port does is decided by `SerialSession`.
+/// something is wrong. What is done with the port is decided by its source's session in `Daemon`.
 final class Port {
   struct Read {
     var at: BootInstant
     var bytes: [UInt8]
   }
 
-  var session: SerialSession
-  /// Reads datagrams in its place: what is written goes over a network, sentence by sentence. Nil for a serial port.
-  var network: NMEANetworkSession?
+  /// Of its source in `Daemon`.
+  var id = 0
+  /// Whether it receives datagrams: what is written goes over a network, sentence by sentence.
+  let isNetwork: Bool
   /// Has the receiver in its place: what is written is kept by ModemManager, and asked for. Nil for a serial port.
   var modem: SimulatedModem?
   let faults: [Fault]
@@ -22,13 +23,14 @@ final class Port {
   var isPlugged = true
   /// The recording is at its end.
   var hasEnded = false
-  /// What is still to come, and the session's deadline: when the world looks at it next.
+  /// The daemon has closed it for good, and not opened it again.
+  var isReleased = false
+  /// What is still to come.
   var reads: [Read] = []
   /// Whether what comes is handed over when it comes.
   var isWatched = true
   /// What has come and was not read.
   var unread: [UInt8] = []
-  var deadline = BootInstant.distantFuture
 
   /// Sentences that passed the checksum and were never written.
   var collisions = ChecksumCollisions()
@@ -40,14 +42,14 @@ final class Port {
   var soundFor = 0
   private var random: SplitMix64
 
-  init(_ session: SerialSession, faults: [Fault], seed: UInt64) {
-    self.session = session
+  init(isNetwork: Bool, faults: [Fault], seed: UInt64) {
+    self.isNetwork = isNetwork
     self.faults = faults
     random = SplitMix64(seed: seed)
   }
 
-  /// When something happens by itself.
-  var next: BootInstant { reads.isEmpty ? deadline : min(reads[0].at, deadline) }
+  /// When something comes.
+  var next: BootInstant { reads.first?.at ?? .distantFuture }
 
   func close() {
     speed = nil
@@ -93,7 +95,7 @@ final class Port {
     for piece in 1...pieces {
       var end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)
       // A datagram has whole sentences.
-      if network != nil { end = bytes[end...].firstIndex(of: 10).map { $0 + 1 } ?? bytes.count }
+      if isNetwork { end = bytes[end...].firstIndex(of: 10).map { $0 + 1 } ?? bytes.count }
       let at = World.time(second) + .milliseconds(100 - 15 * (pieces - piece))
       if end > start {
         reads.append(Read(at: at, bytes: start == 0 && end == bytes.count ? bytes : Array(bytes[start..<end])))

@@ -6,17 +6,12 @@ import Timekeeping
 /// ModemManager with the modem whose receiver speaks: it keeps the last sentence of each kind, and answers with all of
 /// them.
 struct SimulatedModem {
-  var session: ModemSession
   /// Of the modem's object: another each time that it is plugged in.
   private var number = 0
   private var enabled: Modem.LocationSources = []
   /// By kind, with the line end.
   private var kept: [String: [UInt8]] = [:]
   private var line: [UInt8] = []
-
-  init(seed: UInt64) {
-    session = ModemSession(selection: ModemSelection(), silenceTimeout: World.silenceTimeout, seed: seed)
-  }
 
   /// The modem as it is described.
   var modem: Modem {
@@ -55,49 +50,32 @@ struct SimulatedModem {
   }
 }
 
-/// The receiver of a modem, between ModemManager and the agent.
+/// The receiver of a modem, between ModemManager and the daemon.
 extension World {
-  /// Nil for a port that is no modem's.
-  static func modem(_ scenario: Scenario, index: Int, seed: UInt64) -> SimulatedModem? {
-    scenario.hasModem && index == 0 ? SimulatedModem(seed: seed) : nil
-  }
-
-  /// - Parameter input: what the port would be notified of.
-  func notifyModem(_ index: Int, _ input: SerialSession.Input) {
-    switch input {
-    case .start: handleModem(index, .start)
-    case .deadline: handleModem(index, .deadline)
-    case .appeared:
-      ports[index].modem?.replug()
-      handleModem(index, .changed)
-    case .ended: handleModem(index, .changed)
-    case .opened, .openFailed, .speedRefused, .drained: break
+  func replugModem(_ index: Int, isThere: Bool) {
+    if isThere { ports[index].modem?.replug() }
+    // One that was never read is not missed.
+    if isThere || ports[index].speed != nil {
+      if !isThere { ports[index].close() }
+      handlePort(index, .modem(.changed))
     }
   }
 
-  private func handleModem(_ index: Int, _ input: ModemSession.Input) {
-    for effect in ports[index].modem?.session.handle(input, at: moment.boot) ?? [] where !isOff && finishedAt == nil {
-      switch effect {
-      case .open: handleModem(index, .opened)
-      case .list:
-        handleModem(index, .modems(ports[index].isPlugged ? [ports[index].modem?.modem].compactMap(\.self) : []))
-      case .enable(_, let sources):
-        ports[index].modem?.enable(sources)
-        handleModem(index, .enabled)
-      case .locate(let path):
-        if ports[index].speed == nil {
-          ports[index].speed = scenario.baud
-          ports[index].openedAt = now
-        }
-        let position = ports[index].isPlugged ? ports[index].modem?.position(of: path) : nil
-        handleModem(index, position.map { .position($0) } ?? .refused(.gone))
-      case .report(.fix(let fix)):
-        evaluate(fix, from: index)
-        handle(fix, from: index)
-      case .report(let report): handle(.source(index, report))
+  func ask(_ request: ModemRequest, of index: Int) {
+    switch request {
+    case .list:
+      let modems = ports[index].isPlugged ? [ports[index].modem?.modem].compactMap(\.self) : []
+      handlePort(index, .modem(.modems(modems)))
+    case .enable(_, let sources):
+      ports[index].modem?.enable(sources)
+      handlePort(index, .modem(.enabled))
+    case .locate(let path):
+      if ports[index].speed == nil {
+        ports[index].speed = scenario.baud
+        ports[index].openedAt = now
       }
+      let position = ports[index].isPlugged ? ports[index].modem?.position(of: path) : nil
+      handlePort(index, .modem(position.map { .position($0) } ?? .refused(.gone)))
     }
-    guard !isOff else { return }
-    ports[index].deadline = ports[index].modem?.session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 }

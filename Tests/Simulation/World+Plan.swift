@@ -10,15 +10,11 @@ import Timekeeping
 /// and asking again later, costs more than all the rest: that is done after every fourth input, and every 32nd fix.
 extension World {
   /// Remembers the plan after the agent was called, and looks ahead.
-  func notePlan(after input: Daemon.Input) {
+  func notePlan() {
     let plan = daemon.vehicle.plan(at: bootNow)
     lastPlan = finishedAt == nil ? plan : nil
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
-    if case .vehicle(.source(_, .fix)) = input {
-      looksAhead = (calls + phase) % 32 == 0
-    } else {
-      looksAhead = (calls + phase) % 4 == 0
-    }
+    looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0
     guard let until else { return }
     if until <= bootNow { return violate("a wait that is over: a hot loop") }
     guard looksAhead else { return }
@@ -34,13 +30,13 @@ extension World {
 
   /// Before an input is handed over: what was planned is still the plan. At its end it is the step returned, to be
   /// done.
-  func checkPlan() -> Plan.Step? {
+  func checkPlan(of vehicle: VehicleAgent) -> Plan.Step? {
     guard let lastPlan, finishedAt == nil else { return nil }
     if let until = lastPlan.until, bootNow >= until {
-      if case .act(let step) = daemon.vehicle.plan(at: bootNow) { return step }
-      violate("at its end, \(lastPlan) becomes \(daemon.vehicle.plan(at: bootNow)): nothing happens")
+      if case .act(let step) = vehicle.plan(at: bootNow) { return step }
+      violate("at its end, \(lastPlan) becomes \(vehicle.plan(at: bootNow)): nothing happens")
     } else if looksAhead {
-      let plan = daemon.vehicle.plan(at: bootNow)
+      let plan = vehicle.plan(at: bootNow)
       // As long as the plan is to wait, a deadline that comes too early changes nothing.
       if plan != lastPlan { violate("\(lastPlan) became \(plan) without an input") }
     }

@@ -1,54 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import ExternalInput
 import Positioning
 import Timekeeping
 
-/// The receivers' bytes, from the line to the agent.
+/// The settings of a source.
+struct PortSettings: SourceIdentity, Equatable {
+  let index: Int
+}
+
+/// The session of a source, which can also be at its end, as a recording's is.
+struct PortSession: SourceSession {
+  private var session: any SourceSession
+
+  init(_ session: any SourceSession) {
+    self.session = session
+  }
+
+  var nextDeadline: BootInstant? { session.nextDeadline }
+
+  mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
+    input == .endOfInput ? [.report(.ended)] : session.handle(input, at: now)
+  }
+
+  mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    session.receive(bytes, from: sender, at: now)
+  }
+}
+
+/// The receivers' bytes, from the line to the daemon.
 extension World {
   /// The seed of the program's jitter: another one in each run of it.
   var programSeed: UInt64 { scenario.seed &+ runNumber &* 1_000_003 }
 
-  /// The shell starts its sources.
+  /// The program starts, and has no source yet.
   func startPorts() {
-    for index in ports.indices where !isOff {
-      ports[index].session = World.session(scenario, index: index, seed: programSeed &+ 3)
-      ports[index].network = World.network(scenario, index: index, seed: programSeed &+ 3)
-      ports[index].modem = World.modem(scenario, index: index, seed: programSeed &+ 3)
+    portsBySource = [:]
+    for index in ports.indices {
+      ports[index].modem = scenario.hasModem && index == 0 ? SimulatedModem() : nil
       ports[index].close()
-      handlePort(index, .start)
     }
+    useSources()
   }
 
-  /// Nil for a serial port.
-  private static func network(_ scenario: Scenario, index: Int, seed: UInt64) -> NMEANetworkSession? {
-    guard scenario.isNetworked, index == 0 else { return nil }
-    return NMEANetworkSession(
-      name: "udp", transport: .datagrams(isGroup: false), allow: [AddressRange("192.168.0.0/24")].compactMap(\.self),
-      silenceTimeout: World.silenceTimeout, seed: seed)
+  /// The shell passes the sources of the settings.
+  ///
+  /// - Parameter isVehicleInUse: whether another daemon has their vehicle.
+  func useSources(isVehicleInUse: Bool = false) {
+    let plan = daemon.plan(ports.indices.map { PortSettings(index: $0) }, isVehicleInUse: isVehicleInUse)
+    pass(
+      .sources(
+        plan.enumerated().map { index, planned in
+          portsBySource[planned.id] = index
+          if planned.isNew { ports[index].id = planned.id }
+          return Daemon.Source(
+            PortSettings(index: index),
+            SourceSelector.ConfiguredSource(
+              id: planned.id, label: "/dev/gps\(index)", silenceTimeout: World.silenceTimeout),
+            session: planned.isNew ? session(index, seed: programSeed &+ 3) : nil)
+        }))
   }
 
-  static func session(_ scenario: Scenario, index: Int, seed: UInt64) -> SerialSession {
-    SerialSession(
-      device: "/dev/gps\(index)", baud: scenario.isAutobaud ? nil : scenario.baud,
-      silenceTimeout: World.silenceTimeout, seed: seed &+ UInt64(index))
+  private func session(_ index: Int, seed: UInt64) -> PortSession {
+    if ports[index].modem != nil {
+      return PortSession(
+        ModemSession(selection: ModemSelection(), silenceTimeout: World.silenceTimeout, seed: seed))
+    }
+    if ports[index].isNetwork {
+      return PortSession(
+        NMEANetworkSession(
+          name: "udp", transport: .datagrams(isGroup: false),
+          allow: [AddressRange("192.168.0.0/24")].compactMap(\.self), silenceTimeout: World.silenceTimeout, seed: seed))
+    }
+    return PortSession(
+      SerialSession(
+        device: "/dev/gps\(index)", baud: scenario.isAutobaud ? nil : scenario.baud,
+        silenceTimeout: World.silenceTimeout, seed: seed &+ UInt64(index)))
   }
 
-  /// The machine has no power, the program does not run, or its recordings are at their end.
+  /// The machine has no power, or the program does not run.
   func closePorts() {
     for index in ports.indices {
       ports[index].close()
-      ports[index].deadline = .distantFuture
       ports[index].fineSince = nil
     }
   }
 
+  /// The recordings are at their end.
   func endSources() {
     for index in ports.indices where !isOff {
       ports[index].hasEnded = true
-      ports[index].close()
-      ports[index].deadline = .distantFuture
-      handle(.source(index, .ended))
+      handlePort(index, .endOfInput)
     }
   }
 
@@ -97,7 +140,7 @@ extension World {
   /// Whether what goes into the line in this second comes out.
   private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
     ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
-      && (ports[index].network == nil || isInOrder)
+      && (!ports[index].isNetwork || isInOrder)
   }
 
   /// Whether no receiver's time ever goes back: datagrams that are up to two seconds late are ignored.
@@ -116,6 +159,7 @@ extension World {
     guard isThere != ports[index].isPlugged else { return }
     ports[index].isPlugged = isThere
     guard !isOff, !ports[index].hasEnded else { return }
+    if ports[index].modem != nil { return replugModem(index, isThere: isThere) }
     if isThere {
       handlePort(index, .appeared)
     } else if ports[index].speed != nil {
@@ -130,7 +174,9 @@ extension World {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
     }
-    guard isTalking, !ports[index].isDisturbed(at: second), !ports[index].hasEnded else {
+    guard isTalking, !ports[index].isDisturbed(at: second), !ports[index].hasEnded, !ports[index].isReleased,
+      inUseSince == nil
+    else {
       ports[index].fineSince = nil
       return
     }
@@ -145,101 +191,56 @@ extension World {
 
   // MARK: - The port
 
-  /// The next read, or the session's deadline.
+  /// Something comes.
   func advancePort(_ index: Int) {
-    if let read = ports[index].reads.first, read.at <= now {
-      ports[index].reads.removeFirst()
-      ports[index].unread += read.bytes
-      if ports[index].isWatched { readPort(index) }
-    } else {
-      handlePort(index, .deadline)
-    }
+    let read = ports[index].reads.removeFirst()
+    ports[index].unread += read.bytes
+    if ports[index].isWatched { readPort(index) }
   }
 
-  private func readPort(_ index: Int) {
+  /// Passes the daemon what has come. Not while its effects are performed.
+  func readPort(_ index: Int) {
     let bytes = ports[index].unread
     guard !bytes.isEmpty else { return }
     ports[index].unread = []
     if ports[index].modem != nil { ports[index].modem?.hear(bytes); return }
-    if ports[index].network != nil {
-      let router = IPAddress(v4: 0xC0A8_0001)
-      return perform(
-        ports[index].network?.receive(datagram: bytes.span, from: router, port: 5000, at: moment.boot) ?? [], of: index)
-    }
-    perform(ports[index].session.receive(bytes.span, at: moment.boot), of: index)
+    let sender = SourceSender.datagram(IPAddress(v4: 0xC0A8_0001), port: 5000)
+    receive(bytes, from: ports[index].isNetwork ? sender : .peer, of: ports[index].id)
   }
 
-  func handlePort(_ index: Int, _ input: SerialSession.Input) {
-    if isTranscribing { note("> port \(index): \(input)") }
-    if ports[index].modem != nil { return notifyModem(index, input) }
-    guard ports[index].network != nil else {
-      return perform(ports[index].session.handle(input, at: moment.boot), of: index)
-    }
-    let event: NMEANetworkSession.Input
-    switch input {
-    case .start: event = .start
-    case .opened: event = .opened
-    case .openFailed(let why): event = .openFailed(why)
-    case .ended(let why): event = .ended(why)
-    case .deadline: event = .deadline
-    case .appeared, .speedRefused, .drained: return
-    }
-    perform(ports[index].network?.handle(event, at: moment.boot) ?? [], of: index)
+  func handlePort(_ index: Int, _ input: SourceInput) {
+    pass(.line(ports[index].id, input))
   }
 
-  private func perform(_ effects: [NMEANetworkSession.Effect], of index: Int) {
-    for effect in effects where !isOff && finishedAt == nil {
-      switch effect {
-      case .open:
-        guard ports[index].isPlugged else {
-          handlePort(index, .openFailed("there is no such interface"))
-          continue
-        }
-        ports[index].speed = scenario.baud
-        ports[index].openedAt = now
-        handlePort(index, .opened(isTerminal: false))
-      case .close: ports[index].close()
-      case .rejoin: break
-      case .report(.fix(let fix)):
-        evaluate(fix, from: index)
-        handle(fix, from: index)
-      case .report(let report): handle(.source(index, report))
+  func perform(_ operation: LineOperation, of id: Int) {
+    guard let index = portsBySource[id] else { return violate("an operation on an unknown line: \(operation)") }
+    switch operation {
+    case .open where ports[index].modem != nil: handlePort(index, .opened())
+    case .open(let baud):
+      guard ports[index].isPlugged else {
+        let why = ports[index].isNetwork ? "there is no such interface" : "/dev/gps\(index) is not there"
+        return handlePort(index, .openFailed(why))
       }
+      ports[index].isReleased = false
+      ports[index].speed = baud ?? scenario.baud
+      ports[index].openedAt = now
+      handlePort(index, .opened(isTerminal: !ports[index].isNetwork))
+    case .setSpeed(let baud):
+      ports[index].speed = baud
+      ports[index].openedAt = now
+    case .close: ports[index].close()
+    case .end:
+      ports[index].isReleased = true
+      ports[index].close()
+    case .pause: ports[index].isWatched = false
+    // What has come is passed on after the effects, as the outcomes of other operations are.
+    case .read: pendRead(of: index, isDrain: true)
+    case .watch:
+      ports[index].isWatched = true
+      pendRead(of: index, isDrain: false)
+    case .modem(let request): ask(request, of: index)
+    case .send, .rejoin: break
     }
-    guard !isOff else { return }
-    ports[index].deadline = ports[index].network?.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
-  }
-
-  private func perform(_ effects: [SerialSession.Effect], of index: Int) {
-    for effect in effects where !isOff && finishedAt == nil {
-      switch effect {
-      case .open(let baud):
-        guard ports[index].isPlugged else {
-          handlePort(index, .openFailed("/dev/gps\(index) is not there"))
-          continue
-        }
-        ports[index].speed = baud
-        ports[index].openedAt = now
-        handlePort(index, .opened(isTerminal: true))
-      case .setSpeed(let baud):
-        ports[index].speed = baud
-        ports[index].openedAt = now
-      case .close: ports[index].close()
-      case .pause: ports[index].isWatched = false
-      case .read:
-        readPort(index)
-        handlePort(index, .drained)
-      case .watch:
-        ports[index].isWatched = true
-        readPort(index)
-      case .report(.fix(let fix)):
-        evaluate(fix, from: index)
-        handle(fix, from: index)
-      case .report(let report): handle(.source(index, report))
-      }
-    }
-    guard !isOff else { return }
-    ports[index].deadline = ports[index].session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 
   /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right
@@ -265,14 +266,14 @@ extension World {
   }
 
   /// With a clock that is right within half a day, a fix without a date gets the right one at once.
-  func handle(_ fix: Fix, from index: Int) {
-    guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else {
-      return handle(.source(index, .fix(fix)))
-    }
-    let before = agent.statistics
-    handle(.source(index, .fix(fix)))
-    let after = agent.statistics
-    guard !isOff, after.fixes == before.fixes + 1, after.held == before.held else { return }
+  ///
+  /// - Parameters:
+  ///   - before: the vehicle's state before the fix.
+  ///   - after: the state after it.
+  func checkDate(of fix: Fix, from before: VehicleState, to after: VehicleState) {
+    guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else { return }
+    let (newest, before, after) = (after.newestTime, before.statistics, after.statistics)
+    guard after.fixes == before.fixes + 1, after.held == before.held else { return }
     if after.rejected[.noDate] != before.rejected[.noDate] {
       violate("a fix is rejected for its date, and the clock is right")
     }
@@ -280,8 +281,8 @@ extension World {
     // A server's time that was confirmed has priority over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
     let isCorrected =
-      agent.newestTime.map { newest in truths.contains { max(newest - $0, $0 - newest) < .seconds(5) } } ?? true
-    if after.rejected == before.rejected, !isCorrected, let newest = agent.newestTime, newest != truth {
+      newest.map { newest in truths.contains { max(newest - $0, $0 - newest) < .seconds(5) } } ?? true
+    if after.rejected == before.rejected, !isCorrected, let newest, newest != truth {
       violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
     }
   }

@@ -70,7 +70,6 @@ extension World {
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
     if let dutyNote { handle(.goOffline(dutyNote)) }
-    handle(.sources(World.configuredSources(scenario)))
     startPorts()
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }

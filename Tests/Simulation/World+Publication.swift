@@ -24,16 +24,6 @@ extension Daemon.Effect {
   }
 }
 
-extension Daemon.Input {
-  /// Whether the vehicle handles it. Without that a step that is due just now stays due.
-  var reachesVehicle: Bool {
-    switch self {
-    case .reload, .measured, .pauseStored, .dutyStored, .request, .watchdog: false
-    default: true
-    }
-  }
-}
-
 extension World {
   func publish(_ effect: Daemon.Effect) {
     switch effect {

@@ -15,6 +15,8 @@ extension World {
     switch input {
     case .vehicle(let input): brief(input)
     case .settingsRead(.valid): "valid settings"
+    case .sources(let list): "sources \(list.map(\.configured.id))"
+    case .line(let id, let input): "line \(id): \(input)"
     case .storeEnded(.read(let records, _, _, _)): "the store reads \(records.count)"
     default: "\(input)"
     }
@@ -39,6 +41,7 @@ extension World {
     case .fromVehicle(.backlog(.removed(let ids, let reason))): "backlog - \(ids.count) \(reason)"
     case .toVehicle(.restored(let records)): "restored \(records.count)"
     case .toVehicle(.store(let state)): "store \(state)"
+    case .toVehicle(.source(let id, let report)): brief(.source(id, report))
     default: nil
     }
   }

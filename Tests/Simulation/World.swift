@@ -8,6 +8,16 @@ import Daemon
 import Delivery
 import Timekeeping
 
+/// What the vehicle has counted, and the time of its newest position.
+struct VehicleState {
+  var statistics: Statistics
+  var newestTime: Timestamp?
+
+  init(_ vehicle: VehicleAgent) {
+    (statistics, newestTime) = (vehicle.statistics, vehicle.newestTime)
+  }
+}
+
 /// Simulates a day in a fraction of a second: one `Daemon`, and its environment in virtual time.
 ///
 /// The world performs the daemon's effects, calls it at its deadlines, and watches the invariants all the while; what
@@ -93,15 +103,21 @@ final class World {
   var unrestored: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
   var openFile = OpenFile()
-  /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
-  private var inputs: [Daemon.Input] = []
+  /// What the daemon has not been passed yet: an operation on the disk has its outcome at once.
+  private var inputs: [Pending] = []
   private var isStepping = false
+  /// Whether an input has reached the vehicle since what is published was last checked.
+  private var hasCalledVehicle = false
   /// The vehicle of the settings files, while they are not read yet.
   private var settingsVehicle: String?
+  /// Whether another process has the vehicle of the settings that were read.
+  private var isNextVehicleInUse = false
   /// What was published.
   var published = Published()
-  /// What has passed between the daemon's parts in the last step.
-  private var messages: [Daemon.Message] = []
+  /// What has passed between the daemon's parts in the last step, and the vehicle before that.
+  private var messages: [(message: Daemon.Message, before: VehicleState)] = []
+  /// The ports of the program's sources, by their IDs.
+  var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
@@ -200,13 +216,12 @@ final class World {
     receivers = sources.map { Receiver(scenario, index: $0) }
     ports = sources.map { index in
       Port(
-        World.session(scenario, index: index, seed: scenario.seed),
+        isNetwork: scenario.isNetworked && index == 0,
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
-    _ = daemon.handle(.vehicle(.sources(World.configuredSources(scenario))), at: moment)
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
   }
@@ -241,12 +256,6 @@ final class World {
   /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a
   /// few.
   static let electionTime = 25
-
-  static func configuredSources(_ scenario: Scenario) -> [SourceSelector.ConfiguredSource] {
-    (scenario.second == nil ? 0..<1 : 0..<2).map {
-      SourceSelector.ConfiguredSource(id: $0, label: "/dev/gps\($0)", silenceTimeout: silenceTimeout)
-    }
-  }
 
   static func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
@@ -432,7 +441,9 @@ final class World {
     scenario.adjust(&new)
     new.tokenKey = StoredToken.Key(subject: other, boot: "\(boots)")
     new.boot = "\(boots)"
-    pass(.settingsRead(.valid(World.daemonConfiguration(new), lockedBy: lock(other))))
+    let holder = lock(other)
+    isNextVehicleInUse = holder != nil
+    pass(.settingsRead(.valid(World.daemonConfiguration(new), lockedBy: holder)))
   }
 
   /// The daemon is about to use these settings.
@@ -448,34 +459,83 @@ final class World {
 
   func handle(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
 
+  /// What waits for the effects of an earlier input.
+  private enum Pending {
+    case input(Daemon.Input)
+    /// What has come at a port is passed on.
+    case read(port: Int, isDrain: Bool)
+  }
+
   /// Passes the daemon an input, after all earlier ones, as the shell does.
   func pass(_ input: Daemon.Input) {
-    inputs.append(input)
+    inputs.append(.input(input))
+    stepAll()
+  }
+
+  /// What has come at a port is passed on after all earlier inputs.
+  func pendRead(of port: Int, isDrain: Bool) {
+    inputs.append(.read(port: port, isDrain: isDrain))
+  }
+
+  /// Passes the daemon what has come at the line of a source.
+  func receive(_ bytes: [UInt8], from sender: SourceSender, of id: Int) {
+    let wasStepping = isStepping
+    isStepping = true
+    if isTranscribing { note("> line \(id): \(bytes.count) bytes") }
+    step { $0.receive(bytes.span, from: sender, of: id, at: moment, observer: $1) }
+    isStepping = wasStepping
+    stepAll()
+  }
+
+  private func stepAll() {
     guard !isStepping else { return }
     isStepping = true
-    while !inputs.isEmpty, !isOff, finishedAt == nil { step(inputs.removeFirst()) }
+    while !inputs.isEmpty, !isOff, finishedAt == nil {
+      switch inputs.removeFirst() {
+      case .input(let input):
+        if isTranscribing { note("> \(World.brief(input))") }
+        if case .settingsRead(.valid(let new, _)) = input { configure(new.vehicle) }
+        step { $0.handle(input, at: moment, observer: $1) }
+      case .read(let port, let isDrain):
+        readPort(port)
+        if isDrain { handlePort(port, .drained) }
+      }
+    }
     inputs = []
     isStepping = false
+    // What concerns a source's session alone publishes nothing.
+    guard hasCalledVehicle else { return }
+    hasCalledVehicle = false
     checkPublished()
   }
 
-  private func step(_ input: Daemon.Input) {
-    calls += 1
-    if isTranscribing { note("> \(World.brief(input))") }
+  /// Calls the daemon, and performs its effects.
+  private func step(_ call: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
     let failed = daemon.vehicle.statistics.tokenFailures
-    let step = checkPlan()
+    var planned: Plan.Step?
     messages.removeAll(keepingCapacity: true)
-    if case .settingsRead(.valid(let new, _)) = input { configure(new.vehicle) }
-    let effects = daemon.handle(input, at: moment) { [unowned self] in messages.append($0) }
+    let effects = call(&daemon) { [unowned self] message, vehicle in
+      if messages.isEmpty {
+        calls += 1
+        planned = checkPlan(of: vehicle)
+      }
+      messages.append((message, VehicleState(vehicle)))
+    }
     let hasBacklogChanged = followMessages()
     // Another input may be what makes the step unnecessary.
-    if let step, case .deadline = input {
-      let decided = messages.compactMap { if case .fromVehicle(let effect) = $0 { effect } else { nil } }
-      if !step.isDone(by: decided) {
-        violate("\(step) was planned, and what happens is \(decided.map(World.brief))")
+    if let planned, case .toVehicle(.deadline)? = messages.first?.message {
+      let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
+      if !planned.isDone(by: decided) {
+        violate("\(planned) was planned, and what happens is \(decided.map(World.brief))")
       }
     }
     for effect in effects {
+      // A line has no memory: that nothing more is done with it changes nothing.
+      if case .line(let id, let operation) = effect {
+        if isTranscribing { note("  < line \(id): \(operation)") }
+        perform(operation, of: id)
+        continue
+      }
       if let (left, seconds, isOfPower) = cut, !effect.publishes {
         guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower) }
         cut = (left - 1, seconds, isOfPower)
@@ -484,9 +544,11 @@ final class World {
       perform(effect)
     }
     if daemon.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
-    // As a shell does, the world asks once after each call, and not again before the next.
-    if input.reachesVehicle { notePlan(after: input) }
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
+    guard !messages.isEmpty else { return }
+    hasCalledVehicle = true
+    // As a shell does, the world asks once after each call, and not again before the next.
+    notePlan()
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     let backlog = daemon.vehicle.delivery.backlog
     // In addition to the live position in flight.
@@ -530,10 +592,11 @@ final class World {
       storeDuty(note)
       pass(.dutyStored(nil))
     case .store(let operation): if let outcome = run(operation) { pass(.storeEnded(outcome)) }
-    case .readyForNextFix: violate("a source is released that does not wait")
+    case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .readSettings: readSettings()
-    case .connect, .storeSettings, .useSettings, .ready, .stopping: break
+    case .useSettings: useSources(isVehicleInUse: isNextVehicleInUse)
+    case .connect, .storeSettings, .ready, .stopping: break
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
     case .finished(let ending):
       finishedAt = now
@@ -543,19 +606,29 @@ final class World {
     }
   }
 
+  /// Whether a fix was passed to the vehicle in the last step.
+  var hasPassedFix: Bool {
+    messages.contains { if case .toVehicle(.source(_, .fix)) = $0.message { true } else { false } }
+  }
+
   /// - Returns: whether the backlog has changed.
   private func followMessages() -> Bool {
     var hasBacklogChanged = false
-    for message in messages {
+    for (index, (message, before)) in messages.enumerated() {
       switch message {
       case .toVehicle(.restored(let records)): restore(records)
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
+      case .toVehicle(.source(let id, .fix(let fix))):
+        evaluate(fix, from: portsBySource[id] ?? 0)
+        let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
+        checkDate(of: fix, from: before, to: next?.before ?? VehicleState(agent))
       case .toVehicle: break
       case .fromVehicle(.backlog(let change)):
         hasBacklogChanged = true
         follow(change)
       case .fromVehicle(.backlogSnapshot(let records)):
         if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
+      case .fromVehicle(.readyForNextFix): violate("a source is released that does not wait")
       case .fromVehicle: break
       }
       if isTranscribing, let text = World.brief(message) { note("  . \(text)") }

@@ -2,7 +2,7 @@
 
 /// The kinds of source, each with its settings. To add one, write its settings in a file of their own and add it to
 /// `SourceKind` in three places: the case, `all` and `settings`. The compiler then reports the places where code
-/// for it is missing: reading such a source (`FixSources` of the daemon), and checking one (`Doctor`).
+/// for it is missing: reading such a source (`SourceLines` of the daemon), and checking one (`Doctor`).
 package enum SourceKind: Equatable, Sendable {
   case serial(SerialSettings)
   case gpsd(GPSDSettings)

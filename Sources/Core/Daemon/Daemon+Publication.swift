@@ -7,8 +7,8 @@ import Timekeeping
 /// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the state for
 /// `fleet-locationctl`.
 extension Daemon {
-  /// Publishes what is due after an input.
-  mutating func publish(after input: Input, at now: Moment, _ effects: inout [Effect]) {
+  /// Publishes what is due after an input; nil: after data of a line.
+  mutating func publish(after input: Input?, at now: Moment, _ effects: inout [Effect]) {
     guard publication.hasBegun || isClosed else { return }
     // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
     let isShownAtOnce =
@@ -73,11 +73,15 @@ extension Daemon {
     }
   }
 
+  private var lineReadings: [LineReading] {
+    lines.map { LineReading(source: $0.source, statistics: $0.statistics) }
+  }
+
   private func metrics(_ measurement: Measurement, at now: Moment) -> String {
     MetricsText.exposition(
       of: MetricReading(
         vehicle.snapshot(at: now), traffic: [measurement.fleetEngine, measurement.tokenProvider],
-        trafficOfMonth: publication.ledger.today?.month.traffic.all, lines: measurement.lines,
+        trafficOfMonth: publication.ledger.today?.month.traffic.all, lines: lineReadings,
         storeBytes: measurement.storeBytes, version: publication.version, settings: publication.settings,
         isLast: vehicle.lifecycle.isFinished))
   }
@@ -92,7 +96,7 @@ extension Daemon {
     report.uptime = (now.boot - publication.startedAt).wholeSeconds
     report.heartbeat = publication.heartbeat.wholeSeconds
     report.transport = measurement.transport
-    report.lines = measurement.lines.map { StatusReport.Line($0, at: now.boot) }
+    report.lines = lineReadings.map { StatusReport.Line($0, at: now.boot) }
     report.traffic = publication.ledger.today.map { StatusReport.Traffic($0) }
     report.events = measurement.events
     return report

@@ -50,7 +50,7 @@ extension Daemon {
   static let stoppingReason = "the daemon is stopping"
 
   mutating func handle(
-    _ request: Request, _ id: UInt64, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+    _ request: Request, _ id: UInt64, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
   ) {
     switch request {
     case .status, .metrics: publication.requests.append((id, request))
@@ -110,7 +110,7 @@ extension Daemon {
 
   /// Restores what the driver has chosen before a restart.
   mutating func restore(
-    _ found: DriverRecords, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
+    _ found: DriverRecords, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
   ) {
     choices.pauseTrouble = found.pauseTrouble
     if let trouble = found.pauseTrouble { effects.append(.event(.pauseNotKept(trouble))) }

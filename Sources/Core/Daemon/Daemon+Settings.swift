@@ -31,9 +31,10 @@ extension Daemon {
   }
 
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.
-  mutating func useSettings(at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]) {
+  mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
     settingsText = new.configuration.settingsText
+    sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
     pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)

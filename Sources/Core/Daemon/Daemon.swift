@@ -4,13 +4,14 @@ package import Delivery
 import FleetEngine
 package import HTTPMessages
 package import Observability
+package import Positioning
 package import Timekeeping
 
-/// The daemon as one value: the vehicle, the store of its backlog, what passes between them, reloads, requests on the
-/// control socket, and what is published. Both the service and `Tests/Simulation` run it.
+/// The daemon as one value: the sources, the vehicle, the store of its backlog, what passes between them, reloads,
+/// requests on the control socket, and what is published. Both the service and `Tests/Simulation` run it.
 ///
 /// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
-/// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file is the next input
+/// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file or a line is an input
 /// after the effects of which the operation is one.
 package struct Daemon: Sendable {
   /// The settings, with the values that only a running daemon has.
@@ -42,8 +43,8 @@ package struct Daemon: Sendable {
   }
 
   /// Everything that can happen to the daemon.
-  package enum Input: Equatable, Sendable {
-    /// What the vehicle learns from outside: anything but new settings and the reports of the store.
+  package enum Input: Sendable {
+    /// What the vehicle learns from outside: anything but new settings and the reports of the sources and the store.
     case vehicle(VehicleAgent.Input)
     /// The state of previous runs was passed: from now on the backlog's file may be read. Once, before the first fix.
     case start
@@ -65,8 +66,21 @@ package struct Daemon: Sendable {
     indirect case measured(Measurement)
     /// The watchdog is due, so the machine is awake. `deletedFile`: as in `Measurement`.
     case watchdog(deletedFile: String?)
+    /// The sources of the settings in order of priority, made according to `plan`. After `start`, and with new
+    /// settings.
+    case sources([Source])
+    /// Something happened to the line of the source with this ID.
+    case line(Int, SourceInput)
     /// `nextDeadline` has passed.
     case deadline
+
+    /// Whether it may concern a source's session alone.
+    var isOfSource: Bool {
+      switch self {
+      case .line, .deadline: true
+      default: false
+      }
+    }
   }
 
   /// What the shell has to do. Each case has all data that it needs. Without a comment: as in `VehicleAgent.Effect`.
@@ -84,8 +98,9 @@ package struct Daemon: Sendable {
     case lockVehicle
     /// Perform this on the backlog's file. `storeEnded` follows, except after `close`.
     case store(StoreAgent.Operation)
+    /// Perform this on the line of the source with this ID.
+    case line(Int, LineOperation)
     case event(Event)
-    case readyForNextFix(Int)
     /// Store this text as the last settings that worked: the first update with them was accepted.
     case storeSettings(String)
     /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
@@ -121,8 +136,12 @@ package struct Daemon: Sendable {
     case fromVehicle(VehicleAgent.Effect)
   }
 
+  /// Is told what passes between the parts.
+  package typealias Observer = (Message, VehicleAgent) -> Void
+
   /// The vehicle.
   package private(set) var vehicle: VehicleAgent
+  var sources = SourceSessions()
   var store: StoreAgent
   /// What is published, and when.
   var publication: Publication
@@ -134,6 +153,8 @@ package struct Daemon: Sendable {
   /// How the run has ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
+  /// Whether the vehicle was passed anything in the last call, and not only a source's session.
+  package internal(set) var wasVehicleCalled = false
 
   /// When to handle `deadline`; nil while waiting for something else only.
   package private(set) var nextDeadline: BootInstant?
@@ -159,18 +180,25 @@ package struct Daemon: Sendable {
 
   /// Handles an input, and returns the effects in order.
   ///
-  /// - Parameter observer: is told what passes between the parts. It must not use this value.
-  package mutating func handle(
-    _ input: Input, at now: Moment, observer: ((Message) -> Void)? = nil
-  ) -> [Effect] {
+  /// - Parameter observer: is told what passes between the parts, with the vehicle before that. It must not use this
+  ///   value.
+  package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
+    wasVehicleCalled = false
     var effects = [Effect]()
-    effects.reserveCapacity(8)
     switch input {
-    case .vehicle(let input): pass(input, at: now, observer, &effects)
+    case .vehicle(let input):
+      switch input {
+      case .stop, .directoryDeleted: endSources(&effects)
+      default: break
+      }
+      pass(input, at: now, observer, &effects)
+      if case .vehicleLocked(let holder) = input { vehicleLocked(by: holder, at: now, observer, &effects) }
     case .start:
       publication.hasBegun = true
       pass(.store(.unread), at: now, observer, &effects)
     case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
+    case .sources(let list): use(list, at: now, observer, &effects)
+    case .line(let id, let input): perform(sources.handle(input, of: id, at: now), of: id, at: now, observer, &effects)
     case .driverFound(let records): restore(records, at: now, observer, &effects)
     case .reload: reload(for: nil, &effects)
     case .settingsRead(let outcome): settingsRead(outcome, at: now, &effects)
@@ -180,30 +208,45 @@ package struct Daemon: Sendable {
     case .measured(let measurement): measured(measurement, at: now, &effects)
     case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
+      // What a source reads comes before what else is due: that follows at the next call, which is due at once.
+      if passSourceDeadlines(at: now, observer, &effects) { break }
       if let time = store.nextDeadline, now.boot >= time { feedStore(.deadline, at: now.boot, &effects) }
       if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
     }
+    settle(at: now, observer, &effects)
+    if wasVehicleCalled || !input.isOfSource { publish(after: input, at: now, &effects) }
+    return effects
+  }
+
+  /// Passes on what the store reports, and new settings once it is done with the previous ones.
+  mutating func settle(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     passReports(at: now, observer, &effects)
     useSettings(at: now, observer, &effects)
-    publish(after: input, at: now, &effects)
-    nextDeadline = [vehicleDeadline, store.nextDeadline].compactMap(\.self).min()
-    return effects
+    updateDeadline()
+  }
+
+  /// To be called after any of the parts was.
+  mutating func updateDeadline() {
+    nextDeadline = .earliest(.earliest(vehicleDeadline, store.nextDeadline), sources.nextDeadline)
   }
 
   /// Nothing is left to do but to publish the end.
   var isClosed: Bool { ending != nil && store.hasEnded }
 
   /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
-  package func isProgressing(at now: BootInstant) -> Bool { vehicle.isProgressing(at: now) }
+  package func isProgressing(at now: BootInstant) -> Bool {
+    vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
+  }
 
   // MARK: - The parts
 
-  mutating func pass(
-    _ input: VehicleAgent.Input, at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
-  ) {
-    observer?(.toVehicle(input))
-    for effect in vehicle.handle(input, at: now) {
-      observer?(.fromVehicle(effect))
+  mutating func pass(_ input: VehicleAgent.Input, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+    observer?(.toVehicle(input), vehicle)
+    wasVehicleCalled = true
+    let decided = vehicle.handle(input, at: now)
+    if !decided.isEmpty, effects.isEmpty { effects.reserveCapacity(8) }
+    for effect in decided {
+      observer?(.fromVehicle(effect), vehicle)
       perform(effect, at: now.boot, &effects)
     }
     vehicleDeadline = vehicle.nextDeadline(at: now.boot)
@@ -232,7 +275,7 @@ package struct Daemon: Sendable {
     case .dropConnections: effects.append(.dropConnections)
     case .lockVehicle: effects.append(.lockVehicle)
     case .event(let event): effects.append(.event(event))
-    case .readyForNextFix(let id): effects.append(.readyForNextFix(id))
+    case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
     case .stopping(let time): effects.append(.stopping(within: time))
     case .storePause(let record):
       choices.storesPause()
@@ -253,9 +296,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  mutating func passReports(
-    at now: Moment, _ observer: ((Message) -> Void)?, _ effects: inout [Effect]
-  ) {
+  mutating func passReports(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     while !reports.isEmpty { pass(reports.removeFirst(), at: now, observer, &effects) }
   }
 }

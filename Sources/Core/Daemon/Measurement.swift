@@ -11,8 +11,6 @@ package struct Measurement: Equatable, Sendable {
   package var storeBytes: Int64?
   /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?
-  /// The line counters of each source that has a line.
-  package var lines: [LineReading]
   /// Recent events, newest first.
   package var events: [StatusReport.Event]
   /// The path of the main settings file, if it does not exist any more; otherwise nil.
@@ -22,13 +20,12 @@ package struct Measurement: Equatable, Sendable {
   package init(
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,
-    transport: String? = nil, lines: [LineReading] = [], events: [StatusReport.Event] = [], deletedFile: String? = nil
+    transport: String? = nil, events: [StatusReport.Event] = [], deletedFile: String? = nil
   ) {
     self.fleetEngine = fleetEngine
     self.tokenProvider = tokenProvider
     self.storeBytes = storeBytes
     self.transport = transport
-    self.lines = lines
     self.events = events
     self.deletedFile = deletedFile
   }

@@ -3,25 +3,6 @@ package import Timekeeping
 
 /// Replays a recording of NMEA 0183: each fix when it is due, or, at pace 0, when the daemon is ready for it.
 package struct ReplaySession: SourceSession {
-  /// Events of the recording.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
-    case start
-    /// The recording has ended.
-    case endOfInput
-    /// Reading failed; the text has the cause. What was read is replayed.
-    case readFailed(String)
-    /// The daemon has finished processing the last fix.
-    case readyForNextFix
-    case deadline
-  }
-
-  /// What the shell has to do or report.
-  package enum Effect: Equatable, Sendable {
-    /// Read the next chunk: `receive` or an input follows.
-    case read
-    case report(SourceReport)
-  }
-
   private enum State: Equatable {
     case idle
     /// A read is in progress.
@@ -63,7 +44,7 @@ package struct ReplaySession: SourceSession {
   }
 
   /// Handles an input, and returns the effects in order.
-  package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+  package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     switch (input, state) {
     case (.start, .idle):
       timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: now)
@@ -72,19 +53,22 @@ package struct ReplaySession: SourceSession {
       decoder.finish { decoded.append($0) }
       isAtEnd = true
       return advance(at: now.boot)
-    case (.readFailed(let why), .reading):
+    case (.ended(let why), .reading):
       isAtEnd = true
       return [.report(.lost(why))] + advance(at: now.boot)
-    case (.readyForNextFix, .awaitingReadiness): return advance(at: now.boot)
     case (.deadline, .waiting(let due)) where now.boot >= due: return advance(at: now.boot)
     default: return []
     }
   }
 
+  package mutating func readyForNextFix(at now: BootInstant) {
+    if state == .awaitingReadiness { state = .waiting(until: now) }
+  }
+
   /// Processes the next bytes of the recording, in chunks of any size.
-  package mutating func receive(_ bytes: [UInt8], at now: Moment) -> [Effect] {
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
     guard state == .reading else { return [] }
-    if isUnread { decoder.learnSentenceOrder(from: bytes.span) }
+    if isUnread { decoder.learnSentenceOrder(from: bytes) }
     isUnread = false
     // The time of reading is unrelated to the recorded arrival.
     decoder.decode(bytes, at: .boot) { decoded.append($0) }
@@ -93,11 +77,11 @@ package struct ReplaySession: SourceSession {
 
   /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in
   /// between.
-  private mutating func advance(at now: BootInstant) -> [Effect] {
+  private mutating func advance(at now: BootInstant) -> [SourceEffect] {
     while next == nil {
       guard let fix = nextDecoded() else {
         state = isAtEnd ? .ended : .reading
-        return [isAtEnd ? .report(.ended) : .read]
+        return [isAtEnd ? .report(.ended) : .line(.read)]
       }
       next = timeline?.schedule(fix)
     }

@@ -9,39 +9,6 @@ package import Timekeeping
 /// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
 /// again.
 package struct SerialSession: ElapsedTimeSession {
-  /// Events of the port.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
-    case start
-    /// The port is open. A pipe or file is no terminal and has no baud rate.
-    case opened(isTerminal: Bool)
-    /// Opening failed; the text has the cause and the remedy.
-    case openFailed(String)
-    /// It was closed: unplugged, or failed.
-    case ended(String)
-    /// The device does not support the requested rate.
-    case speedRefused
-    /// The device file may have appeared.
-    case appeared
-    /// `read` is done: the data was passed to `receive`.
-    case drained
-    case deadline
-  }
-
-  /// What the shell has to do or report.
-  package enum Effect: Equatable, Sendable {
-    /// Open the port at this baud rate.
-    case open(baud: Int)
-    case setSpeed(baud: Int)
-    case close
-    /// Do not watch the port until `read` or `watch`. A port that was just opened is watched.
-    case pause
-    /// Pass on all available data at once; `drained` follows.
-    case read
-    /// Watch the port and pass on data when it arrives.
-    case watch
-    case report(SourceReport)
-  }
-
   private enum Reading {
     /// Data is passed on when it arrives.
     case watching
@@ -74,6 +41,8 @@ package struct SerialSession: ElapsedTimeSession {
   /// Nil while the port is closed.
   private var isTerminal: Bool?
 
+  package var counters: LineStatistics? { lineStatistics }
+
   /// - Parameters:
   ///   - device: its path, for messages.
   ///   - baud: baud rate; nil to detect it.
@@ -105,11 +74,12 @@ package struct SerialSession: ElapsedTimeSession {
       case .paused(let time): time
       case .draining: nil
       }
-    return [supervisor.nextDeadline, isProbing ? probe.nextDeadline : nil, next].compactMap(\.self).min()
+    return BootInstant.earliest(
+      BootInstant.earliest(supervisor.nextDeadline, next), isProbing ? probe.nextDeadline : nil)
   }
 
   /// Handles an input, and returns the effects in order.
-  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+  package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
     switch input {
     case .start: return supervise(.start, at: now)
     case .appeared: return supervise(.appeared, at: now)
@@ -121,7 +91,7 @@ package struct SerialSession: ElapsedTimeSession {
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why):
       // The last epoch is assumed to be complete.
-      var fixes = [Effect]()
+      var fixes = [SourceEffect]()
       decoder.finish { fixes.append(.report(.fix($0))) }
       close()
       return fixes + supervise(.ended(why), at: now)
@@ -133,44 +103,49 @@ package struct SerialSession: ElapsedTimeSession {
       }
       // The burst may be over: silence will end the epoch.
       reading = .watching
-      return (hasBytes ? [] : expire(at: now)) + [.watch]
-    case .speedRefused: return isProbing ? probe.refused().map { [.setSpeed(baud: $0)] } ?? [] : []
+      return (hasBytes ? [] : expire(at: now)) + [.line(.watch)]
+    case .speedRefused: return isProbing ? probe.refused().map { [.line(.setSpeed(baud: $0))] } ?? [] : []
     case .deadline:
       if case .paused(let time) = reading, now >= time {
         reading = .draining(hasBytes: false)
-        return [.read]
+        return [.line(.read)]
       }
       // Silence cannot be detected between two reads.
-      let fixes = if case .watching = reading { expire(at: now) } else { [Effect]() }
+      let fixes = if case .watching = reading { expire(at: now) } else { [SourceEffect]() }
       return fixes + tryNextSpeed(at: now) + supervise(.deadline, at: now)
+    case .left, .endOfInput, .modem: return []
     }
   }
 
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    receive(bytes, at: now.boot)
+  }
+
   /// Processes data of the receiver, in chunks of any size.
-  package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
+  package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     guard isTerminal != nil else { return [] }
     let next = pace(bytes.count, at: now)
     noteProtocol(of: bytes)
     hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
-    var fixes = [Effect]()
+    var fixes = [SourceEffect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
     // Data at a rate that is only tried says nothing about the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
-    let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [Effect.report($0)] } ?? []
+    let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [SourceEffect.report($0)] } ?? []
     return next + supervise(.received(sentences: sentences), at: now) + fixes + notice
   }
 
   /// Decides when to read next.
-  private mutating func pace(_ count: Int, at now: BootInstant) -> [Effect] {
+  private mutating func pace(_ count: Int, at now: BootInstant) -> [SourceEffect] {
     switch reading {
     case .watching:
       guard count < SerialSession.largeRead else { return [] }
       reading = .paused(until: now + period)
-      return [.pause]
+      return [.line(.pause)]
     case .paused: return []
     case .draining:
       // The data arrived between the last read and this one: the line was active in the meantime.
@@ -180,7 +155,7 @@ package struct SerialSession: ElapsedTimeSession {
         return []
       }
       reading = .watching
-      return [.watch]
+      return [.line(.watch)]
     }
   }
 
@@ -205,13 +180,13 @@ package struct SerialSession: ElapsedTimeSession {
     return isTerminal == true ? "\(device) at \(probe.baud) baud, detected" : device
   }
 
-  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {
+  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {
     supervisor.handle(input, at: now).map { effect in
       switch effect {
-      case .open: return .open(baud: baud ?? probe.baud)
+      case .open: return .line(.open(baud: baud ?? probe.baud))
       case .close:
         close()
-        return .close
+        return .line(.close)
       case .reading: return .report(.reading(name))
       case .lost(let why): return .report(.lost(why))
       }
@@ -228,19 +203,19 @@ package struct SerialSession: ElapsedTimeSession {
   }
 
   /// Silence after the last sentence ends the epoch.
-  private mutating func expire(at now: BootInstant) -> [Effect] {
-    var fixes = [Effect]()
+  private mutating func expire(at now: BootInstant) -> [SourceEffect] {
+    var fixes = [SourceEffect]()
     decoder.expire(at: now) { fixes.append(.report(.fix($0))) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
     return fixes
   }
 
-  private mutating func tryNextSpeed(at now: BootInstant) -> [Effect] {
+  private mutating func tryNextSpeed(at now: BootInstant) -> [SourceEffect] {
     guard isProbing, let baud = probe.advance(at: now) else { return [] }
     decoder = NMEADecoder()
     lineStatistics.decoderReplaced()
     let report = SourceReport.detecting(
       "\(device) sends bytes, and no NMEA sentence yet at the baud rates tried so far; next \(baud)")
-    return [.setSpeed(baud: baud)] + (hasBytes ? [.report(report)] : [])
+    return [.line(.setSpeed(baud: baud))] + (hasBytes ? [.report(report)] : [])
   }
 }

@@ -24,6 +24,12 @@ package struct BootInstant: Hashable, Comparable, Sendable {
     left.nanoseconds < right.nanoseconds
   }
 
+  /// The earlier of two deadlines; nil if there is none.
+  package static func earliest(_ one: BootInstant?, _ other: BootInstant?) -> BootInstant? {
+    guard let one, let other else { return one ?? other }
+    return min(one, other)
+  }
+
   /// This instant moved by `duration`; saturates at the limits of Int64.
   package static func + (instant: BootInstant, duration: Duration) -> BootInstant {
     let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)

@@ -5,28 +5,6 @@ package import Timekeeping
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
 /// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines.
 package struct GPSDSession: ElapsedTimeSession, Sendable {
-  /// Events of the connection.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
-    case start
-    /// The connection is established.
-    case opened
-    /// The connection failed; the text has the cause and the remedy.
-    case openFailed(String)
-    /// The connection was closed by gpsd, or broke.
-    case ended(String)
-    case deadline
-  }
-
-  /// What the shell has to do or report.
-  package enum Effect: Equatable, Sendable {
-    /// Connect.
-    case open
-    /// Send these bytes to gpsd.
-    case send([UInt8])
-    case close
-    case report(SourceReport)
-  }
-
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
   /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
@@ -58,7 +36,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   package var nextDeadline: BootInstant? { supervisor.nextDeadline }
 
   /// Handles an input, and returns the effects in order.
-  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+  package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
     switch input {
     case .start: return supervise(.start, at: now)
     case .opened:
@@ -68,18 +46,23 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       sky = SatelliteCountReporter()
       isGPSD = false
       updateProblem()
-      return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
+      return supervise(.opened, at: now) + [.line(.send(GPSDSession.watchCommand(for: device)))]
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why): return supervise(.ended(why), at: now)
     case .deadline: return supervise(.deadline, at: now)
+    case .appeared, .speedRefused, .drained, .left, .endOfInput, .modem: return []
     }
   }
 
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    receive(bytes, at: now.boot)
+  }
+
   /// Processes data from gpsd, in chunks of any size.
-  package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
+  package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     var events: [GPSDDecoder.Event] = []
     decoder.decode(bytes, at: now) { events.append($0) }
-    var effects: [Effect] = []
+    var effects: [SourceEffect] = []
     var reports = 0
     for event in events {
       switch event {
@@ -116,11 +99,11 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     return supervise(.received(sentences: reports), at: now) + effects
   }
 
-  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {
+  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {
     supervisor.handle(input, at: now).compactMap { effect in
       switch effect {
-      case .open: return .open
-      case .close: return .close
+      case .open: return .line(.open())
+      case .close: return .line(.close)
       case .lost(let why): return .report(.lost(why))
       case .reading:
         // gpsd responds, even without a fix.
@@ -131,8 +114,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     }
   }
 
-  private mutating func giveUp(_ why: String, at now: BootInstant) -> [Effect] {
-    [.close] + supervise(.ended(why), at: now)
+  private mutating func giveUp(_ why: String, at now: BootInstant) -> [SourceEffect] {
+    [.line(.close)] + supervise(.ended(why), at: now)
   }
 
   /// Prepares the message for the case that no report comes, as specific as possible.

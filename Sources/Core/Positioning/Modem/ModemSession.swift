@@ -7,9 +7,9 @@ package import Timekeeping
 ///
 /// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
 /// any age. `ModemSentences` detects new ones by the times in them.
-package struct ModemSession: ElapsedTimeSession, Sendable {
+package struct ModemSession: Sendable {
   /// Events on the bus.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
+  package enum Input: Equatable, Sendable {
     case start
     /// There is a connection.
     case opened

@@ -19,30 +19,6 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     case datagrams(isGroup: Bool)
   }
 
-  /// Events of the socket and of the senders' connections.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
-    case start
-    /// The connection is established, or the socket is listening.
-    case opened
-    /// Connecting or listening failed; the text has the cause and the remedy.
-    case openFailed(String)
-    /// The connection or socket was closed.
-    case ended(String)
-    /// The connection of the sender with this ID was closed.
-    case left(Int)
-    case deadline
-  }
-
-  /// What the shell has to do or report.
-  package enum Effect: Equatable, Sendable {
-    /// Connect or listen.
-    case open
-    case close
-    /// Join the group again: its interface may have been replaced.
-    case rejoin
-    case report(SourceReport)
-  }
-
   /// The state of a sender.
   private struct SenderState {
     let id: Int
@@ -191,6 +167,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return statistics
   }
 
+  package var counters: LineStatistics? { lineStatistics }
+
   /// When to handle `deadline`; nil while waiting for the network only.
   package var nextDeadline: BootInstant? {
     // An open socket needs no deadline unless there is a group to rejoin.
@@ -204,7 +182,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// Handles an input, and returns the effects in order.
-  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+  package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
     switch input {
     case .start: return supervise(.start, at: now)
     case .opened:
@@ -223,13 +201,14 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       remove { $0.id == id }
       return fixes
     case .deadline:
-      var effects = [Effect]()
+      var effects = [SourceEffect]()
       for index in senders.indices {
         let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
         effects += use(index, fixes, at: now)
       }
       if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
       return effects + supervise(.deadline, at: now)
+    case .appeared, .speedRefused, .drained, .endOfInput, .modem: return []
     }
   }
 
@@ -243,8 +222,16 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return Admission(id: add(address, at: now), replaced: replaced)
   }
 
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    switch sender {
+    case .peer: receive(bytes, at: now.boot)
+    case .connection(let id): receive(bytes, from: id, at: now.boot)
+    case .datagram(let address, let port): receive(datagram: bytes, from: address, port: port, at: now.boot)
+    }
+  }
+
   /// Processes data of the outgoing connection, or of the sender with this ID, in chunks of any size.
-  package mutating func receive(_ bytes: Span<UInt8>, from id: Int? = nil, at now: BootInstant) -> [Effect] {
+  package mutating func receive(_ bytes: Span<UInt8>, from id: Int? = nil, at now: BootInstant) -> [SourceEffect] {
     guard isOpen, let index = senders.firstIndex(where: { id == nil || $0.id == id }) else { return [] }
     return process(bytes, of: index, at: now)
   }
@@ -252,7 +239,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Processes a datagram: complete sentences, with or without line ends between them.
   package mutating func receive(
     datagram: Span<UInt8>, from address: IPAddress, port: UInt16, at now: BootInstant
-  ) -> [Effect] {
+  ) -> [SourceEffect] {
     guard isOpen, isAllowed(address, at: now) else { return [] }
     if let index = senders.firstIndex(where: { $0.address == address }) {
       switch use(of: port, by: senders[index], at: now) {
@@ -360,16 +347,16 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// The last epoch of a closed connection is assumed to be complete.
-  private mutating func finishUsed() -> [Effect] {
+  private mutating func finishUsed() -> [SourceEffect] {
     guard let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
-    var effects = [Effect]()
+    var effects = [SourceEffect]()
     senders[index].decoder.finish { effects.append(.report(.fix($0))) }
     return effects
   }
 
   // MARK: - Sentences
 
-  private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [Effect] {
+  private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [SourceEffect] {
     let before = senders[index].decoder.counters.sentences
     if before == 0, protocols.found == nil {
       protocols.read(bytes)
@@ -387,7 +374,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if isServer { _ = supervise(.appeared, at: now) }
     if sentences > 0 { senders[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
-    var effects = [Effect]()
+    var effects = [SourceEffect]()
     if sentences > 0, announced == nil { effects += announce(senders[index].address) }
     effects += use(index, fixes, at: now)
     if senders[index].id == used || used == nil,
@@ -407,7 +394,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// Reports the fixes of the used sender, and selects it.
-  private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [Effect] {
+  private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
     guard !fixes.isEmpty else { return [] }
     let id = senders[index].id
     if let last = senders[index].lastFix, now - last >= silenceTimeout { senders[index].distantSince = nil }
@@ -444,7 +431,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// Reports the source's name if it has changed.
-  private mutating func announce(_ address: IPAddress?) -> [Effect] {
+  private mutating func announce(_ address: IPAddress?) -> [SourceEffect] {
     let name = address.map { "\(self.name), from \($0)" } ?? self.name
     guard name != announced else { return [] }
     announced = name
@@ -453,21 +440,21 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   // MARK: - The socket
 
-  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {
-    var effects = [Effect]()
+  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {
+    var effects = [SourceEffect]()
     for effect in supervisor.handle(input, at: now) {
       switch effect {
       case .open where isServer && isOpen:
         // The socket was listening all the time; but the interface of a group may have been replaced.
-        if hasGroup { effects.append(.rejoin) }
+        if hasGroup { effects.append(.line(.rejoin)) }
         effects += supervise(.opened, at: now)
-      case .open: effects.append(.open)
+      case .open: effects.append(.line(.open()))
       // The senders' connections stay as a reserve.
       case .close where isServer: used = nil
       case .close:
         isOpen = false
         removeAll()
-        effects.append(.close)
+        effects.append(.line(.close))
       // Reported with the sender's name.
       case .reading: break
       case .lost(let why):

@@ -3,12 +3,6 @@ package import Timekeeping
 
 /// Drives along a route in real time: reports a fix each period of the simulator, except in tunnels.
 package struct DriveSession: SourceSession, Sendable {
-  /// Events of the drive.
-  package enum Input: SourceSessionInput, Equatable, Sendable {
-    case start
-    case deadline
-  }
-
   private let name: String
   private let simulator: RouteSimulator
   private let buildDate: Timestamp
@@ -32,21 +26,22 @@ package struct DriveSession: SourceSession, Sendable {
     isOver ? nil : began.map { $0.boot + simulator.period * steps }
   }
 
-  /// Handles an input, and returns the reports in order.
-  package mutating func handle(_ input: Input, at now: Moment) -> [SourceReport] {
+  /// Handles an input, and returns the effects in order: reports only, as there is no line.
+  package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     switch input {
     case .start:
       guard began == nil else { return [] }
       let start = Moment(boot: now.boot, wall: max(now.wall, buildDate))
       began = start
-      return [.reading("the simulated route \(name)")] + step(from: start, at: now.boot)
+      return [.report(.reading("the simulated route \(name)"))] + step(from: start, at: now.boot)
     case .deadline:
       guard let began, let nextDeadline, now.boot >= nextDeadline else { return [] }
       return step(from: began, at: now.boot)
+    default: return []
     }
   }
 
-  private mutating func step(from began: Moment, at now: BootInstant) -> [SourceReport] {
+  private mutating func step(from began: Moment, at now: BootInstant) -> [SourceEffect] {
     // After suspend it continues at the current position; nothing was received in between.
     steps = max(steps, Int(clamping: (now - began.boot).nanoseconds / simulator.period.nanoseconds))
     let observation = simulator.observation(at: simulator.period * steps, startingAt: began.wall)
@@ -54,8 +49,8 @@ package struct DriveSession: SourceSession, Sendable {
     switch observation {
     case .ended:
       isOver = true
-      return [.ended]
-    case .fix(let fix): return [.fix(fix)]
+      return [.report(.ended)]
+    case .fix(let fix): return [.report(.fix(fix))]
     // In a tunnel there is no fix.
     default: return []
     }

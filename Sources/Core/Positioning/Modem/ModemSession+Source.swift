@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// A request to ModemManager.
+package enum ModemRequest: Equatable, Sendable {
+  /// List all modems.
+  case list
+  /// Enable exactly these sources; no signals.
+  case enable(path: String, Modem.LocationSources)
+  /// Get the position.
+  case locate(path: String)
+}
+
+extension ModemSession: SourceSession {
+  package var lastRequest: ModemRequest? {
+    if case .enable(let path, let sources)? = release { .enable(path: path, sources) } else { nil }
+  }
+
+  /// Handles what happens to every source, and what ModemManager says.
+  package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
+    let own: Input? =
+      switch input {
+      case .start: .start
+      case .deadline: .deadline
+      case .opened: .opened
+      case .openFailed(let why): .openFailed(why)
+      case .ended(let why): .ended(why)
+      case .modem(let input): input
+      case .appeared, .speedRefused, .drained, .left, .endOfInput: nil
+      }
+    guard let own else { return [] }
+    return handle(own, at: now.boot).map { effect in
+      switch effect {
+      case .open: .line(.open())
+      case .list: .line(.modem(.list))
+      case .enable(let path, let sources): .line(.modem(.enable(path: path, sources)))
+      case .locate(let path): .line(.modem(.locate(path: path)))
+      case .report(let report): .report(report)
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import Daemon
+import Delivery
+import EventLoop
+import ExternalInput
+import Positioning
+import Release
+
+extension Settings.Source: SourceIdentity {}
+
+/// The lines of the sources by their IDs: makes them, and performs what `Daemon` decides.
+final class SourceLines {
+  /// Where the lines pass on what happens to them, with the source's ID.
+  struct Handlers {
+    var pass: (Int, SourceInput) -> Void
+    var receive: (Int, Span<UInt8>, SourceSender) -> Void
+    var admit: (Int, IPAddress) -> NMEANetworkSession.Admission?
+  }
+
+  private let loop: EventLoop
+  private let handlers: Handlers
+  private var lines: [Int: any SourceLine] = [:]
+
+  init(loop: EventLoop, handlers: Handlers) {
+    self.loop = loop
+    self.handlers = handlers
+  }
+
+  /// Makes the sessions and lines that are new in a plan of these sources.
+  ///
+  /// - Returns: the sources for `Daemon`, which must be passed to it.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver
+  ///   is not opened yet.
+  func make(_ sources: [Settings.Source], _ plan: [Daemon.PlannedSource]) throws(DaemonError) -> [Daemon.Source] {
+    var made: [Int: any SourceLine] = [:]
+    var list: [Daemon.Source] = []
+    for (index, (source, planned)) in zip(sources, plan).enumerated() {
+      var session: (any SourceSession)?
+      if planned.isNew {
+        let key = SourceLines.key(index, of: sources.count)
+        (session, made[planned.id]) = try make(source, key: key, id: planned.id)
+      }
+      list.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
+    }
+    lines.merge(made) { $1 }
+    return list
+  }
+
+  func perform(_ operation: LineOperation, of id: Int) {
+    guard case .end = operation else {
+      lines[id]?.perform(operation)
+      return
+    }
+    lines.removeValue(forKey: id)?.perform(operation)
+  }
+
+  /// The key of a source in the settings file.
+  nonisolated static func key(_ index: Int, of count: Int) -> String { count > 1 ? "source[\(index + 1)]" : "source" }
+
+  /// Checks the settings of a source without making it: an invalid route is a mistake in the settings.
+  ///
+  /// - Parameter key: its key in the settings file, for messages.
+  /// - Throws: as `make`.
+  nonisolated static func check(_ settings: Settings.Source, key: String) throws(DaemonError) {
+    switch settings.kind {
+    case .simulated(let simulated): _ = try RouteSimulator(simulated, key: key)
+    // A receiver may be plugged in later, and a recording may be a pipe that appears later.
+    case .serial, .gpsd, .nmeaTCP, .nmeaUDP, .modemManager, .replay: break
+    }
+  }
+
+  // MARK: - The kinds
+
+  private func make(
+    _ settings: Settings.Source, key: String, id: Int
+  ) throws(DaemonError) -> (any SourceSession, (any SourceLine)?) {
+    let (timeout, seed) = (settings.silenceTimeout, UInt64.random(in: .min ... .max))
+    let handlers = handlers(of: id)
+    switch settings.kind {
+    case .serial(let serial):
+      return (
+        SerialSession(device: serial.device, baud: serial.baud, silenceTimeout: timeout, seed: seed),
+        SerialLine(loop: loop, device: serial.device, handlers: handlers)
+      )
+    case .gpsd(let gpsd):
+      let line = GPSDLine(loop: loop, host: gpsd.address.host, port: gpsd.address.port, handlers: handlers)
+      return (GPSDSession(address: line.name, device: gpsd.device, silenceTimeout: timeout, seed: seed), line)
+    case .nmeaTCP(let tcp):
+      return network(.init(tcp), name: settings.kind.name, allow: tcp.allow, timeout, seed, handlers)
+    case .nmeaUDP(let udp):
+      return network(.init(udp), name: settings.kind.name, allow: udp.allow, timeout, seed, handlers)
+    case .modemManager(let modem):
+      return (
+        ModemSession(selection: modem.selection, silenceTimeout: timeout, seed: seed),
+        ModemManagerLine(loop: loop, handlers: handlers)
+      )
+    case .simulated(let simulated):
+      let simulator = try RouteSimulator(simulated, key: key)
+      return (DriveSession(name: simulated.route, simulator: simulator, buildDate: Release.buildDate), nil)
+    case .replay(let replay):
+      let line = try RecordingLine(loop: loop, key: key, file: replay.file, handlers: handlers)
+      return (ReplaySession(name: line.name, pace: replay.pace, shiftsTimes: replay.shiftsTimes), line)
+    }
+  }
+
+  private func network(
+    _ endpoint: NMEANetworkLine.Endpoint, name: String, allow: [AddressRange], _ timeout: Duration, _ seed: UInt64,
+    _ handlers: LineHandlers
+  ) -> (any SourceSession, any SourceLine) {
+    (
+      NMEANetworkSession(
+        name: name, transport: endpoint.transport, allow: allow, silenceTimeout: timeout, seed: seed),
+      NMEANetworkLine(loop: loop, endpoint: endpoint, handlers: handlers)
+    )
+  }
+
+  private func handlers(of id: Int) -> LineHandlers {
+    let handlers = handlers
+    return LineHandlers(
+      pass: { handlers.pass(id, $0) }, receive: { handlers.receive(id, $0, $1) }, admit: { handlers.admit(id, $0) })
+  }
+}
+
+extension Settings.Source {
+  fileprivate func configured(id: Int) -> SourceSelector.ConfiguredSource {
+    var waits = false
+    if case .replay(let replay) = kind { waits = replay.pace == 0 }
+    return SourceSelector.ConfiguredSource(
+      id: id, label: kind.name, silenceTimeout: silenceTimeout, waits: waits, pace: kind.pace)
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Delivery
+import EventLoop
+import ExternalInput
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Daemon
+@testable import LocationDaemon
+
+/// A daemon with one source, whose line is on the test's loop: what the source reports.
+final class SourceRig {
+  private struct Settings: SourceIdentity, Equatable {}
+
+  private enum Pending {
+    case input(Daemon.Input)
+    case read
+  }
+
+  private let loop: EventLoop
+  private let report: (SourceReport) -> Void
+  private var daemon: Daemon
+  private var session: (any SourceSession)?
+  private(set) var line: (any SourceLine)?
+  private var timer: LoopTimer?
+  private var pending: [Pending] = []
+  private var isStepping = false
+  /// How many times the daemon was called.
+  private(set) var calls = 0
+
+  /// - Parameter line: makes it; nil for a source without one.
+  init(
+    _ loop: EventLoop, _ session: any SourceSession, line: (LineHandlers) throws -> (any SourceLine)?,
+    report: @escaping (SourceReport) -> Void
+  ) throws {
+    self.loop = loop
+    self.session = session
+    self.report = report
+    daemon = Daemon(
+      Daemon.Configuration(vehicle: try AgentFixture.configuration(), store: .init(), settingsText: nil), seed: 1)
+    self.line = try line(
+      LineHandlers(
+        pass: { [weak self] in self?.pass(.line(1, $0)) },
+        receive: { [weak self] bytes, sender in
+          guard let self else { return }
+          call { $0.receive(bytes, from: sender, of: 1, at: loop.now, observer: $1) }
+        },
+        admit: { [weak self] in
+          guard let self else { return nil }
+          defer { arm() }
+          return daemon.admit($0, to: 1, at: loop.now.boot)
+        }))
+  }
+
+  /// Begins to open it.
+  func start() throws {
+    timer = try loop.makeTimer { [weak self] in self?.pass(.deadline) }
+    let configured = SourceSelector.ConfiguredSource(id: 1, label: "source", silenceTimeout: .seconds(10))
+    pass(.sources([Daemon.Source(Settings(), configured, session: session)]))
+    session = nil
+  }
+
+  /// As new settings without it do.
+  func stop() {
+    pass(.sources([]))
+    timer?.close()
+    timer = nil
+  }
+
+  /// When its session has to handle `deadline`.
+  var nextDeadline: BootInstant? { daemon.sources.nextDeadline }
+
+  var lineStatistics: LineStatistics? { daemon.lines.first?.statistics }
+
+  private func pass(_ input: Daemon.Input) {
+    pending.append(.input(input))
+    step()
+  }
+
+  private func step() {
+    guard !isStepping else { return }
+    while !pending.isEmpty {
+      switch pending.removeFirst() {
+      case .input(let input): call { $0.handle(input, at: loop.now, observer: $1) }
+      case .read: line?.perform(.read)
+      }
+    }
+  }
+
+  private func call(_ body: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
+    calls += 1
+    let wasStepping = isStepping
+    isStepping = true
+    var reports: [SourceReport] = []
+    let effects = body(&daemon) { message, _ in
+      if case .toVehicle(.source(1, let report)) = message { reports.append(report) }
+    }
+    for effect in effects {
+      guard case .line(_, let operation) = effect else { continue }
+      if operation == .read { pending.append(.read) } else { line?.perform(operation) }
+    }
+    arm()
+    for report in reports { self.report(report) }
+    isStepping = wasStepping
+    step()
+  }
+
+  private func arm() {
+    if let deadline = daemon.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+  }
+}
