@@ -50,6 +50,8 @@ programs() {
     "$here/prometheus.sh" "$bin"
   judge "Recorded receivers against gpsd's answers" \
     "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
+  judge "Recorded drives through gpsd's decoder and directly: the same verdicts" \
+    python3 "$here/gpsd_verdicts.py" "$bin"
   judge "The same drive through gpsd, and gpsd killed on the way" \
     "$here/gpsd.sh" "$bin"
   judge "A u-blox that sends no NMEA, and Debian's ubxtool" \

@@ -63,6 +63,19 @@ import Timekeeping
     #expect(fix.isAccuracyDerived == (accuracy != nil))
   }
 
+  @Test(
+    "Satellites that SKY counts as 0 are of another epoch, unless the position is extrapolated or gpsd is too old to say so",
+    arguments: [(nil, "", nil), (14, "", nil), (nil, #","status":6"#, nil), (nil, #","status":5"#, 0), (12, "", 0)]
+      as [(Int?, String, Int?)])
+  func noSatellites(minor: Int?, members: String, satellites: Int?) throws {
+    let version = minor.map { #"{"class":"VERSION","release":"3","proto_major":3,"proto_minor":\#($0)}"# }
+    let sky = #"{"class":"SKY","device":"/dev/a","hdop":0.9,"uSat":0}"#
+    let position =
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2\#(members)}"#
+    let fix = try #require(events([version, sky, position].compactMap(\.self)).fixes.first)
+    #expect(fix.satellites == satellites)
+  }
+
   @Test("With eph, the other errors that gpsd computes from dilutions are no accuracies either")
   func derivedErrors() throws {
     let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))

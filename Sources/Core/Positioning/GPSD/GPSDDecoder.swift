@@ -55,6 +55,8 @@ package struct GPSDDecoder: Sendable {
 
   /// Satellites and dilution of an older SKY are not used for a fix.
   private static let longestSkyAge = Duration.seconds(10)
+  /// Minor version of the protocol of gpsd 3.20. From then on a TPV says whether its position is extrapolated.
+  private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
   private static let mostReceivers = 32
   /// Standard deviations of 95 % confidence.
@@ -70,6 +72,8 @@ package struct GPSDDecoder: Sendable {
   private let silenceTimeout: Duration
   private var lines = GPSDLines()
   private var receivers: [String: Receiver] = [:]
+  /// Minor version of gpsd's protocol; nil if it is not known, as in a recording.
+  private var minorVersion: Int?
   /// The used receiver, and the time of its last fix.
   private var chosen: (device: String, fixAt: BootInstant)?
 
@@ -126,6 +130,7 @@ package struct GPSDDecoder: Sendable {
     switch report.kind {
     case .version:
       guard let major = report.majorProtocol else { return nil }
+      minorVersion = report.minorProtocol
       return .version(release: report.release ?? "unknown", major: major, minor: report.minorProtocol ?? 0)
     case .devices:
       for device in report.devices { note(device) }
@@ -177,7 +182,9 @@ package struct GPSDDecoder: Sendable {
       return .report(device: path, nil)
     }
     if let receiver, now - receiver.skyAt <= GPSDDecoder.longestSkyAge {
-      fix.satellites = receiver.satellites
+      // SKY may be of an epoch in which none was used.
+      let isMeasured = fix.quality != .estimated && minorVersion ?? .max >= GPSDDecoder.minorWithStatus
+      fix.satellites = receiver.satellites.flatMap { isMeasured && $0 == 0 ? nil : $0 }
       fix.hdop = receiver.hdop
     }
     // SKY may be of another epoch.
