@@ -33,6 +33,8 @@ package final class LocationDaemon {
   private var lines: SourceLines?
   private let vehicleLock = VehicleLock()
   private var timer: LoopTimer
+  /// When the timer fires; nil if it does not.
+  private var armed: BootInstant?
   private var watchdog: Watchdog?
   private var control: ControlServer?
   /// Where the responses go to requests on the control socket, by their IDs.
@@ -68,7 +70,10 @@ package final class LocationDaemon {
     } catch {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
-    timerHandler.action = { [weak self] in self?.pass(.deadline) }
+    timerHandler.action = { [weak self] in
+      self?.armed = nil
+      self?.pass(.deadline)
+    }
     performer.setHandlers(
       EffectPerformer.Handlers(
         readSettings: { [weak self] in self?.readSettings() },
@@ -206,7 +211,9 @@ package final class LocationDaemon {
   }
 
   private func arm() {
-    if let deadline = daemon.nextDeadline { timer.arm(at: deadline) } else { timer.disarm() }
+    guard daemon.nextDeadline != armed else { return }
+    armed = daemon.nextDeadline
+    if let armed { timer.arm(at: armed) } else { timer.disarm() }
   }
 
   private func write(_ event: Event) {
