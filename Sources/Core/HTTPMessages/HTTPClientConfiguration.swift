@@ -10,7 +10,7 @@ package enum HTTPTransport: String, Sendable, CaseIterable {
 
 /// The configuration of a client for one server. Servers that need different certificates need different clients.
 package struct HTTPClientConfiguration: Equatable, Sendable {
-  /// The `User-Agent`, as in `fleet-locationd/0.2.0`.
+  /// The `User-Agent`, as in `fleet-locationd/0.3.0`.
   package var userAgent: String
   /// The HTTP version.
   package var transport: HTTPTransport

@@ -5,7 +5,7 @@ package import Timekeeping
 /// The release of this program.
 package enum Release {
   /// Semantic version.
-  package static let version = "0.2.0"
+  package static let version = "0.3.0"
 
   /// SOURCE_DATE_EPOCH of the build: earlier clock times are implausible.
   package static let buildDate = Timestamp(seconds: fleet_build_epoch())
