@@ -15,8 +15,9 @@ import Timekeeping
     return Backlog.Record(VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: second)))
   }
 
-  private static func configuration(_ directory: String?, interval: Duration = .seconds(5)) -> StoreAgent.Configuration
-  {
+  private static func configuration(
+    _ directory: String?, interval: Duration? = .seconds(5)
+  ) -> StoreAgent.Configuration {
     var configuration = StoreAgent.Configuration()
     configuration.directory = directory
     configuration.commitInterval = interval
@@ -28,12 +29,12 @@ import Timekeeping
     /// Seconds since boot.
     var now = 0.0
 
-    init(_ directory: String? = "/a", interval: Duration = .seconds(5)) {
+    init(_ directory: String? = "/a", interval: Duration? = .seconds(5)) {
       agent = StoreAgent(configuration(directory, interval: interval), vehicle: truck, seed: 1)
     }
 
     /// One whose file is open, and has nothing to write.
-    static func open(interval: Duration = .seconds(5)) -> Bench {
+    static func open(interval: Duration? = .seconds(5)) -> Bench {
       var bench = Bench(interval: interval)
       _ = bench.handle(.start)
       _ = bench.handle(.ended(.opened(nil)))
@@ -170,6 +171,38 @@ import Timekeeping
   func atOnce() throws {
     var bench = Bench.open(interval: .zero)
     #expect(try bench.add(1, at: 3) == ["commit +1"])
+  }
+
+  @Test("in a long outage changes are collected for a minute, and a stop is written at once with them")
+  func outage() throws {
+    var bench = Bench.open(interval: nil)
+    #expect(bench.handle(.outage(true), at: 0) == [])
+    _ = try bench.add(1)
+    #expect(bench.deadline == 60)
+    _ = try bench.add(2, at: 50)
+    #expect(bench.handle(.deadline, at: 60) == ["commit +1 +2"])
+    _ = bench.handle(.ended(.committed))
+    _ = try bench.add(3, at: 70)
+    #expect(bench.handle(.commit) == ["commit +3"])
+    _ = bench.handle(.ended(.committed))
+    #expect(bench.handle(.commit) == [])
+    _ = try bench.add(4, at: 80)
+    #expect(bench.deadline == 140)
+    // The end of the outage counts for what waits as well.
+    #expect(bench.handle(.outage(false), at: 90) == [])
+    #expect(bench.deadline == 95)
+    _ = bench.remove(4)
+    _ = try bench.add(5, at: 100)
+    #expect(bench.deadline == 105)
+  }
+
+  @Test("an interval of the settings is obeyed in a long outage")
+  func intervalInOutage() throws {
+    var bench = Bench.open(interval: .seconds(20))
+    _ = bench.handle(.outage(true), at: 0)
+    _ = try bench.add(1)
+    #expect(bench.handle(.commit) == [])
+    #expect(bench.deadline == 20)
   }
 
   @Test("what changes while something is written is written next, and counts as held by the store")

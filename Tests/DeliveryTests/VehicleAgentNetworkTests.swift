@@ -36,6 +36,40 @@ import Timekeeping
     #expect(!fixture.snapshot().isOnline)
   }
 
+  @Test("after two minutes without a network the store collects changes, a stop is committed, and a response ends it")
+  func longOutage() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    func stores(_ effects: [VehicleAgent.Effect]) -> [String] {
+      effects.brief.filter { $0.hasPrefix("collect") || $0.hasPrefix("keep") || $0 == "commit" }
+    }
+    for second in 6...120 {
+      #expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
+    }
+    #expect(try (121...130).flatMap { stores(try fixture.drive(to: Double($0))) } == ["collect", "keep 130.0"])
+    // It stops.
+    var seen: [String] = []
+    for second in 131...150 {
+      fixture.now = Double(second)
+      var fix = Fix(
+        coordinate: try #require(Coordinate(latitude: 48 + 130 * 14 / 111_200, longitude: 11)),
+        time: .utc(fixture.moment.wall))
+      (fix.speed, fix.horizontalAccuracy, fix.satellites) = (0, 3, 9)
+      seen += stores(fixture.handle(.source(0, .fix(fix)), at: Double(second)))
+    }
+    #expect(seen.filter { $0 == "commit" }.count == 1, "\(seen)")
+    #expect(seen.last == "commit", "\(seen)")
+    // The first response is the end.
+    let effects =
+      fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 160) + fixture.handle(.deadline, at: 161)
+    let id = try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.last)
+    #expect(!effects.brief.contains("collect no more"))
+    #expect(
+      fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: 161.2).brief.contains("collect no more"))
+  }
+
   @Test(
     "while the machine's clock is not set, certificates are checked at the receiver's time, and not before the build")
   func certificates() throws {

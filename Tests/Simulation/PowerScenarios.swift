@@ -35,7 +35,8 @@ import Timekeeping
       isOfPower ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
     let world = try World.drive(
       Scenario(
-        duration: 600, faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600)], acts: [(310, act)]))
+        duration: 600, faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600)], acts: [(310, act)],
+        settings: [.commitInterval(5)]))
     let first = try #require(world.applied(400..<600).first)
     #expect(first.at < 412 && first.live.time > Scenario.boot + .seconds(285))
     #expect(first.timeSinceUpdate == nil)
@@ -49,12 +50,72 @@ import Timekeeping
   func inOutage() throws {
     let world = try World.drive(
       Scenario(
-        duration: 1500, faults: [Fault(.unreachable, 200..<900)], acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]
-      ))
+        duration: 1500, faults: [Fault(.unreachable, 200..<900)],
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30))],
+        settings: [.commitInterval(5)]))
     #expect(world.longestGap(10..<598) <= 13)
     #expect(world.longestGap(645..<1480) <= 13)
     #expect(world.lostInCuts.count <= 1)
     #expect(world.events(.backlogRestored).count == 1)
+    #expect(world.agent.delivery.pendingCount == 0)
+  }
+
+  @Test("in a long outage a power cut costs the positions of at most a minute", arguments: 0..<13)
+  func inLongOutage(part: Int) throws {
+    let cut = 600 + 5 * part
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<900)], acts: [(cut, .powerCut(afterEffects: 0, seconds: 30))]
+      ))
+    #expect(world.longestGap(10..<(cut - 60)) <= 13)
+    #expect(world.lostInCuts.allSatisfy { $0.id >= Scenario.boot + .seconds(cut - 60) })
+    #expect(world.agent.delivery.pendingCount == 0)
+  }
+
+  @Test("in a long outage positions are collected for a minute")
+  func collected() throws {
+    let lost = try (0..<13).map { part in
+      try World.drive(
+        Scenario(
+          duration: 700, faults: [Fault(.unreachable, 200..<700)],
+          acts: [(600 + 5 * part, .powerCut(afterEffects: 0, seconds: 30))])
+      ).lostInCuts.count
+    }
+    #expect(lost.max() ?? 0 >= 5 && lost.min() == 0, "\(lost)")
+  }
+
+  @Test("before an outage has lasted two minutes, a power cut costs five seconds", arguments: 0..<4)
+  func beforeLongOutage(part: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unreachable, 200..<500)],
+        acts: [(290 + 9 * part, .powerCut(afterEffects: 0, seconds: 10))]))
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.pendingCount == 0)
+  }
+
+  @Test("once a server is reached after a long outage, what was collected is on disk after five seconds")
+  func afterLongOutage() throws {
+    let steady = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.unreachable, 200..<600)], settings: [.batch(1)]))
+    let reached = try #require(steady.applied(600..<900).first).at
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<600)],
+        acts: [(Int(reached) + 7, .powerCut(afterEffects: 0, seconds: 10))], settings: [.batch(1)]))
+    #expect(world.events(.backlogRestored).count == 1)
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.lostInCuts.allSatisfy { $0.id > Scenario.boot + .seconds(600) })
+  }
+
+  @Test("the place where a vehicle stops in a long outage is on disk at once", arguments: [418, 430, 455])
+  func stopInLongOutage(cut: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, drive: .stretches([(400, 14), (10_000, 0)]), faults: [Fault(.unreachable, 200..<700)],
+        acts: [(cut, .powerCut(afterEffects: 0, seconds: 30))]))
+    #expect(world.lostInCuts.isEmpty)
+    #expect(world.longestGap(10..<410) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -71,7 +132,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 700, faults: [Fault(.unreachable, 100..<297), Fault(.loss(0.3), 300..<420)],
-        acts: [(298, .powerCut(afterEffects: effects, seconds: 10))]))
+        acts: [(298, .powerCut(afterEffects: effects, seconds: 10))], settings: [.commitInterval(5)]))
     #expect(world.lostInCuts.count <= 1)
     #expect(world.agent.delivery.pendingCount == 0)
   }
@@ -95,7 +156,8 @@ import Timekeeping
     }
     let world = try World.drive(
       Scenario(
-        duration: 4500, faults: [Fault(.unreachable, 100..<4000)], acts: acts, noise: 3, settings: [.maxLocations(60)]))
+        duration: 4500, faults: [Fault(.unreachable, 100..<4000)], acts: acts, noise: 3,
+        settings: [.maxLocations(60), .commitInterval(5)]))
     #expect(world.runNumber == acts.count)
     #expect(world.removals.contains { $0.reason == .thinned })
     #expect(world.agent.delivery.pendingCount == 0)
@@ -106,7 +168,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 420, drive: .random, faults: [Fault(.unreachable, 100..<420)],
-        acts: [(400, .kill(afterEffects: 0, seconds: 17))], settings: [.maxLocations(3)]))
+        acts: [(400, .kill(afterEffects: 0, seconds: 17))], settings: [.maxLocations(3), .commitInterval(5)]))
     #expect(world.removals.contains { $0.reason == .thinned })
     // The file is read with the first request, or after some seconds.
     #expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)
@@ -121,7 +183,7 @@ import Timekeeping
       let world = try World.drive(
         Scenario(
           duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.rejectsPositions([past[31]]), 0..<2500)],
-          acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))]))
+          acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))], settings: [.commitInterval(5)]))
       #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
       #expect(world.agent.delivery.pendingCount == 0)
       #expect(past.filter { !world.arrivedSeconds.contains($0) } == [past[31]])
@@ -133,7 +195,8 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<900)],
-        acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-1_700_000_000))], wallError: nil))
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-1_700_000_000))], wallError: nil,
+        settings: [.commitInterval(5)]))
     #expect(world.longestGap(10..<598) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
@@ -153,7 +216,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 500..<900)],
-        acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]))
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30))], settings: [.commitInterval(5)]))
     #expect(world.longestGap(10..<490) <= 13)
     #expect((8...12).contains(world.lostInCuts.count))
   }
@@ -163,7 +226,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskFails, 300..<500)],
-        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))], settings: [.commitInterval(5)]))
     #expect(world.events(.backlogInMemory).count == 1)
     #expect(world.events(.backlogOnDisk).count == 1)
     #expect(world.lostInCuts.count <= 1)
@@ -175,7 +238,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskDamaged, 500..<510)],
-        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))], settings: [.commitInterval(5)]))
     #expect(world.disk.setAside == 1)
     #expect(world.events(.storeSetAside).count == 1)
     #expect(world.longestGap(5..<890) <= 13)
@@ -189,7 +252,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskDeleted, 500..<520)],
-        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))], settings: [.commitInterval(5)]))
     #expect(world.disk.deletions == 1)
     #expect(world.events(.storeReplaced).count == 1)
     #expect(world.longestGap(5..<890) <= 13)
@@ -202,7 +265,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.unreachable, 200..<700), Fault(.diskDeleted, 500..<520)],
-        acts: [(500, .powerCut(afterEffects: effects, seconds: 10))]))
+        acts: [(500, .powerCut(afterEffects: effects, seconds: 10))], settings: [.commitInterval(5)]))
     #expect(world.disk.deletions == 1)
     #expect(world.longestGap(525..<880) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
@@ -226,7 +289,7 @@ import Timekeeping
         acts: [
           (300, .reload(vehicle: "truck-2")), (400, .powerCut(afterEffects: 0, seconds: 10)),
           (700, .reload(vehicle: "truck-1")),
-        ]))
+        ], settings: [.commitInterval(5)]))
     #expect(world.applied(500..<700).allSatisfy { $0.vehicle == "truck-2" })
     #expect(world.applied(702..<1500).allSatisfy { $0.vehicle == "truck-1" })
     #expect(world.applied(700..<1500).flatMap(\.past).count { (200..<300).contains(World.second(of: $0)) } >= 8)

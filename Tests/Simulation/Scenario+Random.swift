@@ -87,6 +87,8 @@ extension Scenario {
     addUndatedProvider()
     addOtherDaemon()
     addFormRefusals()
+    // In every eighth the settings say how long positions may stay in memory.
+    if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
   }
 
   /// Servers that do not accept the compact form, or not always, or change their mind, from a seed of their own.

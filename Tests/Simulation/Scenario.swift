@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import FleetEngine
 import Timekeeping
@@ -46,6 +47,8 @@ struct Scenario {
     case heading(Double)
     case batch(Int)
     case maxLocations(Int)
+    /// The backlog's, in seconds.
+    case commitInterval(Int)
     /// A vehicle of on-demand trips.
     case trips(reportsState: Bool = true, offlineOnStop: Bool = false)
   }
@@ -101,6 +104,7 @@ struct Scenario {
       case .heading(let degrees): configuration.reporting.heading = degrees
       case .batch(let count): configuration.delivery.batch = count
       case .maxLocations(let count): configuration.delivery.maxLocations = count
+      case .commitInterval: break
       case .trips(let reportsState, let offlineOnStop):
         var vehicle = configuration.delivery.endpoint.vehicle
         vehicle.service = .trips
@@ -110,6 +114,22 @@ struct Scenario {
         configuration.goesOfflineOnStop = offlineOnStop
       }
     }
+  }
+
+  /// Of the backlog; nil: the default.
+  var commitInterval: Duration? {
+    for setting in settings {
+      if case .commitInterval(let seconds) = setting { return .seconds(seconds) }
+    }
+    return nil
+  }
+
+  func daemonConfiguration(_ vehicle: VehicleAgent.Configuration) -> Daemon.Configuration {
+    var store = StoreAgent.Configuration()
+    store.directory = "/var/lib/fleet-locationd"
+    store.commitInterval = commitInterval
+    return Daemon.Configuration(
+      vehicle: vehicle, store: store, settingsText: "settings", metricsFile: "fleet_locationd.prom")
   }
 
   /// The settings of a vehicle of on-demand trips; nil: scheduled tasks.

@@ -20,14 +20,22 @@ extension World {
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     abandonUpdate()
     (fetch, deadline, lastPlan) = (nil, nil, nil)
+    (reach, wasParked) = (Reach(), nil)
     isOff = true
     closePorts()
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
   /// While the disk works, everything that was recorded before this is on it. In sleep, nothing is written.
-  var writtenUntil: BootInstant {
-    now - Disk.commitInterval - (now - resumedAt < Disk.commitInterval ? suspendedFor : .zero)
+  var writtenUntil: Disk.WrittenUntil {
+    func time(_ interval: Duration) -> BootInstant {
+      now - interval - (now - resumedAt < interval ? suspendedFor : .zero)
+    }
+    let usual = time(scenario.commitInterval ?? Disk.commitInterval)
+    let inOutage = time(scenario.commitInterval ?? Disk.commitIntervalInOutage)
+    // What was collected in an outage is written soon after its end.
+    let outages = reach.outageEndedAt.map { $0 <= usual ? $0 : .boot } ?? .boot
+    return Disk.WrittenUntil(usual: usual, inOutage: max(inOutage, outages))
   }
 
   private func loseUnwritten() {
@@ -37,7 +45,7 @@ extension World {
       for id in records.keys where onDisk[id] == nil {
         let key = Disk.Key(vehicle: name, id: id)
         lostInCuts.insert(key)
-        if let at = recorded[key]?.at, at < since {
+        if let (at, isInOutage, _) = recorded[key], at < (isInOutage ? since.inOutage : since.usual) {
           violate("a position is lost that was recorded \((now - at).inSeconds) s before")
         }
       }
@@ -58,7 +66,7 @@ extension World {
     configuration.boot = boot
     published = Published(traffic: published.traffic)
     daemon = Daemon(
-      World.daemonConfiguration(configuration), seed: programSeed, traffic: published.traffic, at: bootNow)
+      scenario.daemonConfiguration(configuration), seed: programSeed, traffic: published.traffic, at: bootNow)
     copy = [:]
     unrestored = disk.held
     openFile = OpenFile()

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Connectivity
+import Daemon
 import Delivery
 import FleetEngine
+import HTTPMessages
 import Timekeeping
 
 /// A file on disk: it outlives everything but its own damage.
@@ -10,8 +14,18 @@ struct Disk {
     var id: Backlog.ID
   }
 
-  /// The longest time whose positions a power cut may cost.
-  static let commitInterval = StoreAgent.Configuration().commitInterval
+  /// The longest time whose positions a power cut may cost, unless the settings have one.
+  static let commitInterval = Duration.seconds(5)
+  /// The same in a long outage of the network.
+  static let commitIntervalInOutage = Duration.seconds(60)
+
+  /// Everything that was recorded before is on disk: in a long outage, and otherwise.
+  struct WrittenUntil {
+    var usual: BootInstant
+    var inOutage: BootInstant
+
+    static let never = WrittenUntil(usual: .boot, inOutage: .boot)
+  }
 
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
   /// How often it was set aside, and an empty one made.
@@ -22,10 +36,43 @@ struct Disk {
 
 /// The file as the program has it open, which a power cut ends.
 struct OpenFile {
-  /// Since when the disk has not followed, because it could not.
-  var troubledSince: BootInstant?
+  /// What was on disk when it could not follow any more; nil: it follows.
+  var troubledSince: Disk.WrittenUntil?
   /// The number of deletions before the open file was created; nil before the first.
   fileprivate var openedAfter: Int?
+}
+
+/// Whether servers can be reached, as far as the program knows.
+struct Reach {
+  /// Since when none was.
+  private var unreachedSince: BootInstant?
+  /// When the last long outage ended.
+  private(set) var outageEndedAt: BootInstant?
+
+  /// Whether changes may stay in memory for longer: for two minutes no server was reached.
+  func isInLongOutage(at now: BootInstant) -> Bool { unreachedSince.map { now - $0 >= .seconds(120) } ?? false }
+
+  /// The program learns this next.
+  mutating func note(_ input: VehicleAgent.Input, at now: BootInstant) {
+    switch input {
+    case .updateEnded(_, .response):
+      if isInLongOutage(at: now) { outageEndedAt = now }
+      unreachedSince = nil
+    case .updateEnded(_, .failure(let failure)) where failure.isOfNetwork: unreachedSince = unreachedSince ?? now
+    case .tokenEnded(_, .http(.failure)): unreachedSince = unreachedSince ?? now
+    case .network(let state) where !state.isUsable: unreachedSince = unreachedSince ?? now
+    default: break
+    }
+  }
+}
+
+extension TransportFailure {
+  fileprivate var isOfNetwork: Bool {
+    switch kind {
+    case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .unanswered, .local: true
+    default: false
+    }
+  }
 }
 
 extension World {
@@ -51,6 +98,35 @@ extension World {
     for record in records where copy[record.id] == nil { copy[record.id] = record }
   }
 
+  // MARK: - What is collected
+
+  /// The position of this step that a long outage must not cost: the first one since the vehicle is parked.
+  func stop() -> Backlog.ID? {
+    var added: Backlog.ID?
+    var isReport = false
+    for case .fromVehicle(let effect) in messages.map(\.message) {
+      switch effect {
+      case .backlog(.added(let record)): (added, isReport) = (record.id, true)
+      case .sendUpdate: isReport = true
+      default: break
+      }
+    }
+    guard isReport else { return nil }
+    let isParked = agent.snapshot(at: moment).isParked
+    defer { wasParked = isParked }
+    guard scenario.commitInterval == nil, isParked, wasParked == false, reach.isInLongOutage(at: now) else {
+      return nil
+    }
+    return added
+  }
+
+  /// Such a position is on disk at once, if it can be.
+  func checkStop() {
+    defer { newStop = nil }
+    guard let newStop, !isOff, openFile.troubledSince == nil, disk.held[vehicle]?[newStop] == nil else { return }
+    violate("the place of a stop in a long outage is not on disk")
+  }
+
   // MARK: - The file
 
   func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
@@ -70,7 +146,7 @@ extension World {
           lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
         }
         // What is in memory is nowhere else until it is written anew.
-        if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .boot }
+        if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
         loseFile()
         disk.deletions += 1
       default: break
@@ -91,7 +167,7 @@ extension World {
         }
       }
       // What is in memory is written anew; until then it is in the file that is set aside alone.
-      if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .boot }
+      if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
       loseFile()
       disk.setAside += 1
       return .opened(StoreAgent.SetAside(name: "backlog.db.\(disk.setAside)", why: why))

@@ -115,14 +115,20 @@ final class World {
   /// What was published.
   var published = Published()
   /// What has passed between the daemon's parts in the last step, and the vehicle before that.
-  private var messages: [(message: Daemon.Message, before: VehicleState)] = []
+  private(set) var messages: [(message: Daemon.Message, before: VehicleState)] = []
   /// The ports of the program's sources, by their IDs.
   var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
   /// Every position that was ever queued, with its vehicle, when and where.
-  var recorded: [Disk.Key: (at: BootInstant, place: Coordinate)] = [:]
+  var recorded: [Disk.Key: (at: BootInstant, isInOutage: Bool, place: Coordinate)] = [:]
+  /// What the program knows of servers that it reaches.
+  var reach = Reach()
+  /// The position of a stop in a long outage, until all that follows from it is done.
+  var newStop: Backlog.ID?
+  /// Whether the vehicle was parked at the last report of this run.
+  var wasParked: Bool?
   /// What a power cut has lost.
   var lostInCuts: Set<Disk.Key> = []
   /// What the store has dropped because it was too old, while another vehicle drove.
@@ -209,7 +215,7 @@ final class World {
     scenario.adjust(&configuration)
     configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
-    daemon = Daemon(World.daemonConfiguration(configuration), seed: scenario.seed)
+    daemon = Daemon(scenario.daemonConfiguration(configuration), seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw ScenarioError.noStart }
     drive = PlannedDrive(scenario.drive, from: start, seed: scenario.seed &+ 7)
     let sources = scenario.second == nil ? 0..<1 : 0..<2
@@ -243,13 +249,6 @@ final class World {
         endpoint: FleetEngineEndpoint(
           origin: "https://fleetengine.test",
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
-  }
-
-  static func daemonConfiguration(_ vehicle: VehicleAgent.Configuration) -> Daemon.Configuration {
-    var store = StoreAgent.Configuration()
-    store.directory = "/var/lib/fleet-locationd"
-    return Daemon.Configuration(
-      vehicle: vehicle, store: store, settingsText: "settings", metricsFile: "fleet_locationd.prom")
   }
 
   static let silenceTimeout = Duration.seconds(10)
@@ -443,7 +442,7 @@ final class World {
     new.boot = "\(boots)"
     let holder = lock(other)
     isNextVehicleInUse = holder != nil
-    pass(.settingsRead(.valid(World.daemonConfiguration(new), lockedBy: holder)))
+    pass(.settingsRead(.valid(scenario.daemonConfiguration(new), lockedBy: holder)))
   }
 
   /// The daemon is about to use these settings.
@@ -495,6 +494,7 @@ final class World {
       case .input(let input):
         if isTranscribing { note("> \(World.brief(input))") }
         if case .settingsRead(.valid(let new, _)) = input { configure(new.vehicle) }
+        if case .vehicle(let input) = input { reach.note(input, at: now) }
         step { $0.handle(input, at: moment, observer: $1) }
       case .read(let port, let isDrain):
         readPort(port)
@@ -503,6 +503,7 @@ final class World {
     }
     inputs = []
     isStepping = false
+    checkStop()
     // What concerns a source's session alone publishes nothing.
     guard hasCalledVehicle else { return }
     hasCalledVehicle = false
@@ -522,6 +523,7 @@ final class World {
       messages.append((message, VehicleState(vehicle)))
     }
     let hasBacklogChanged = followMessages()
+    if let stop = stop() { newStop = stop }
     // Another input may be what makes the step unnecessary.
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
       let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
@@ -641,7 +643,9 @@ final class World {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
       if inUseSince != nil { violate("a position is recorded while another daemon has the vehicle") }
-      recorded[Disk.Key(vehicle: vehicle, id: record.id)] = (now, record.location.coordinate)
+      recorded[Disk.Key(vehicle: vehicle, id: record.id)] = (
+        now, reach.isInLongOutage(at: now), record.location.coordinate
+      )
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
     case .changed(let records):
       for record in records where copy.updateValue(record, forKey: record.id) == nil {

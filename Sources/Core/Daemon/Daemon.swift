@@ -257,6 +257,8 @@ package struct Daemon: Sendable {
     switch effect {
     case .readStore: feedStore(.start, at: now, &effects)
     case .backlog(let change): feedStore(.changed(change), at: now, &effects)
+    case .collectChanges(let isInOutage): feedStore(.outage(isInOutage), at: now, &effects)
+    case .commitBacklog: feedStore(.commit, at: now, &effects)
     case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
     case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
     case .storeSettings: if let settingsText { effects.append(.storeSettings(settingsText)) }

@@ -94,6 +94,9 @@ package struct ReportingPolicy: Sendable {
   /// Whether the vehicle is parked, so that its position is held.
   package var isParked: Bool { motion.state != .moving }
 
+  /// Whether the vehicle has stopped since the last report.
+  package var isStopPending: Bool { motionChange == .stopped }
+
   /// Processes the next accepted fix.
   package mutating func observe(_ accepted: FixFilter.Accepted, at now: BootInstant) {
     let turned = motion.observe(accepted)

@@ -6,7 +6,8 @@ package import Timekeeping
 /// recover from failures.
 ///
 /// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory;
-/// thousands of them in several commits with short pauses.
+/// thousands of them in several commits with short pauses. In a long outage each position is a change, so they are
+/// collected for longer, unless the settings have an interval.
 /// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
 /// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
@@ -19,8 +20,9 @@ package struct StoreAgent: Sendable {
     package var directory: String?
     /// The maximum size of the file and its write-ahead log, in bytes.
     package var maxSize: Int64 = 16_000_000
-    /// Maximum time that a change stays in memory before it is committed: what a power cut can lose. Zero or more.
-    package var commitInterval = Duration.seconds(5)
+    /// Maximum time that a change stays in memory before it is committed: what a power cut can lose. Zero or more; nil:
+    /// `usualInterval`, and `outageInterval` in a long outage.
+    package var commitInterval: Duration?
 
     package init() {}
 
@@ -37,6 +39,10 @@ package struct StoreAgent: Sendable {
     case changed(Backlog.Change)
     /// All records in memory: `VehicleAgent.Effect.backlogSnapshot`, in response to `storeStartsOver`.
     case snapshot([Backlog.Record])
+    /// Whether a long outage lasts, in which changes are collected for longer: `VehicleAgent.Effect.collectChanges`.
+    case outage(Bool)
+    /// Commit what is pending at once, unless the settings have an interval.
+    case commit
     /// Delete positions of other vehicles from before this time. Skipped if no file is open, or another operation is in
     /// progress.
     case forgetOthers(before: Timestamp)
@@ -185,6 +191,10 @@ package struct StoreAgent: Sendable {
     case ended
   }
 
+  /// The commit interval, unless the settings have one.
+  package static let usualInterval = Duration.seconds(5)
+  /// The same in a long outage.
+  package static let outageInterval = Duration.seconds(60)
   /// The pause between two commits of what was pending at once: the disk blocks the event loop during each.
   private static let batchPause = Duration.milliseconds(10)
   /// The backoff after a failure.
@@ -196,6 +206,7 @@ package struct StoreAgent: Sendable {
   private var next: (configuration: Configuration, vehicle: FleetEngineVehicle)?
   private var state = State.closed
   private var pending = PendingWrites()
+  private var isInOutage = false
   /// When the first pending change has waited for the commit interval.
   private var dueAt: BootInstant?
   private var gate: RetryGate
@@ -243,6 +254,10 @@ package struct StoreAgent: Sendable {
       isAttemptRequested = true
       isReady = true
     case .changed(let change): enqueue(change, at: now)
+    case .outage(let isInOutage):
+      self.isInOutage = isInOutage
+      dueAt = dueAt.map { min($0, now + commitInterval) }
+    case .commit: if configuration.commitInterval == nil { dueAt = dueAt.map { min($0, now) } }
     case .snapshot(let records): return startOver(records, at: now)
     case .forgetOthers(let time):
       guard state == .open else { break }
@@ -261,7 +276,11 @@ package struct StoreAgent: Sendable {
   private mutating func enqueue(_ change: Backlog.Change, at now: BootInstant) {
     guard configuration.directory != nil else { return }
     pending.add(change, of: vehicle)
-    dueAt = pending.isEmpty ? nil : dueAt ?? now + configuration.commitInterval
+    dueAt = pending.isEmpty ? nil : dueAt ?? now + commitInterval
+  }
+
+  private var commitInterval: Duration {
+    configuration.commitInterval ?? (isInOutage ? StoreAgent.outageInterval : StoreAgent.usualInterval)
   }
 
   /// Begins the next operation, unless one is in progress.
@@ -402,7 +421,7 @@ package struct StoreAgent: Sendable {
       return commit(attempt, at: now)
     case .moving:
       pending.startOver(records, of: vehicle)
-      dueAt = pending.isEmpty ? nil : now + configuration.commitInterval
+      dueAt = pending.isEmpty ? nil : now + commitInterval
       resetBackoff()
       isRestorePending = true
       if let next { (configuration, vehicle) = next }

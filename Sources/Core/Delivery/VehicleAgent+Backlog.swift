@@ -5,10 +5,16 @@ import Timekeeping
 extension VehicleAgent {
   /// The store persists every change, and the journal reports every loss.
   mutating func backlogChanged(_ change: Backlog.Change, at now: BootInstant, _ effects: inout [Effect]) {
+    noteOutage(at: now, &effects)
     effects.append(.backlog(change))
     guard case .removed(let ids, let reason) = change else { return }
     statistics.removed[reason, default: 0] += ids.count
     report(eventLimiter.removed(ids.count, reason, within: delivery.backlog.thinnedWithin, at: now), &effects)
+  }
+
+  /// In a long outage the store collects changes for longer.
+  mutating func noteOutage(at now: BootInstant, _ effects: inout [Effect]) {
+    if let isLong = outage.change(at: now) { effects.append(.collectChanges(inOutage: isLong)) }
   }
 
   mutating func restoreBacklog(_ records: [Backlog.Record], at now: Moment, _ effects: inout [Effect]) {

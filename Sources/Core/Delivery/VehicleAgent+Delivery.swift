@@ -39,20 +39,29 @@ extension VehicleAgent {
     else { return }
     statistics.attempts += 1
     queuedLiveSent = policy.newest == nil ? newest.time : nil
+    let isStop = isDue && policy.isStopPending
     // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(
       delivery.handle(.send(newest, isDue: isDue, state: requestedState, token: token), at: now.boot), at: now, &effects
     )
+    if isStop { commitStop(&effects) }
   }
 
   /// Adds a due position to the backlog; it counts as reported.
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
+    let isStop = policy.isStopPending
     policy.markReported(at: now.boot)
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
+    if isStop { commitStop(&effects) }
+  }
+
+  /// In a long outage, the place where the vehicle has stopped is on disk at once.
+  private func commitStop(_ effects: inout [Effect]) {
+    if outage.isLong { effects.append(.commitBacklog) }
   }
 
   /// Sets the vehicle's state to OFFLINE.
@@ -105,10 +114,18 @@ extension VehicleAgent {
     storeReading.requestEnded()
     certificates.note(outcome)
     updateConnections.ended(outcome)
+    noteReach(outcome, result, at: now.boot)
     if result.isFromFleetEngine, let time = outcome.date {
       timeEstimator.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
     apply(changes, at: now, &effects)
+    noteOutage(at: now.boot, &effects)
+  }
+
+  /// Any response ends an outage, and only a failure of the network begins one.
+  private mutating func noteReach(_ outcome: HTTPOutcome, _ result: UpdateOutcome, at now: BootInstant) {
+    if case .response = outcome { return outage.reached() }
+    if case .failed(let failure) = result, failure.category.row.isNetworkFailure { outage.unreachable(at: now) }
   }
 
   /// A rejection of the token, with what is wrong with the token itself.
@@ -259,7 +276,10 @@ extension VehicleAgent {
         effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
       case .discardStored: if configuration.tokenKey != nil { effects.append(.removeStoredToken) }
       case .failed(let failure):
-        if case .transport = failure.reason { network.failed(at: now.boot) }
+        if case .transport = failure.reason {
+          network.failed(at: now.boot)
+          outage.unreachable(at: now.boot)
+        }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)

@@ -136,6 +136,10 @@ package struct VehicleAgent: Sendable {
     case readStore
     /// For the store of the current configuration's vehicle.
     case backlog(Backlog.Change)
+    /// Whether a long outage lasts, in which the store collects changes for longer.
+    case collectChanges(inOutage: Bool)
+    /// The store commits the changes so far at once.
+    case commitBacklog
     /// All queued positions, for a store that starts over.
     case backlogSnapshot([Backlog.Record])
     /// Delete positions of other vehicles from before this time from the store.
@@ -177,6 +181,7 @@ package struct VehicleAgent: Sendable {
   var store = BacklogStoreState.off
   var storeReading = StoreReading()
   var network = NetworkGate()
+  var outage = NetworkOutage()
   var timeEstimator: TimeEstimator
   var certificates = CertificateClock()
   /// Which requests to Fleet Engine and to the token provider use a new connection.

@@ -176,6 +176,8 @@ extension [VehicleAgent.Effect] {
       case .storePause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .storeDuty(let note): "keep duty \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
+      case .collectChanges(let isInOutage): isInOutage ? "collect" : "collect no more"
+      case .commitBacklog: "commit"
       case .connect, .event, .storeSettings: nil
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
