@@ -267,7 +267,7 @@ let package = Package(
       name: "AgentTesting",
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
-        "Delivery",
+        "Delivery", "Daemon",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
     tests("DaemonTests", coreModules + ["AgentTesting"]),

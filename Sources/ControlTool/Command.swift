@@ -36,15 +36,12 @@ struct CommandError: Error {
   let code: Code
   /// What is wrong and what to do, without the program's name and without a line end.
   let message: String
-  /// Whether it is the running daemon's own message.
-  let isOfDaemon: Bool
   /// The control socket at which nothing listens; nil for another error.
   let absentSocket: String?
 
-  init(_ code: Code, _ message: String, isOfDaemon: Bool = false, absentSocket: String? = nil) {
+  init(_ code: Code, _ message: String, absentSocket: String? = nil) {
     self.code = code
     self.message = message
-    self.isOfDaemon = isOfDaemon
     self.absentSocket = absentSocket
   }
 }

@@ -123,10 +123,7 @@ enum DaemonClient {
     do {
       return try JSONValue(parsing: text).decode()
     } catch {
-      // A daemon that waits for its settings says so in place of a status.
-      if let reason = (try? JSONValue(parsing: text))?["error"]?.string {
-        throw CommandError(.unavailable, reason, isOfDaemon: true)
-      }
+      if let reason = (try? JSONValue(parsing: text))?["error"]?.string { throw CommandError(.unavailable, reason) }
       throw CommandError(.unavailable, "\(path): \(decodingError(of: text))")
     }
   }

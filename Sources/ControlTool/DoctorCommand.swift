@@ -4,6 +4,7 @@ import Configuration
 import Diagnosis
 import EventLoop
 import Glibc
+import Observability
 import Release
 import SystemCalls
 import Terminal
@@ -62,7 +63,9 @@ enum DoctorCommand: Command {
     }
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
-    let isDaemonRunning = if case .status = ask(socket, path, service?.unit) { true } else { false }
+    // A daemon that waits for what its settings name reads no receiver.
+    let isDaemonRunning =
+      if case .status(let report) = ask(socket, path, service?.unit) { !report.lacksSettings } else { false }
     let environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
@@ -113,10 +116,8 @@ enum DoctorCommand: Command {
         error.message,
         advice: error.code == .permission
           ? "Run this as root"
-          : error.isOfDaemon
-            ? "Provide it; the daemon checks again every 5 s to 60 s, and at once with: fleet-locationctl reload"
-            : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
-              + "journalctl -u \(unit ?? "fleet-locationd") -n 20",
+          : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
+            + "journalctl -u \(unit ?? "fleet-locationd") -n 20",
         socket: error.absentSocket)
     }
   }

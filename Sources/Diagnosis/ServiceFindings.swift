@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Daemon
 import Delivery
 import ExternalInput
 import LocationDaemon
@@ -41,7 +40,9 @@ package enum ServiceFindings {
       // That no daemon answers is then a consequence.
       if findings.contains(where: { $0.severity == .fail }) { return findings }
       if let socket { daemon = .none(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
-    case (.success(let status), .status):
+    case (.success(var status), .status):
+      // The daemon says itself what it waits for.
+      if status.text.hasPrefix(MissingSettings.prefix) { status.text = "" }
       findings += self.findings(status, outdated, exposed, faults).map(\.downgradedToWarning)
     case (.failure(let error), _):
       findings.append(.warn(error.message, "Without systemd only the daemon's own response can be checked"))
@@ -144,7 +145,7 @@ package enum ServiceFindings {
   }
 
   private static func running(_ status: ServiceStatus) -> Finding {
-    if status.text.hasPrefix(Startup.waitingPrefix) {
+    if status.text.hasPrefix(MissingSettings.prefix) {
       return .fail(
         "\(status.unit) sends nothing: \(status.text)",
         "The daemon checks again every 5 s to 60 s; a new credential needs systemctl restart \(status.unit)")
@@ -252,7 +253,7 @@ package enum ServiceFindings {
         ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume")]
         : [.warn(problem, advice)]
     }
-    if report.state?.isOfOtherProcess == true { return [.fail(problem, advice)] }
+    if report.state?.isOfOtherProcess == true || report.lacksSettings { return [.fail(problem, advice)] }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =

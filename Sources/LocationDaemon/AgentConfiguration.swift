@@ -9,17 +9,15 @@ import ServiceManager
 import SystemCalls
 
 extension Daemon.Configuration {
-  /// The configuration of the settings in force.
+  /// The configuration of these settings.
   ///
   /// - Throws: exit code `configuration` if a credential or secret file that they name cannot be used.
-  init(_ active: ActiveSettings) throws(DaemonError) {
-    let settings = active.file.settings
+  init(_ file: SettingsFile) throws(DaemonError) {
+    let settings = file.settings
     self.init(
-      vehicle: try VehicleAgent.Configuration(settings), store: settings.store,
-      // Kept settings have been stored before.
-      settingsText: active.mistake == nil ? active.file.keptText : nil,
-      settings: SettingsStatus(hash: active.hash, mistake: active.mistake), metricsFile: settings.metricsFile,
-      warnings: active.file.warnings.map { "\($0)" } + SecretWarnings.warnings(settings.token))
+      vehicle: try VehicleAgent.Configuration(settings), store: settings.store, settingsText: file.keptText,
+      settings: SettingsStatus(hash: file.hash), metricsFile: settings.metricsFile,
+      warnings: file.warnings.map { "\($0)" } + SecretWarnings.warnings(settings.token))
   }
 }
 

@@ -19,6 +19,8 @@ final class EffectPerformer {
   struct Handlers {
     /// Read the settings, and prepare all that they need.
     var readSettings: () -> Void
+    /// Read the last settings that worked, and prepare all that they need.
+    var readKeptSettings: () -> Void
     /// Use what was prepared.
     var useSettings: () -> Void
     /// Passes an input to `Daemon`, also while an effect is performed.
@@ -29,6 +31,8 @@ final class EffectPerformer {
     var respond: (UInt64, Daemon.Response) -> Void
     /// The run has ended, and no program or file is open any more.
     var finished: (Lifecycle.Ending) -> Void
+    /// The process ends without having run.
+    var exit: (Daemon.Exit) -> Void
   }
 
   private let loop: EventLoop
@@ -36,8 +40,9 @@ final class EffectPerformer {
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   let meters = ConnectionMeters()
-  private let clients: HTTPClients
-  private let tokens: TokenFetcher
+  /// These two are nil before there are settings.
+  private var clients: HTTPClients?
+  private var tokens: TokenFetcher?
   private let tokenCache = TokenCache()
   private let limits = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
   private var hasLimitsFailed = false
@@ -51,18 +56,11 @@ final class EffectPerformer {
   /// The last events, including those below the journal's level.
   private var recentEvents = RecentEvents()
 
-  /// - Throws: `DaemonError` with the exit code, if a certificate file cannot be used.
-  init(
-    _ settings: Settings, loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader
-  ) throws(DaemonError) {
+  init(loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader) {
     self.loop = loop
     self.journal = journal
     self.notifier = notifier
     self.loader = loader
-    self.journal.level = settings.logLevel
-    clients = try HTTPClients(settings, loop: loop, meters: meters)
-    tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
-    tokens.configure(settings.token, settings.agent.tokenProvider)
   }
 
   func setHandlers(_ handlers: Handlers) {
@@ -72,20 +70,20 @@ final class EffectPerformer {
   func perform(_ effect: Daemon.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      clients.updates.start(id, request) { [weak self] in self?.feed(.updateEnded(id: id, $0)) }
-    case .connect(let url, let time): clients.updates.connect(to: url, certificateTime: time)
-    case .cancelUpdate(let id): clients.updates.cancel(id)
+      clients?.updates.start(id, request) { [weak self] in self?.feed(.updateEnded(id: id, $0)) }
+    case .connect(let url, let time): clients?.updates.connect(to: url, certificateTime: time)
+    case .cancelUpdate(let id): clients?.updates.cancel(id)
     case .fetchToken(let id, let request):
-      tokens.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
-    case .cancelToken(let id): tokens.cancel(id)
+      tokens?.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
+    case .cancelToken(let id): tokens?.cancel(id)
     case .storeToken(let text): storeToken(text)
     case .removeStoredToken: tokenCache.remove()
     case .storeRunState(let text): storeRunState(text)
     case .storeUpdateForm(let text):
       if let trouble = updateFormFile.store(text) { write(.settingsWarning(trouble)) }
     case .dropConnections:
-      clients.updates.dropConnections()
-      clients.tokens.dropConnections()
+      clients?.updates.dropConnections()
+      clients?.tokens.dropConnections()
     case .store(let operation):
       if let outcome = storePerformer.perform(operation) { handlers?.pass(.storeEnded(outcome)) }
     case .event(let event): write(event)
@@ -96,8 +94,10 @@ final class EffectPerformer {
     case .storeSettings(let text):
       if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
     case .readSettings:
-      notifier.reloading()
+      // Before there are settings, the unit starts.
+      if clients != nil { notifier.reloading() }
       handlers?.readSettings()
+    case .readKeptSettings: handlers?.readKeptSettings()
     case .useSettings: handlers?.useSettings()
     case .ready: notifier.ready()
     case .lockVehicle: handlers?.lockVehicle()
@@ -111,8 +111,9 @@ final class EffectPerformer {
       if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
     case .respond(let id, let response): handlers?.respond(id, response)
     case .finished(let ending):
-      tokens.endPrograms()
+      tokens?.endPrograms()
       handlers?.finished(ending)
+    case .exit(let exit): handlers?.exit(exit)
     }
   }
 
@@ -186,7 +187,7 @@ final class EffectPerformer {
 
   /// Watches the token file, if the provider is one.
   func watchToken(_ provider: TokenProvider) {
-    tokens.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
+    tokens?.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
   }
 
   // MARK: - New settings and counters
@@ -196,17 +197,24 @@ final class EffectPerformer {
   /// - Parameter newClients: made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
     journal.level = settings.logLevel
-    clients.updates.replaceClient(by: newClients.updates)
-    clients.tokens.replaceClient(by: newClients.tokens)
-    tokens.configure(settings.token, settings.agent.tokenProvider)
+    if let clients {
+      clients.updates.replaceClient(by: newClients.updates)
+      clients.tokens.replaceClient(by: newClients.tokens)
+    } else {
+      clients = newClients
+      tokens = TokenFetcher(loop: loop, exchanges: newClients.tokens)
+    }
+    tokens?.configure(settings.token, settings.agent.tokenProvider)
   }
 
   /// Reads the counters of connections and files, for status, metrics and the data volume.
   private var measurement: Measurement {
-    Measurement(
-      fleetEngine: MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
-      tokenProvider: MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),
-      storeBytes: storePerformer.bytes, transport: clients.updates.version,
-      events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
+    var measurement = Measurement(
+      storeBytes: storePerformer.bytes, events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
+    guard let clients else { return measurement }
+    measurement.fleetEngine = MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates)
+    measurement.tokenProvider = MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens)
+    measurement.transport = clients.updates.version
+    return measurement
   }
 }

@@ -15,12 +15,13 @@ package import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// The shell around `Daemon`: it passes it inputs, and starts, reloads and stops what it decides about.
+/// The shell around `Daemon`: it passes it inputs, and reads, prepares and stops what it decides about.
 package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
-  private var activeSettings: ActiveSettings
+  /// Nil before there are any.
+  private var settings: Settings?
   /// What is ready for the settings that were read last.
   private var prepared: Prepared?
   private var daemon: Daemon
@@ -42,26 +43,22 @@ package final class LocationDaemon {
   private var lastRequest: UInt64 = 0
   private var signals: [EventSource<Void>] = []
   private let directories: ServiceDirectories
-  private var settings: Settings { activeSettings.file.settings }
+  /// Why the process ends without having run; nil if it was stopped, or runs.
+  private var failure: DaemonError?
 
-  /// - Parameters:
-  ///   - loader: reads the settings at each reload.
-  ///   - activeSettings: the settings of the start.
-  /// - Throws: `DaemonError` with the exit code, if a credential or certificate file cannot be used, or the system
-  ///   denied a timer.
+  /// - Parameter loader: reads the settings.
+  /// - Throws: `DaemonError` with the exit code, if the system denied a timer.
   package init(
-    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, activeSettings: ActiveSettings
+    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader
   ) throws(DaemonError) {
     self.loop = loop
     self.notifier = notifier
     self.loader = loader
-    self.activeSettings = activeSettings
     var seed = SystemRandomNumberGenerator()
     daemon = Daemon(
-      try Daemon.Configuration(activeSettings), seed: seed.next(), version: Release.version,
-      traffic: TrafficFile.ofService.read(), at: loop.now.boot)
-    performer = try EffectPerformer(
-      activeSettings.file.settings, loop: loop, journal: journal, notifier: notifier, loader: loader)
+      seed: seed.next(), waits: notifier.isActive, version: Release.version, buildDate: Release.buildDate,
+      pause: PauseFile.ofService.read().record, traffic: TrafficFile.ofService.read(), at: loop.now.boot)
+    performer = EffectPerformer(loop: loop, journal: journal, notifier: notifier, loader: loader)
     monitor = SystemMonitor(loop: loop)
     directories = ServiceDirectories(isService: notifier.isActive)
     let timerHandler = LateHandler()
@@ -77,14 +74,16 @@ package final class LocationDaemon {
     performer.setHandlers(
       EffectPerformer.Handlers(
         readSettings: { [weak self] in self?.readSettings() },
+        readKeptSettings: { [weak self] in self?.readKeptSettings() },
         useSettings: { [weak self] in self?.useSettings() },
         pass: { [weak self] in self?.pass($0) },
         lockVehicle: { [weak self] in
-          guard let self else { return }
+          guard let self, let settings else { return }
           use(vehicleLock.attempt(settings))
         },
         respond: { [weak self] in self?.respond($0, $1) },
-        finished: { [weak self] in self?.finish($0) }))
+        finished: { [weak self] in self?.finish($0) },
+        exit: { [weak self] in self?.exit($0) }))
     lines = SourceLines(
       loop: loop,
       handlers: SourceLines.Handlers(
@@ -96,13 +95,12 @@ package final class LocationDaemon {
   /// Runs until it is stopped, or its recording has been delivered.
   ///
   /// - Returns: the exit code.
+  /// - Throws: exit code `configuration`: what is wrong with the settings, and why kept ones are not used.
   package func run() throws(DaemonError) -> Int32 {
     do {
       signals = [
-        try loop.addSignal(SIGTERM) { [unowned self] in
-          feed(.stop(within: settings.stopTimeout, signal: "SIGTERM"))
-        },
-        try loop.addSignal(SIGINT) { [unowned self] in feed(.stop(within: settings.stopTimeout, signal: "SIGINT")) },
+        try loop.addSignal(SIGTERM) { [unowned self] in stop("SIGTERM") },
+        try loop.addSignal(SIGINT) { [unowned self] in stop("SIGINT") },
         try loop.addSignal(SIGHUP) { [unowned self] in pass(.reload) },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
@@ -110,40 +108,25 @@ package final class LocationDaemon {
         pass(.watchdog(deletedFile: loader.missingFile))
         let isProgressing = daemon.isProgressing(at: loop.now.boot)
         if let path = directories.deleted {
-          feed(.directoryDeleted(path, within: settings.stopTimeout))
+          feed(.directoryDeleted(path, within: stopTimeout))
         } else if control?.isInPlace == false {
           listen()
         }
         return isProgressing
       }
-      write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
-      if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
-      if loop.now.wall < Release.buildDate { write(.clockUnset) }
-      if let mistake = activeSettings.mistake { write(.settingsKept(mistake)) }
-      let configuration = try Daemon.Configuration(activeSettings)
-      for warning in configuration.warnings { write(.settingsWarning(warning)) }
-      // `pass` compares the clocks before each input, which detects the suspend or step.
-      let trouble = monitor.watch(
-        onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
-      if let trouble { write(.networkUnwatched(trouble)) }
-      // Nothing is sent for a vehicle that another process reports.
-      use(vehicleLock.attempt(settings))
-      // The state of the previous run is restored before the first fix. The token comes before the pause, because a
-      // paused vehicle may have to send OFFLINE.
-      performer.restoreRunState()
-      performer.restoreUpdateForm()
-      performer.restoreToken(settings.token)
-      performer.restoreDuty()
-      pass(.start)
-      pass(.sources(try sources(of: settings)))
-      performer.watchToken(configuration.vehicle.tokenProvider)
       listen()
-      loop.defer { [notifier] in _ = notifier.ready() }
-      return try loop.run()
+      pass(.launched)
+      let code = try loop.run()
+      if let failure { throw failure }
+      return code
     } catch {
       throw DaemonError(stoppedBy: error)
     }
   }
+
+  private func stop(_ signal: String) { feed(.stop(within: stopTimeout, signal: signal)) }
+
+  private var stopTimeout: Duration { settings?.stopTimeout ?? .zero }
 
   // MARK: - Inputs and effects
 
@@ -275,11 +258,22 @@ package final class LocationDaemon {
     loop.exit(ExitCode.of(ending.result))
   }
 
-  // MARK: - A reload
+  private func exit(_ exit: Daemon.Exit) {
+    switch exit {
+    case .stopped: loop.exit(ExitCode.done)
+    case .restarting: loop.exit(ExitCode.system)
+    case .unavailable: loop.exit(ExitCode.unavailable)
+    case .failed(let mistakes, let isMissing):
+      failure = DaemonError(isMissing ? ExitCode.unavailable : ExitCode.configuration, mistakes)
+      loop.exit(ExitCode.configuration)
+    }
+  }
+
+  // MARK: - Settings
 
   /// What new settings need.
   private struct Prepared {
-    let settings: ActiveSettings
+    let settings: Settings
     let configuration: Daemon.Configuration
     let clients: HTTPClients
     let lock: VehicleLock.Attempt
@@ -290,34 +284,61 @@ package final class LocationDaemon {
   private func readSettings() {
     // The request may have come over the old socket.
     if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
-    do {
-      let new = try prepare(try loader.load())
-      prepared = new
-      pass(.settingsRead(.valid(new.configuration, lockedBy: new.lock.holder)))
-    } catch {
-      pass(.settingsRead(.invalid(error.message)))
-    }
+    pass(.settingsRead(loader.read(prepare)))
   }
 
-  private func prepare(_ file: SettingsFile) throws(DaemonError) -> Prepared {
-    let new = ActiveSettings(file: file)
-    let configuration = try Daemon.Configuration(new)
-    let clients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
-    let lock = vehicleLock.attempt(file.settings)
-    let sources = try sources(of: file.settings, isVehicleInUse: lock.holder != nil)
-    return Prepared(settings: new, configuration: configuration, clients: clients, lock: lock, sources: sources)
+  private func readKeptSettings() {
+    pass(.keptSettingsRead(loader.readKept(prepare)))
+  }
+
+  private func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
+    let settings = file.settings
+    let configuration = try Daemon.Configuration(file)
+    let clients = try HTTPClients(settings, loop: loop, meters: performer.meters)
+    let lock = vehicleLock.attempt(settings)
+    let sources = try sources(of: settings, isVehicleInUse: lock.holder != nil)
+    prepared = Prepared(
+      settings: settings, configuration: configuration, clients: clients, lock: lock, sources: sources)
+    return .valid(configuration, lockedBy: lock.holder)
   }
 
   /// Uses what was prepared.
   private func useSettings() {
     guard let new = prepared else { return }
     prepared = nil
-    activeSettings = new.settings
-    performer.configure(settings, clients: new.clients)
+    let isFirst = settings == nil
+    settings = new.settings
+    performer.configure(new.settings, clients: new.clients)
+    if isFirst { begin(new.settings) }
     if let trouble = vehicleLock.use(new.lock) { write(.vehicleNotLocked(trouble)) }
+    if isFirst {
+      restore(new.settings)
+    } else if let state = monitor.networkState {
+      feed(.network(state))
+    }
     performer.watchToken(new.configuration.vehicle.tokenProvider)
-    if let state = monitor.networkState { feed(.network(state)) }
     pass(.sources(new.sources))
+  }
+
+  /// Begins a run with the first settings.
+  private func begin(_ settings: Settings) {
+    write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
+    if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
+    if loop.now.wall < Release.buildDate { write(.clockUnset) }
+    // `pass` compares the clocks before each input, which detects the suspend or step.
+    let trouble = monitor.watch(
+      onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
+    if let trouble { write(.networkUnwatched(trouble)) }
+  }
+
+  /// Restores the state of the previous run, before the first fix. The token comes before the pause, because a paused
+  /// vehicle may have to send OFFLINE.
+  private func restore(_ settings: Settings) {
+    performer.restoreRunState()
+    performer.restoreUpdateForm()
+    performer.restoreToken(settings.token)
+    performer.restoreDuty()
+    pass(.start)
   }
 }
 

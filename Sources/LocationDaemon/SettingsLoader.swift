@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import Daemon
 import Delivery
+import FleetEngine
 import Glibc
 import SystemCalls
 import TokenStore
@@ -62,6 +64,51 @@ package struct SettingsLoader {
     return file
   }
 
+  // MARK: - For the daemon
+
+  /// Reads the settings files, and prepares all that they need.
+  ///
+  /// - Parameter prepare: its error is about what valid settings name: a certificate, a route or a recording.
+  func read(_ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome) -> SettingsOutcome {
+    do throws(DaemonError) {
+      return outcome(of: try load(), prepare)
+    } catch {
+      return outcome(of: error)
+    }
+  }
+
+  /// The same for the last settings that worked.
+  func readKept(_ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome) -> KeptSettingsOutcome {
+    do throws(DaemonError) {
+      guard let file = try keptSettings() else { return .none }
+      return .read(outcome(of: file, prepare))
+    } catch {
+      return .read(outcome(of: error))
+    }
+  }
+
+  private func outcome(
+    of file: SettingsFile, _ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome
+  ) -> SettingsOutcome {
+    do throws(DaemonError) {
+      return try prepare(file)
+    } catch {
+      return .unusable(error.message, isMissing: error.code == ExitCode.unavailable)
+    }
+  }
+
+  private func outcome(of error: DaemonError) -> SettingsOutcome {
+    guard error.mayAppearLater else { return .invalid(error.message) }
+    // Only a credential may be missing.
+    guard let settings = try? SettingsFile.load(path: path, environment: environment).settings else {
+      return .missing(error.message)
+    }
+    return .missing(
+      error.message,
+      known: KnownSettings(
+        provider: settings.vehicle.providerID, vehicle: settings.vehicle.vehicleID, metricsFile: settings.metricsFile))
+  }
+
   private var kept: KeptSettings? {
     get throws(KeptSettings.Refusal) {
       guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else {
@@ -92,21 +139,10 @@ package struct SettingsLoader {
   }
 }
 
-/// The settings in force, and whether they are those of the files.
-package struct ActiveSettings {
-  /// The settings, their warnings and the names of the files.
-  package var file: SettingsFile
-  /// The mistakes of the settings files, one on each line, if the kept settings are used instead; otherwise nil.
-  package var mistake: String?
-
-  package init(file: SettingsFile, mistake: String? = nil) {
-    self.file = file
-    self.mistake = mistake
-  }
-
+extension SettingsFile {
   /// A hash in 16 hexadecimal digits: equal for equal settings, regardless of files and order.
   package var hash: String {
     // The hash function fails only if memory is short.
-    String((Digest.hexadecimal(of: file.canonicalText) ?? "").prefix(16))
+    String((Digest.hexadecimal(of: canonicalText) ?? "").prefix(16))
   }
 }

@@ -6,7 +6,6 @@ import Glibc
 import LocationDaemon
 import Release
 import ServiceManager
-import Timekeeping
 import SystemCalls
 import Timekeeping
 
@@ -43,14 +42,8 @@ enum Program {
       defer { withExtendedLifetime(locks) {} }
       LocationDaemon.reportCrashes()
       let loader = SettingsLoader(path: path)
-      let start: ActiveSettings
-      switch try begin(loader, journal, notifier) {
-      case .run(let settings): start = settings
-      case .end(let code): return code
-      }
-      let loop = try EventLoop()
       let daemon = try LocationDaemon(
-        loop: loop, journal: journal, notifier: notifier, loader: loader, activeSettings: start)
+        loop: try EventLoop(), journal: journal, notifier: notifier, loader: loader)
       return try daemon.run()
     } catch let error as DaemonError {
       let lines = error.message.split(separator: "\n")
@@ -61,13 +54,6 @@ enum Program {
       journal.log(JournalEntry(.error, "\(error)"))
       return ExitCode.system
     }
-  }
-
-  /// Reads the settings of the start, with an event loop of its own, because a loop runs once.
-  private static func begin(
-    _ loader: SettingsLoader, _ journal: Journal, _ notifier: ServiceNotifier
-  ) throws -> SettingsStart.Result {
-    try SettingsStart(loop: EventLoop(), journal: journal, notifier: notifier, loader: loader).run()
   }
 
   private static func writeOutput(_ text: String) -> Int32 {

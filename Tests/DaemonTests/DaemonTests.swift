@@ -14,7 +14,7 @@ import Timekeeping
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 
   init() throws {
-    daemon = Daemon(try DaemonTests.configuration(), seed: 1)
+    daemon = Daemon(running: try DaemonTests.configuration(), seed: 1)
   }
 
   private static func configuration(
@@ -60,7 +60,7 @@ import Timekeeping
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     let record = Backlog.Record(VehicleLocation(coordinate: place, time: AgentFixture.start))
     #expect(handle(.storeEnded(.read([record])), at: 3).operations.isEmpty)
-    #expect(daemon.vehicle.delivery.pendingCount == 1)
+    #expect(daemon.run?.vehicle.delivery.pendingCount == 1)
   }
 
   @Test("new settings reach the vehicle when the store is done with the previous ones, and another vehicle is read")
@@ -68,9 +68,9 @@ import Timekeeping
     _ = open(at: 3)
     let new = try DaemonTests.configuration(vehicle: "truck-2")
     #expect(handle(.settingsRead(.valid(new)), at: 3).operations.isEmpty)
-    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-1")
+    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-1")
     #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(other)])
-    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-2")
+    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-2")
   }
 
   @Test("settings that come while the store is busy replace others that wait")
@@ -79,7 +79,7 @@ import Timekeeping
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-2"))), at: 3)
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-3"))), at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
-    #expect(daemon.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-3")
+    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-3")
   }
 
   @Test("another directory: the old file is closed, and the new one opened")
@@ -111,7 +111,7 @@ import Timekeeping
   @Test("the settings of the first accepted update are stored, unless they are the kept ones")
   mutating func settings() throws {
     #expect(try comeOnline().contains(.storeSettings("settings")))
-    daemon = Daemon(try DaemonTests.configuration(settingsText: nil), seed: 1)
+    daemon = Daemon(running: try DaemonTests.configuration(settingsText: nil), seed: 1)
     #expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
   }
 

@@ -11,7 +11,7 @@ import Timekeeping
 
   init() throws {
     daemon = Daemon(
-      Daemon.Configuration(
+      running: Daemon.Configuration(
         vehicle: try AgentFixture.tripsConfiguration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
     _ = daemon.handle(.start, at: DriverTests.moment)
   }
@@ -34,7 +34,7 @@ import Timekeeping
     let effects = handle(.pauseStored("no room"))
     #expect(effects.contains(.event(.pauseNotKept("no room"))))
     #expect(effects.responses == [3: .done(remark: "no room")])
-    #expect(daemon.vehicle.isPaused)
+    #expect(daemon.run?.vehicle.isPaused == true)
   }
 
   @Test("each request is answered by its own change on disk")
@@ -64,7 +64,7 @@ import Timekeeping
   @Test("a vehicle of scheduled tasks has no duty: the request is refused at once")
   mutating func refused() throws {
     daemon = Daemon(
-      Daemon.Configuration(
+      running: Daemon.Configuration(
         vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
     let effects = handle(.request(id: 1, .drive(.offline)))
     guard case .refused? = effects.responses[1] else {
@@ -85,7 +85,7 @@ import Timekeeping
     let effects = handle(.driverFound(records))
     #expect(effects.contains(.event(.pauseNotKept("unreadable"))))
     #expect(effects.contains(.event(.dutyNotKept("damaged"))))
-    #expect(daemon.vehicle.isPaused)
+    #expect(daemon.run?.vehicle.isPaused == true)
     #expect(!effects.contains { if case .storePause = $0 { true } else { false } })
   }
 }

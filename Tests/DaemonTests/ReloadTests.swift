@@ -11,7 +11,7 @@ import Timekeeping
   private var daemon: Daemon
 
   init() throws {
-    daemon = Daemon(try ReloadTests.configuration(), seed: 1)
+    daemon = Daemon(running: try ReloadTests.configuration(), seed: 1)
     _ = daemon.handle(.start, at: ReloadTests.moment(0))
   }
 
@@ -34,7 +34,7 @@ import Timekeeping
     daemon.handle(input, at: ReloadTests.moment(second)).filter { if case .showStatus = $0 { false } else { true } }
   }
 
-  private var vehicle: String? { daemon.vehicle.snapshot(at: ReloadTests.moment(9)).vehicle }
+  private var vehicle: String? { daemon.run?.vehicle.snapshot(at: ReloadTests.moment(9)).vehicle }
 
   @Test("valid settings are used, logged with their warnings, and then the request is answered")
   mutating func valid() throws {

@@ -1,51 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
-import Daemon
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 
+@testable import Daemon
+
 /// The daemon before it has settings.
 @Suite struct StartupTests {
-  private static let buildDate = AgentFixture.start - .seconds(1000)
   private static let waiting = "Waiting for a file or credential that the settings name: "
-  private var startup = StartupTests.startup()
+  private var daemon = StartupTests.daemon()
 
-  private static func startup(waits: Bool = true, pause: PauseRecord? = nil) -> Startup {
-    Startup(waits: waits, pause: pause, buildDate: buildDate)
+  private static func daemon(
+    waits: Bool = true, pause: PauseRecord? = nil, buildDate: Timestamp = AgentFixture.start - .seconds(1000)
+  ) -> Daemon {
+    Daemon(seed: 1, waits: waits, version: "1.2", buildDate: buildDate, pause: pause, at: .boot)
   }
 
-  private mutating func handle(_ input: Startup.Input, at second: Int64 = 0) -> [Startup.Effect] {
-    startup.handle(
+  private static func configuration(warnings: [String] = []) throws -> Daemon.Configuration {
+    Daemon.Configuration(
+      vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: "settings",
+      settings: SettingsStatus(hash: "a"), warnings: warnings)
+  }
+
+  private mutating func handle(_ input: Daemon.Input, at second: Int64 = 0) -> [Daemon.Effect] {
+    daemon.handle(
       input, at: Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(second)))
   }
 
   /// The settings name a file that is not there.
-  private mutating func beginWaiting() -> [Startup.Effect] {
+  private mutating func beginWaiting() -> [Daemon.Effect] {
     _ = handle(.launched)
     return handle(.settingsRead(.missing("no x")))
   }
 
   private func seconds(_ instant: BootInstant?) -> Int64? { instant.map { ($0 - .boot).wholeSeconds } }
 
-  @Test("valid settings are used")
-  mutating func valid() {
+  private func failure(_ mistakes: String) -> [Daemon.Effect] { [.exit(.failed(mistakes, isMissing: false))] }
+
+  @Test("valid settings are used, with their warnings in the journal; the unit counts as started when the run begins")
+  mutating func valid() throws {
     #expect(handle(.launched) == [.readSettings])
-    #expect(handle(.settingsRead(.valid)) == [.use(mistake: nil)])
-    #expect(startup.nextDeadline == nil && handle(.stop).isEmpty)
+    #expect(
+      handle(.settingsRead(.valid(try Self.configuration(warnings: ["x is odd"]))))
+        == [.useSettings, .event(.settingsWarning("x is odd"))])
+    #expect(daemon.run?.settingsText == "settings")
+    #expect(handle(.start).contains(.ready))
   }
 
   @Test("for files with a mistake the kept settings are used, if they can be; otherwise the process ends with both")
-  mutating func kept() {
-    for (outcome, effect) in [
-      (Startup.KeptOutcome.usable, Startup.Effect.use(mistake: "f:1: no")),
-      (.none, .exit(.configuration("f:1: no"))),
-      (.unusable("The kept ones differ"), .exit(.configuration("f:1: no\nThe kept ones differ"))),
+  mutating func kept() throws {
+    for (outcome, effects) in [
+      (
+        KeptSettingsOutcome.read(.valid(try Self.configuration())),
+        [Daemon.Effect.useSettings, .event(.settingsKept("f:1: no"))]
+      ),
+      (.none, failure("f:1: no")),
+      (.read(.invalid("The kept ones differ")), failure("f:1: no\nThe kept ones differ")),
     ] {
-      startup = Self.startup()
+      daemon = Self.daemon()
       _ = handle(.launched)
       #expect(handle(.settingsRead(.invalid("f:1: no"))) == [.readKeptSettings])
-      #expect(handle(.keptSettingsRead(outcome)) == [effect])
+      #expect(handle(.keptSettingsRead(outcome)) == effects)
+      // They were stored before.
+      #expect(daemon.run?.settingsText == nil)
+    }
+  }
+
+  @Test("if a certificate or route cannot be used, no other settings are")
+  mutating func unusable() {
+    for isMissing in [false, true] {
+      daemon = Self.daemon()
+      _ = handle(.launched)
+      #expect(
+        handle(.settingsRead(.unusable("no route", isMissing: isMissing)))
+          == [.exit(.failed("no route", isMissing: isMissing))])
     }
   }
 
@@ -53,8 +83,8 @@ import Timekeeping
   mutating func missing() {
     #expect(
       beginWaiting() == [.event(.settingsAwaited("no x")), .showStatus(Self.waiting + "no x"), .ready])
-    startup = Self.startup(waits: false)
-    #expect(beginWaiting() == [.exit(.configuration("no x"))])
+    daemon = Self.daemon(waits: false)
+    #expect(beginWaiting() == failure("no x"))
   }
 
   @Test("what the kept settings miss is waited for as well, with the mistake of the files")
@@ -63,7 +93,7 @@ import Timekeeping
     _ = handle(.settingsRead(.invalid("f:1: no")))
     let text = "f:1: no\nThey miss x"
     #expect(
-      handle(.keptSettingsRead(.missing("They miss x")))
+      handle(.keptSettingsRead(.read(.missing("They miss x"))))
         == [.event(.settingsAwaited(text)), .showStatus(Self.waiting + text), .ready])
   }
 
@@ -72,7 +102,7 @@ import Timekeeping
   mutating func intervals() {
     _ = beginWaiting()
     var times: [Int64] = []
-    while let time = seconds(startup.nextDeadline) {
+    while let time = seconds(daemon.nextDeadline) {
       times.append(time)
       #expect(handle(.deadline, at: time - 1).isEmpty)
       #expect(handle(.deadline, at: time) == [.readSettings])
@@ -85,11 +115,12 @@ import Timekeeping
   }
 
   @Test("what appears is used, and so is a correction; another mistake ends the process")
-  mutating func appears() {
+  mutating func appears() throws {
     for (outcome, effect) in [
-      (Startup.Outcome.valid, Startup.Effect.use(mistake: nil)), (.invalid("f:1: no"), .readKeptSettings),
+      (SettingsOutcome.valid(try Self.configuration()), Daemon.Effect.useSettings),
+      (.invalid("f:1: no"), .readKeptSettings),
     ] {
-      startup = Self.startup()
+      daemon = Self.daemon()
       _ = beginWaiting()
       _ = handle(.deadline, at: 5)
       #expect(handle(.settingsRead(outcome), at: 5) == [effect])
@@ -97,7 +128,7 @@ import Timekeeping
   }
 
   @Test("a reload reads at once, is answered with what is still missing, and leaves the intervals as they are")
-  mutating func reload() {
+  mutating func reload() throws {
     _ = beginWaiting()
     #expect(handle(.request(id: 1, .reload), at: 2) == [.readSettings])
     // One that comes meanwhile is answered by the same reading.
@@ -106,19 +137,59 @@ import Timekeeping
     #expect(
       handle(.settingsRead(.missing("no y")), at: 2)
         == [.showStatus(text), .respond(id: 1, .refused(text)), .respond(id: 2, .refused(text))])
-    #expect(seconds(startup.nextDeadline) == 7)
+    #expect(seconds(daemon.nextDeadline) == 7)
     #expect(handle(.reload, at: 3) == [.readSettings])
     _ = handle(.request(id: 3, .reload), at: 3)
     #expect(
-      handle(.settingsRead(.valid), at: 3) == [.respond(id: 3, .done(remark: nil)), .use(mistake: nil)])
+      handle(.settingsRead(.valid(try Self.configuration())), at: 3)
+        == [.useSettings, .respond(id: 3, .done(remark: nil))])
   }
 
-  @Test("a request for what needs settings is answered with what is missing")
+  @Test("the driver's duty needs settings: the response says what is missing")
   mutating func refused() {
     _ = beginWaiting()
-    for request in [Daemon.Request.status, .metrics, .drive(.offline), .drive(.online)] {
-      #expect(handle(.request(id: 1, request)) == [.respond(id: 1, .refused(Self.waiting + "no x"))])
+    for command in [Daemon.DriverCommand.offline, .online] {
+      #expect(handle(.request(id: 1, .drive(command))) == [.respond(id: 1, .refused(Self.waiting + "no x"))])
     }
+  }
+
+  @Test("status, explain and doctor learn what is missing, since when the process runs, and what is in the journal")
+  mutating func status() throws {
+    _ = beginWaiting()
+    _ = handle(.request(id: 4, .drive(.pause)), at: 9)
+    #expect(handle(.request(id: 1, .status), at: 10) == [.measure])
+    #expect(handle(.request(id: 2, .status), at: 10).isEmpty)
+    var recent = RecentEvents()
+    recent.note(.settingsAwaited("no x"), at: .boot)
+    let events = recent.report(at: .boot + .seconds(10))
+    let effects = handle(.measured(Measurement(events: events)), at: 10)
+    #expect(effects.count == 2)
+    guard case .respond(1, .status(let report))? = effects.first else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(report.summary == Self.waiting + "no x" && report.lacksSettings && !report.isOnline)
+    #expect(report.state?.level == "bad" && report.state?.advice?.contains("fleet-locationctl reload") == true)
+    #expect(report.explanation.reason == "noSettings" && report.explanation.sentence.contains("no x"))
+    #expect(report.isPaused && report.pausedSince == (AgentFixture.start + .seconds(9)).canonicalJSON)
+    #expect(report.version == "1.2" && report.uptime == 10 && report.events == events && events.count == 1)
+  }
+
+  @Test("the metrics say that nothing is sent: on request, and in their file if the settings could be read so far")
+  mutating func metrics() {
+    _ = handle(.launched)
+    let known = KnownSettings(provider: "p", vehicle: "truck-1", metricsFile: "/m")
+    let effects = handle(.settingsRead(.missing("no x", known: known)))
+    guard case .writeMetrics(let text, "/m")? = effects.dropLast().last else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(text.contains("\nfleet_locationd_online{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
+    #expect(text.contains("\nfleet_locationd_config_last_reload_success{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
+    #expect(text.contains("version=\"1.2\"} 1\n"))
+    #expect(handle(.request(id: 1, .metrics)) == [.respond(id: 1, .metrics(text))])
+    _ = handle(.deadline, at: 5)
+    #expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))
   }
 
   @Test("a pause is answered when it is on disk, with why it is not; one that began before stays as it is")
@@ -130,22 +201,45 @@ import Timekeeping
     #expect(handle(.request(id: 3, .drive(.resume)), at: 20) == [.storePause(nil)])
     #expect(handle(.pauseStored("no room"), at: 21) == [.respond(id: 1, .done(remark: "no room"))])
     #expect(handle(.pauseStored(nil), at: 21) == [.respond(id: 3, .done(remark: nil))])
-    startup = Self.startup(pause: PauseRecord(since: nil))
+    daemon = Self.daemon(pause: PauseRecord(since: nil))
     _ = beginWaiting()
     #expect(handle(.request(id: 1, .drive(.pause))) == [.respond(id: 1, .done(remark: nil))])
   }
 
   @Test("a pause while the clock is not set has no time")
   mutating func unset() {
-    startup = Startup(waits: true, pause: nil, buildDate: AgentFixture.start + .seconds(10))
+    daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
     #expect(handle(.request(id: 1, .drive(.pause)), at: 9) == [.storePause(PauseRecord(since: nil))])
   }
 
-  @Test("a stop ends the process, also while it waits")
-  mutating func stop() {
+  @Test("a stop ends the process, also while it waits; a deleted directory has it started again")
+  mutating func stop() throws {
     _ = beginWaiting()
-    #expect(handle(.stop) == [.exit(.stopped)])
-    #expect(startup.nextDeadline == nil && handle(.settingsRead(.valid)).isEmpty)
+    #expect(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))) == [.exit(.stopped)])
+    #expect(daemon.nextDeadline == nil)
+    #expect(handle(.settingsRead(.valid(try Self.configuration()))).isEmpty)
+    daemon = Self.daemon()
+    _ = beginWaiting()
+    #expect(
+      handle(.vehicle(.directoryDeleted("/run/x", within: .zero)))
+        == [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
+  }
+
+  @Test("while another process has the vehicle, the run begins without its receiver")
+  mutating func inUse() throws {
+    _ = handle(.launched)
+    let holder = VehicleHolder(unit: "other.service", process: 7)
+    let effects = handle(.settingsRead(.valid(try Self.configuration(), lockedBy: holder)))
+    #expect(effects.first == .useSettings)
+    #expect(effects.contains { if case .event(.vehicleInUse) = $0 { true } else { false } })
+    #expect(daemon.run?.sources.isVehicleInUse == true)
+  }
+
+  @Test("the watchdog learns of a reading that is overdue")
+  mutating func watchdog() {
+    _ = beginWaiting()
+    #expect(daemon.isProgressing(at: .boot + .seconds(5)))
+    #expect(!daemon.isProgressing(at: .boot + .seconds(65)))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import Foundation
 import MessageBus
 import Observability
@@ -502,6 +503,18 @@ import Timekeeping
     let findings = Self.findings(.success(waiting), Self.silent)
     #expect(findings.first?.severity == .fail)
     #expect(findings.first?.sentence.hasSuffix("/run/key: there is no such file") == true)
+  }
+
+  @Test("of a daemon that answers while it waits, what is missing is said once, as a failure")
+  func answersWaiting() {
+    let missing = MissingSettings("/run/key: there is no such file")
+    let report = StatusReport(missing, pause: PauseRecord(since: nil))
+    let findings = Self.findings(.success(Self.running { $0.text = missing.sentence }), .status(report))
+    #expect(findings.filter { $0.severity == .fail }.count == 1)
+    #expect(findings.filter { $0.sentence.contains("/run/key") }.count == 1)
+    #expect(findings.contains { $0.severity == .pass && $0.sentence.contains("runs") })
+    #expect(!ServiceFindings.isStarting(.status(report)))
+    #expect(!ServiceFindings.health(report).isHealthy)
   }
 
   @Test("a credential whose file has changed since the start is named, with the restart that it needs")

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Daemon
 import Delivery
 import FileTesting
 import Foundation
+import Observability
 import Testing
 import Timekeeping
 
+@testable import Daemon
 @testable import LocationDaemon
 
 @Suite struct SettingsLoaderTests {
@@ -48,31 +49,33 @@ import Timekeeping
 
   /// How a start with these settings ends.
   private enum Start {
-    case use(ActiveSettings)
+    case use(SettingsFile, mistake: String?)
     case waiting(String)
     case failed(String)
 
-    var settings: ActiveSettings? { if case .use(let settings) = self { settings } else { nil } }
+    var settings: SettingsFile? { if case .use(let settings, _) = self { settings } else { nil } }
+    var mistake: String? { if case .use(_, let mistake) = self { mistake } else { nil } }
     var failure: String? { if case .failed(let message) = self { message } else { nil } }
     var missing: String? { if case .waiting(let message) = self { message } else { nil } }
   }
 
   /// A start until the settings are used, waited for or refused.
   private func start(_ loader: SettingsLoader) throws -> Start {
-    var reader = SettingsStartReader(loader)
-    var startup = Startup(waits: true, pause: nil, buildDate: Timestamp(seconds: 0))
-    var input = Startup.Input.launched
+    var used: SettingsFile?
+    func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
+      used = file
+      return .valid(try Daemon.Configuration(file))
+    }
+    var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
+    var input = Daemon.Input.launched
     let now = Moment(boot: .boot, wall: Timestamp(seconds: 0))
-    while let effect = startup.handle(input, at: now).first {
+    while let effect = daemon.handle(input, at: now).first {
       switch effect {
-      case .readSettings: input = .settingsRead(reader.read())
-      case .readKeptSettings: input = .keptSettingsRead(reader.readKept())
-      case .use(let mistake):
-        var settings = try #require(reader.settings)
-        settings.mistake = mistake
-        return .use(settings)
+      case .readSettings: input = .settingsRead(loader.read(prepare))
+      case .readKeptSettings: input = .keptSettingsRead(loader.readKept(prepare))
+      case .useSettings: return .use(try #require(used), mistake: daemon.run?.publication.settings.mistake)
       case .event(.settingsAwaited(let what)): return .waiting(what)
-      case .exit(.configuration(let mistakes)): return .failed(mistakes)
+      case .exit(.failed(let mistakes, isMissing: false)): return .failed(mistakes)
       default: Issue.record("\(effect)")
       }
     }
@@ -87,13 +90,13 @@ import Timekeeping
     let before = loader(Self.good)
     let first = try start(before)
     let file = try #require(first.settings)
-    #expect(file.mistake == nil)
-    #expect(before.store(file.file.keptText) == nil)
+    #expect(first.mistake == nil)
+    #expect(before.store(file.keptText) == nil)
     let second = try start(loader(Self.good + Self.mistake))
     let kept = try #require(second.settings)
-    #expect(kept.file.settings == file.file.settings)
+    #expect(kept.settings == file.settings)
     #expect(kept.hash == file.hash)
-    #expect(kept.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
+    #expect(second.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
     let mode = try FileManager.default.attributesOfItem(atPath: keptPath)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     #expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))

@@ -39,7 +39,7 @@ final class SourceRig {
     self.session = session
     self.report = report
     daemon = Daemon(
-      Daemon.Configuration(vehicle: try AgentFixture.configuration(), store: .init(), settingsText: nil), seed: 1)
+      running: Daemon.Configuration(vehicle: try AgentFixture.configuration(), store: .init(), settingsText: nil), seed: 1)
     self.line = try line(
       LineHandlers(
         pass: { [weak self] in self?.pass(.line(1, $0)) },
@@ -70,9 +70,9 @@ final class SourceRig {
   }
 
   /// When its session has to handle `deadline`.
-  var nextDeadline: BootInstant? { daemon.sources.nextDeadline }
+  var nextDeadline: BootInstant? { daemon.run?.sources.nextDeadline }
 
-  var lineStatistics: LineStatistics? { daemon.lines.first?.statistics }
+  var lineStatistics: LineStatistics? { daemon.run?.lines.first?.statistics }
 
   private func pass(_ input: Daemon.Input) {
     pending.append(.input(input))

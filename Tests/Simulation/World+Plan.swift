@@ -11,19 +11,20 @@ import Timekeeping
 extension World {
   /// Remembers the plan after the agent was called, and looks ahead.
   func notePlan() {
-    let plan = daemon.vehicle.plan(at: bootNow)
+    guard let vehicle = daemon.run?.vehicle else { return }
+    let plan = vehicle.plan(at: bootNow)
     lastPlan = finishedAt == nil ? plan : nil
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0
     guard let until else { return }
     if until <= bootNow { return violate("a wait that is over: a hot loop") }
     guard looksAhead else { return }
-    let before = daemon.vehicle.plan(at: until - .nanoseconds(1))
+    let before = vehicle.plan(at: until - .nanoseconds(1))
     if before != plan { violate("\(plan) becomes \(before) without an input") }
-    guard case .act(let step) = daemon.vehicle.plan(at: until) else {
-      return violate("at its end, \(plan) becomes \(daemon.vehicle.plan(at: until)): nothing happens")
+    guard case .act(let step) = vehicle.plan(at: until) else {
+      return violate("at its end, \(plan) becomes \(vehicle.plan(at: until)): nothing happens")
     }
-    var copy = agent
+    var copy = vehicle
     let effects = copy.handle(.deadline, at: Moment(boot: until, wall: moment.wall + (until - moment.boot)))
     if !step.isDone(by: effects) { violate("\(step) was planned, and what happens is \(effects.map(World.brief))") }
   }

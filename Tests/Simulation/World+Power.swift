@@ -17,7 +17,7 @@ extension World {
       storedRunState = nil
     }
     loseUnwritten()
-    thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
+    thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     abandonUpdate()
     (fetch, deadline, lastPlan) = (nil, nil, nil)
     (reach, wasParked) = (Reach(), nil)
@@ -65,19 +65,26 @@ extension World {
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
     published = Published(traffic: published.traffic)
-    daemon = Daemon(
-      scenario.daemonConfiguration(configuration), seed: programSeed, traffic: published.traffic, at: bootNow)
+    daemon = World.daemon(seed: programSeed, pause: pauseNote, traffic: published.traffic, at: bootNow)
     copy = [:]
     unrestored = disk.held
     openFile = OpenFile()
     lockedVehicle = nil
-    lockVehicle()
+    formRefusals = 0
+    launch()
+  }
+
+  /// The program has its first settings: the shell passes what earlier runs have left.
+  func beginRun() {
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedUpdateForm { handle(.updateFormFound(storedUpdateForm)) }
-    formRefusals = 0
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
     if let dutyNote { handle(.goOffline(dutyNote)) }
+    guard runNumber > 0 else {
+      pass(.start)
+      return startPorts()
+    }
     startPorts()
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }

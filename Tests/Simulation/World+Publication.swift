@@ -18,7 +18,9 @@ extension Daemon.Effect {
   /// Whether it only publishes or asks. The effects until a power cut are counted without these.
   var publishes: Bool {
     switch self {
-    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .useSettings, .ready: true
+    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .readKeptSettings,
+      .useSettings, .ready:
+      true
     default: false
     }
   }

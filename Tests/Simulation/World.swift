@@ -66,8 +66,11 @@ final class World {
 
   let scenario: Scenario
   var daemon: Daemon
-  /// The daemon's vehicle.
-  var agent: VehicleAgent { daemon.vehicle }
+  /// The daemon's vehicle, which it has once there are settings.
+  var agent: VehicleAgent {
+    guard let run = daemon.run else { preconditionFailure("there are no settings yet") }
+    return run.vehicle
+  }
   var now = BootInstant.boot
   var drive: PlannedDrive
   var receivers: [Receiver]
@@ -110,6 +113,8 @@ final class World {
   private var hasCalledVehicle = false
   /// The vehicle of the settings files, while they are not read yet.
   private var settingsVehicle: String?
+  /// Whether the program has settings.
+  private var hasSettings = false
   /// Whether another process has the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
   /// What was published.
@@ -215,7 +220,7 @@ final class World {
     scenario.adjust(&configuration)
     configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
-    daemon = Daemon(scenario.daemonConfiguration(configuration), seed: scenario.seed)
+    daemon = World.daemon(seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw ScenarioError.noStart }
     drive = PlannedDrive(scenario.drive, from: start, seed: scenario.seed &+ 7)
     let sources = scenario.second == nil ? 0..<1 : 0..<2
@@ -251,6 +256,13 @@ final class World {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
   }
 
+  /// The program at its start.
+  static func daemon(
+    seed: UInt64, pause: PauseRecord? = nil, traffic: String? = nil, at now: BootInstant = .boot
+  ) -> Daemon {
+    Daemon(seed: seed, waits: true, buildDate: Scenario.buildDate, pause: pause, traffic: traffic, at: now)
+  }
+
   static let silenceTimeout = Duration.seconds(10)
   /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a
   /// few.
@@ -277,9 +289,7 @@ final class World {
   /// Runs to the end of the scenario, or to the daemon's own.
   func run() {
     let end = World.time(scenario.duration)
-    lockVehicle()
-    pass(.start)
-    startPorts()
+    launch()
     while finishedAt == nil, violations.count < 20 {
       let (turn, time) = nextTurn
       guard time <= end else { break }
@@ -298,6 +308,13 @@ final class World {
     now = finishedAt ?? end
     if fetch != nil { tokenFailures.append(now) }
     checkAfterwards()
+  }
+
+  /// The program is started.
+  func launch() {
+    settingsVehicle = vehicle
+    hasSettings = false
+    pass(.launched)
   }
 
   private var nextTurn: (Turn, BootInstant) {
@@ -448,7 +465,7 @@ final class World {
   /// The daemon is about to use these settings.
   private func configure(_ new: VehicleAgent.Configuration) {
     configuration = new
-    thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
+    thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     let other = new.delivery.endpoint.vehicle.vehicleID
     guard other != vehicle else { return }
     unrestored = pending
@@ -512,7 +529,7 @@ final class World {
 
   /// Calls the daemon, and performs its effects.
   private func step(_ call: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
-    let failed = daemon.vehicle.statistics.tokenFailures
+    let failed = daemon.run?.vehicle.statistics.tokenFailures
     var planned: Plan.Step?
     messages.removeAll(keepingCapacity: true)
     let effects = call(&daemon) { [unowned self] message, vehicle in
@@ -545,16 +562,17 @@ final class World {
       if isTranscribing { note("  < \(World.brief(effect))") }
       perform(effect)
     }
-    if daemon.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
+    if let failed, daemon.run?.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
     guard !messages.isEmpty else { return }
     hasCalledVehicle = true
     // As a shell does, the world asks once after each call, and not again before the next.
     notePlan()
     guard hasBacklogChanged || calls % 16 == 0 else { return }
-    let backlog = daemon.vehicle.delivery.backlog
+    guard let delivery = daemon.run?.vehicle.delivery else { return }
+    let backlog = delivery.backlog
     // In addition to the live position in flight.
-    if daemon.vehicle.delivery.pendingCount > configuration.delivery.maxLocations {
+    if delivery.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
     }
     if copy.count != backlog.count { violate("the copy of the backlog has another number of records") }
@@ -597,7 +615,10 @@ final class World {
     case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .readSettings: readSettings()
-    case .useSettings: useSources(isVehicleInUse: isNextVehicleInUse)
+    case .readKeptSettings: violate("kept settings are read, and the files have no mistake")
+    case .useSettings:
+      if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }
+      hasSettings = true
     case .connect, .storeSettings, .ready, .stopping: break
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
     case .finished(let ending):
@@ -605,6 +626,7 @@ final class World {
       checkOfflineOnStop()
       undelivered = ending.undelivered
       checkClosedStore()
+    case .exit(let exit): violate("the process ends: \(exit)")
     }
   }
 

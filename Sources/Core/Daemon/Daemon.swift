@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
 package import Delivery
+package import ExternalInput
 import FleetEngine
 package import HTTPMessages
 package import Observability
 package import Positioning
 package import Timekeeping
 
-/// The daemon as one value: the sources, the vehicle, the store of its backlog, what passes between them, reloads,
-/// requests on the control socket, and what is published. Both the service and `Tests/Simulation` run it.
+/// The daemon as one value, from the start of its process to the end: it decides which settings it uses, or waits for
+/// what they name (`Startup`); then it runs with them (`Run`). Both the service and `Tests/Simulation` run it.
 ///
 /// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
 /// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file or a line is an input
@@ -46,6 +47,12 @@ package struct Daemon: Sendable {
   package enum Input: Sendable {
     /// What the vehicle learns from outside: anything but new settings and the reports of the sources and the store.
     case vehicle(VehicleAgent.Input)
+    /// The process has started.
+    case launched
+    /// What came of `readSettings`.
+    case settingsRead(SettingsOutcome)
+    /// What came of `readKeptSettings`.
+    case keptSettingsRead(KeptSettingsOutcome)
     /// The state of previous runs was passed: from now on the backlog's file may be read. Once, before the first fix.
     case start
     /// The operation of `store` has ended.
@@ -54,8 +61,6 @@ package struct Daemon: Sendable {
     indirect case driverFound(DriverRecords)
     /// Read the settings again (SIGHUP).
     case reload
-    /// What came of `readSettings`.
-    case settingsRead(SettingsOutcome)
     /// `storePause` was performed; why it failed, nil on success.
     case pauseStored(String?)
     /// `storeDuty` was performed; why it failed, nil on success.
@@ -105,9 +110,12 @@ package struct Daemon: Sendable {
     case storeSettings(String)
     /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
     case readSettings
-    /// Use what was prepared last; what was used before is not needed any more.
+    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows.
+    case readKeptSettings
+    /// Use what was prepared last; what was used before is not needed any more. For the first settings, the state of
+    /// previous runs follows, then `start` and `sources`.
     case useSettings
-    /// The reload has ended.
+    /// The unit counts as started, or the reload has ended.
     case ready
     case stopping(within: Duration)
     /// `pauseStored` follows.
@@ -126,6 +134,20 @@ package struct Daemon: Sendable {
     indirect case respond(id: UInt64, Response)
     /// The run has ended, the backlog's file is closed, and everything is published.
     case finished(Lifecycle.Ending)
+    /// The process ends without having had settings.
+    case exit(Exit)
+  }
+
+  /// Why the process ends without having had settings.
+  package enum Exit: Equatable, Sendable {
+    /// A stop was requested.
+    case stopped
+    /// It must be started again: a directory of the service was deleted.
+    case restarting
+    /// What is missing was missing for too long; a new start may find it.
+    case unavailable
+    /// The settings cannot be used: the mistakes, one a line. Whether only a route or recording does not exist.
+    case failed(String, isMissing: Bool)
   }
 
   /// What passes between the parts.
@@ -139,166 +161,87 @@ package struct Daemon: Sendable {
   /// Is told what passes between the parts.
   package typealias Observer = (Message, VehicleAgent) -> Void
 
-  /// The vehicle.
-  package private(set) var vehicle: VehicleAgent
-  var sources = SourceSessions()
-  var store: StoreAgent
-  /// What is published, and when.
-  var publication: Publication
-  var settings = SettingsLife()
-  var choices = Choices()
-  var settingsText: String?
-  /// Reports of the store that the vehicle has not been passed yet.
-  private var reports: [VehicleAgent.Input] = []
-  /// How the run has ended, while the store writes what is pending.
-  var ending: Lifecycle.Ending?
-  private var vehicleDeadline: BootInstant?
-  /// Whether the vehicle was passed anything in the last call, and not only a source's session.
-  package internal(set) var wasVehicleCalled = false
+  private let seed: UInt64
+  private let version: String
+  private let traffic: String?
+  private let launchedAt: BootInstant
+  private var startup: Startup
+  /// What runs with the settings; nil before there are any.
+  package private(set) var run: Run?
 
-  /// When to handle `deadline`; nil while waiting for something else only.
+  /// When to handle `deadline`; nil while waiting for something else only. Stored, because a computed property of a
+  /// value in an object would first copy the value.
   package private(set) var nextDeadline: BootInstant?
-  /// Fleet Engine accepted the last update, and there is a network. Stored, because a computed property of a value in
-  /// an object would first copy the value.
-  package private(set) var isOnline = false
 
   /// - Parameters:
   ///   - seed: of every jitter.
+  ///   - waits: whether a missing file or credential is waited for. On a terminal it is reported instead.
   ///   - version: the daemon's release.
+  ///   - buildDate: an earlier time is no time.
+  ///   - pause: the pause of an earlier run; nil if there is none.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
   ///   - now: the start.
   package init(
-    _ configuration: Configuration, seed: UInt64, version: String = "", traffic: String? = nil,
-    at now: BootInstant = .boot
+    seed: UInt64, waits: Bool, version: String = "", buildDate: Timestamp, pause: PauseRecord? = nil,
+    traffic: String? = nil, at now: BootInstant
   ) {
-    publication = Publication(configuration, version: version, traffic: traffic, at: now)
-    vehicle = VehicleAgent(configuration.vehicle, seed: seed)
-    store = StoreAgent(
-      configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
-    settingsText = configuration.settingsText
+    self.seed = seed
+    self.version = version
+    self.traffic = traffic
+    launchedAt = now
+    startup = Startup(waits: waits, version: version, buildDate: buildDate, pause: pause, at: now)
   }
 
-  /// Handles an input, and returns the effects in order.
+  /// Handles an input, and returns the effects in order. Before there are settings, what needs them is ignored.
   ///
   /// - Parameter observer: is told what passes between the parts, with the vehicle before that. It must not use this
   ///   value.
   package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
-    wasVehicleCalled = false
-    var effects = [Effect]()
-    switch input {
-    case .vehicle(let input):
-      switch input {
-      case .stop, .directoryDeleted: endSources(&effects)
-      default: break
-      }
-      pass(input, at: now, observer, &effects)
-      if case .vehicleLocked(let holder) = input { vehicleLocked(by: holder, at: now, observer, &effects) }
-    case .start:
-      publication.hasBegun = true
-      pass(.store(.unread), at: now, observer, &effects)
-    case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
-    case .sources(let list): use(list, at: now, observer, &effects)
-    case .line(let id, let input): perform(sources.handle(input, of: id, at: now), of: id, at: now, observer, &effects)
-    case .driverFound(let records): restore(records, at: now, observer, &effects)
-    case .reload: reload(for: nil, &effects)
-    case .settingsRead(let outcome): settingsRead(outcome, at: now, &effects)
-    case .pauseStored(let trouble): pauseStored(trouble, &effects)
-    case .dutyStored(let trouble): dutyStored(trouble, &effects)
-    case .request(let id, let request): handle(request, id, at: now, observer, &effects)
-    case .measured(let measurement): measured(measurement, at: now, &effects)
-    case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
-    case .deadline:
-      // What a source reads comes before what else is due: that follows at the next call, which is due at once.
-      if passSourceDeadlines(at: now, observer, &effects) { break }
-      if let time = store.nextDeadline, now.boot >= time { feedStore(.deadline, at: now.boot, &effects) }
-      if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
+    if let effects = run?.handle(input, at: now, observer: observer) {
+      nextDeadline = run?.nextDeadline
+      return effects
     }
-    settle(at: now, observer, &effects)
-    if wasVehicleCalled || !input.isOfSource { publish(after: input, at: now, &effects) }
+    var effects = [Effect]()
+    if let settings = startup.handle(input, at: now, &effects) {
+      var run = Run(settings.configuration, seed: seed, version: version, traffic: traffic, from: launchedAt, at: now)
+      effects += run.begin(settings, at: now, observer)
+      self.run = run
+    }
+    nextDeadline = run == nil ? startup.nextDeadline : run?.nextDeadline
     return effects
   }
 
-  /// Passes on what the store reports, and new settings once it is done with the previous ones.
-  mutating func settle(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    passReports(at: now, observer, &effects)
-    useSettings(at: now, observer, &effects)
-    updateDeadline()
+  /// Processes data of the line of the source with this ID, in chunks of any size, except for datagrams.
+  ///
+  /// - Returns: the effects in order.
+  package mutating func receive(
+    _ bytes: Span<UInt8>, from sender: SourceSender = .peer, of id: Int, at now: Moment, observer: Observer? = nil
+  ) -> [Effect] {
+    let effects = run?.receive(bytes, from: sender, of: id, at: now, observer: observer)
+    nextDeadline = run?.nextDeadline
+    return effects ?? []
   }
 
-  /// To be called after any of the parts was.
-  mutating func updateDeadline() {
-    nextDeadline = .earliest(.earliest(vehicleDeadline, store.nextDeadline), sources.nextDeadline)
+  /// A sender has connected to the source with this ID.
+  ///
+  /// - Returns: nil if its connection must be closed unread.
+  package mutating func admit(_ address: IPAddress, to id: Int, at now: BootInstant) -> NMEANetworkSession.Admission? {
+    defer { nextDeadline = run?.nextDeadline }
+    return run?.admit(address, to: id, at: now)
   }
 
-  /// Nothing is left to do but to publish the end.
-  var isClosed: Bool { ending != nil && store.hasEnded }
+  /// What becomes of the sources under new settings. Changes nothing.
+  ///
+  /// - Parameters:
+  ///   - settings: in order of priority.
+  ///   - isVehicleInUse: whether another process has the vehicle of these settings: then no running source is kept.
+  /// - Returns: the same order. What is new has to be made for the input `sources`.
+  package func plan(_ settings: [any SourceIdentity], isVehicleInUse: Bool = false) -> [PlannedSource] {
+    (run?.sources ?? SourceSessions()).plan(settings, areNew: isVehicleInUse)
+  }
 
   /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
   package func isProgressing(at now: BootInstant) -> Bool {
-    vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
-  }
-
-  // MARK: - The parts
-
-  mutating func pass(_ input: VehicleAgent.Input, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    observer?(.toVehicle(input), vehicle)
-    wasVehicleCalled = true
-    let decided = vehicle.handle(input, at: now)
-    if !decided.isEmpty, effects.isEmpty { effects.reserveCapacity(8) }
-    for effect in decided {
-      observer?(.fromVehicle(effect), vehicle)
-      perform(effect, at: now.boot, &effects)
-    }
-    vehicleDeadline = vehicle.nextDeadline(at: now.boot)
-    isOnline = vehicle.isReachingFleetEngine
-  }
-
-  private mutating func perform(_ effect: VehicleAgent.Effect, at now: BootInstant, _ effects: inout [Effect]) {
-    switch effect {
-    case .readStore: feedStore(.start, at: now, &effects)
-    case .backlog(let change): feedStore(.changed(change), at: now, &effects)
-    case .collectChanges(let isInOutage): feedStore(.outage(isInOutage), at: now, &effects)
-    case .commitBacklog: feedStore(.commit, at: now, &effects)
-    case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
-    case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
-    case .storeSettings: if let settingsText { effects.append(.storeSettings(settingsText)) }
-    case .finished(let ending):
-      self.ending = ending
-      feedStore(.close, at: now, &effects)
-    case .connect(let url, let time): effects.append(.connect(to: url, certificateTime: time))
-    case .sendUpdate(let id, let request): effects.append(.sendUpdate(id: id, request))
-    case .cancelUpdate(let id): effects.append(.cancelUpdate(id: id))
-    case .fetchToken(let id, let request): effects.append(.fetchToken(id: id, request))
-    case .cancelToken(let id): effects.append(.cancelToken(id: id))
-    case .storeToken(let text): effects.append(.storeToken(text))
-    case .removeStoredToken: effects.append(.removeStoredToken)
-    case .storeRunState(let text): effects.append(.storeRunState(text))
-    case .storeUpdateForm(let text): effects.append(.storeUpdateForm(text))
-    case .dropConnections: effects.append(.dropConnections)
-    case .lockVehicle: effects.append(.lockVehicle)
-    case .event(let event): effects.append(.event(event))
-    case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
-    case .stopping(let time): effects.append(.stopping(within: time))
-    case .storePause(let record):
-      choices.storesPause()
-      effects.append(.storePause(record))
-    case .storeDuty(let record):
-      choices.storesDuty()
-      effects.append(.storeDuty(record))
-    }
-  }
-
-  mutating func feedStore(_ input: StoreAgent.Input, at now: BootInstant, _ effects: inout [Effect]) {
-    for effect in store.handle(input, at: now) {
-      switch effect {
-      case .perform(let operation): effects.append(.store(operation))
-      // The vehicle may be deciding just now.
-      case .report(let report): reports.append(report)
-      }
-    }
-  }
-
-  mutating func passReports(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    while !reports.isEmpty { pass(reports.removeFirst(), at: now, observer, &effects) }
+    run?.isProgressing(at: now) ?? (startup.nextDeadline?.isMissed(at: now) != true)
   }
 }

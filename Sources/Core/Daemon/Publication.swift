@@ -38,10 +38,15 @@ struct Publication: Sendable {
   /// What the metrics file says.
   private var wasOnline = false
 
-  /// - Parameter traffic: the data volume that a previous run has stored; nil if there is none.
-  init(_ configuration: Daemon.Configuration, version: String, traffic: String?, at now: BootInstant) {
+  /// - Parameters:
+  ///   - traffic: the data volume that a previous run has stored; nil if there is none.
+  ///   - start: when the process was started.
+  init(
+    _ configuration: Daemon.Configuration, version: String, traffic: String?, from start: BootInstant,
+    at now: BootInstant
+  ) {
     self.version = version
-    startedAt = now
+    startedAt = start
     settings = configuration.settings
     heartbeat = configuration.vehicle.reporting.heartbeat
     metricsFile = configuration.metricsFile

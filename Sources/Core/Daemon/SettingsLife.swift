@@ -5,8 +5,45 @@ package import Delivery
 package enum SettingsOutcome: Equatable, Sendable {
   /// All is ready for them. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
   indirect case valid(Daemon.Configuration, lockedBy: VehicleHolder? = nil)
+  /// They are valid, but for files or credentials that they name and that are not there yet; which, and what to do.
+  case missing(String, known: KnownSettings = KnownSettings())
   /// The settings, or files or credentials that they name, have these mistakes, one a line, with what to do.
   case invalid(String)
+  /// They are valid, but what they name cannot be used: a certificate, a route or a recording; why, and what to do.
+  /// `isMissing`: whether only a route or recording does not exist.
+  case unusable(String, isMissing: Bool)
+
+  /// Why the settings are not used; nil if they can be.
+  var refusal: String? {
+    switch self {
+    case .valid: nil
+    case .missing(let why, _), .invalid(let why), .unusable(let why, _): why
+    }
+  }
+}
+
+/// What is known of settings that name something that is missing.
+package struct KnownSettings: Equatable, Sendable {
+  /// Of the vehicle; nil if it is not known.
+  package var provider: String?
+  /// The vehicle's ID; nil if it is not known.
+  package var vehicle: String?
+  /// The path of the metrics file; nil if there is none, or it is not known.
+  package var metricsFile: String?
+
+  package init(provider: String? = nil, vehicle: String? = nil, metricsFile: String? = nil) {
+    self.provider = provider
+    self.vehicle = vehicle
+    self.metricsFile = metricsFile
+  }
+}
+
+/// What came of reading the last settings that worked.
+package enum KeptSettingsOutcome: Equatable, Sendable {
+  /// There are none.
+  case none
+  /// They were read. `invalid`: why they are not used, as a sentence; `missing`: likewise.
+  case read(SettingsOutcome)
 }
 
 /// The life of the settings: they are read and prepared, and then used or refused.

@@ -1,84 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
-package import Timekeeping
+import Delivery
+import Observability
+import Timekeeping
 
 /// The daemon before it has settings: it reads them, waits for a file or credential that they name (a disk that is
 /// mounted late, a credential that systemd provides with the next start), falls back to kept settings, or ends.
 ///
-/// Meanwhile it answers on the control socket. A pause is stored, and holds when the settings are there.
-package struct Startup: Sendable {
-  /// What came of reading the settings files.
-  package enum Outcome: Equatable, Sendable {
-    case valid
-    /// They are valid, but for files or credentials that they name and that are not there yet; which, and what to do.
-    case missing(String)
-    /// Their mistakes, one a line, with what to do.
-    case invalid(String)
-  }
-
-  /// What came of reading the last settings that worked.
-  package enum KeptOutcome: Equatable, Sendable {
-    case usable
-    /// There are none.
-    case none
-    /// Only a file or credential that they name is not there yet; a sentence that says which.
-    case missing(String)
-    /// Why they are not used, as a sentence.
-    case unusable(String)
-  }
-
-  /// Everything that can happen before there are settings.
-  package enum Input: Equatable, Sendable {
-    /// The process has started.
-    case launched
-    /// What came of `readSettings`.
-    case settingsRead(Outcome)
-    /// What came of `readKeptSettings`.
-    case keptSettingsRead(KeptOutcome)
-    /// `nextDeadline` has passed.
-    case deadline
-    /// Look again at once (SIGHUP).
-    case reload
-    /// A request on the control socket; `respond` follows.
-    case request(id: UInt64, Daemon.Request)
-    /// `storePause` was performed; why it failed, nil on success.
-    case pauseStored(String?)
-    /// A stop was requested.
-    case stop
-  }
-
-  /// What the shell has to do.
-  package enum Effect: Equatable, Sendable {
-    /// Read the settings; `settingsRead` follows.
-    case readSettings
-    /// Read the last settings that worked; `keptSettingsRead` follows.
-    case readKeptSettings
-    /// Run with the settings that were read last. `mistake`: those of the files, if these are kept settings.
-    case use(mistake: String?)
-    case event(Event)
-    /// Send systemd this status line.
-    case showStatus(String)
-    /// The unit counts as started.
-    case ready
-    /// Store this for the daemon; nil: no pause. `pauseStored` follows.
-    case storePause(PauseRecord?)
-    /// Answer the request with this ID.
-    case respond(id: UInt64, Daemon.Response)
-    case exit(Exit)
-  }
-
-  /// Why the process ends without having run.
-  package enum Exit: Equatable, Sendable {
-    /// A stop was requested.
-    case stopped
-    /// What is missing was missing for too long; a new start may find it.
-    case unavailable
-    /// The settings cannot be used: the mistakes, one a line.
-    case configuration(String)
-  }
-
-  /// Prefix of the status text of systemd, and of the responses, while something is missing.
-  package static let waitingPrefix = "Waiting for a file or credential that the settings name: "
+/// Meanwhile it answers on the control socket, and writes its metrics if the settings say where. A pause is stored, and
+/// holds when the settings are there.
+struct Startup: Sendable {
   /// Interval between two readings: the first, and the maximum.
   private static let (firstInterval, maxInterval) = (Duration.seconds(5), Duration.seconds(60))
   /// systemd provides credentials only at a start, so the process ends after this time to be started again.
@@ -86,131 +16,182 @@ package struct Startup: Sendable {
 
   private enum State {
     case starting
-    /// Since the first reading, until when at the latest, and what is missing.
-    case waiting(until: BootInstant, for: String)
+    /// Since the first reading, until when at the latest, and for what.
+    case waiting(until: BootInstant, for: MissingSettings)
     case over
   }
 
   private let waits: Bool
+  private let version: String
   private let buildDate: Timestamp
+  private let startedAt: BootInstant
   private var state = State.starting
   private var interval = firstInterval
+  /// Of the settings that were read last.
+  private var known = KnownSettings()
   /// The mistakes of the files, while the kept settings are read.
   private var mistakes = ""
   /// Whether a reload asked for the reading that is under way, which leaves the intervals as they are.
   private var isReload = false
   /// Requests that the reading under way answers.
   private var reloads: [UInt64] = []
+  /// Requests that `measured` answers.
+  private var statusRequests: [UInt64] = []
   private var pause: PauseRecord?
   /// For each change of the pause that is not on disk yet, the request for it.
   private var pauses: [UInt64] = []
 
   /// When to handle `deadline`; nil while nothing is waited for.
-  package private(set) var nextDeadline: BootInstant?
+  private(set) var nextDeadline: BootInstant?
 
-  /// - Parameters:
-  ///   - waits: whether a missing file or credential is waited for. On a terminal it is reported instead.
-  ///   - pause: the pause of an earlier run; nil if there is none.
-  ///   - buildDate: an earlier time is no time.
-  package init(waits: Bool, pause: PauseRecord?, buildDate: Timestamp) {
+  /// The parameters are as those of `Daemon`.
+  init(waits: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?, at now: BootInstant) {
     self.waits = waits
-    self.pause = pause
+    self.version = version
     self.buildDate = buildDate
+    self.pause = pause
+    startedAt = now
   }
 
-  /// Handles an input, and returns the effects in order.
-  package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
-    if case .over = state { return [] }
+  /// Handles an input, and appends the effects in order.
+  ///
+  /// - Returns: the settings with which the daemon runs from now on; nil: it does not run yet.
+  mutating func handle(
+    _ input: Daemon.Input, at now: Moment, _ effects: inout [Daemon.Effect]
+  ) -> SettingsLife.Prepared? {
+    if case .over = state { return nil }
     switch input {
-    case .launched: return [.readSettings]
-    case .settingsRead(.valid): return use(mistake: nil)
-    case .settingsRead(.missing(let what)): return wait(for: what, at: now.boot)
+    case .launched: effects.append(.readSettings)
+    case .settingsRead(.valid(let configuration, let holder)): return use(configuration, holder)
+    case .settingsRead(.missing(let what, let known)): wait(for: what, known, at: now, &effects)
     case .settingsRead(.invalid(let mistakes)):
       self.mistakes = mistakes
-      return [.readKeptSettings]
-    case .keptSettingsRead(.usable): return use(mistake: mistakes)
-    case .keptSettingsRead(.none): return fail(mistakes)
-    case .keptSettingsRead(.missing(let why)): return wait(for: "\(mistakes)\n\(why)", at: now.boot)
-    case .keptSettingsRead(.unusable(let why)): return fail("\(mistakes)\n\(why)")
+      effects.append(.readKeptSettings)
+    case .settingsRead(.unusable(let why, let isMissing)): fail(why, isMissing: isMissing, &effects)
+    case .keptSettingsRead(.read(.valid(var configuration, let holder))):
+      // They have been stored before.
+      (configuration.settings.mistake, configuration.settingsText) = (mistakes, nil)
+      return use(configuration, holder)
+    case .keptSettingsRead(.none): fail(mistakes, &effects)
+    case .keptSettingsRead(.read(.missing(let why, let known))):
+      wait(for: "\(mistakes)\n\(why)", known, at: now, &effects)
+    case .keptSettingsRead(.read(.invalid(let why))): fail("\(mistakes)\n\(why)", &effects)
+    case .keptSettingsRead(.read(.unusable(let why, let isMissing))): fail(why, isMissing: isMissing, &effects)
     case .deadline:
-      guard let time = nextDeadline, now.boot >= time else { return [] }
+      guard let time = nextDeadline, now.boot >= time else { break }
       nextDeadline = nil
-      return [.readSettings]
-    case .reload: return reload()
-    case .request(let id, let request): return answer(request, id, at: now)
+      effects.append(.readSettings)
+    case .reload: reload(&effects)
+    case .request(let id, let request): answer(request, id, at: now, &effects)
+    case .measured(let measurement): measured(measurement, at: now, &effects)
     case .pauseStored(let trouble):
-      return pauses.isEmpty ? [] : [.respond(id: pauses.removeFirst(), .done(remark: trouble))]
-    case .stop: return end(.exit(.stopped))
+      if !pauses.isEmpty { effects.append(.respond(id: pauses.removeFirst(), .done(remark: trouble))) }
+    case .vehicle(.stop): end(.stopped, &effects)
+    case .vehicle(.directoryDeleted(let path, _)):
+      effects.append(.event(.stopping(.directoryDeleted(path))))
+      end(.restarting, &effects)
+    // The rest needs settings.
+    case .vehicle, .start, .storeEnded, .driverFound, .dutyStored, .watchdog, .sources, .line: break
     }
+    return nil
   }
 
   // MARK: - What comes of reading
 
-  private mutating func use(mistake: String?) -> [Effect] {
-    let responses = reloads.map { Effect.respond(id: $0, .done(remark: nil)) }
-    return responses + end(.use(mistake: mistake))
+  private mutating func use(_ configuration: Daemon.Configuration, _ holder: VehicleHolder?) -> SettingsLife.Prepared {
+    defer { (state, nextDeadline, reloads) = (.over, nil, []) }
+    return SettingsLife.Prepared(configuration: configuration, holder: holder, requests: reloads)
   }
 
-  private mutating func fail(_ mistakes: String) -> [Effect] {
-    let responses = reloads.map { Effect.respond(id: $0, .refused(mistakes)) }
-    return responses + end(.exit(.configuration(mistakes)))
+  private mutating func fail(_ mistakes: String, isMissing: Bool = false, _ effects: inout [Daemon.Effect]) {
+    effects += reloads.map { .respond(id: $0, .refused(mistakes)) }
+    end(.failed(mistakes, isMissing: isMissing), &effects)
   }
 
-  private mutating func end(_ effect: Effect) -> [Effect] {
+  private mutating func end(_ exit: Daemon.Exit, _ effects: inout [Daemon.Effect]) {
     (state, nextDeadline, reloads) = (.over, nil, [])
-    return [effect]
+    effects.append(.exit(exit))
   }
 
-  private mutating func wait(for what: String, at now: BootInstant) -> [Effect] {
-    guard waits else { return fail(what) }
-    let text = Startup.waitingPrefix + what
-    var effects = [Effect.showStatus(text)]
-    switch state {
-    case .waiting(let end, _):
-      effects += reloads.map { .respond(id: $0, .refused(text)) }
+  private mutating func wait(
+    for what: String, _ known: KnownSettings, at now: Moment, _ effects: inout [Daemon.Effect]
+  ) {
+    guard waits else { return fail(what, &effects) }
+    self.known = known
+    let missing = MissingSettings(what)
+    var end = now.boot + Startup.limit
+    if case .waiting(let before, _) = state { end = before } else { effects.append(.event(.settingsAwaited(what))) }
+    effects.append(.showStatus(missing.sentence))
+    if let path = known.metricsFile { effects.append(.writeMetrics(metrics, path: path)) }
+    if case .waiting = state {
+      effects += reloads.map { .respond(id: $0, .refused(missing.sentence)) }
       reloads = []
-      guard now < end else { return effects + [.event(.settingsAwaited(what))] + self.end(.exit(.unavailable)) }
-      state = .waiting(until: end, for: what)
+      guard now.boot < end else {
+        effects.append(.event(.settingsAwaited(what)))
+        return self.end(.unavailable, &effects)
+      }
       if !isReload { interval = min(interval + interval, Startup.maxInterval) }
-    default:
-      state = .waiting(until: now + Startup.limit, for: what)
-      effects = [.event(.settingsAwaited(what))] + effects + [.ready]
+    } else {
+      effects.append(.ready)
     }
+    state = .waiting(until: end, for: missing)
     isReload = false
-    nextDeadline = now + interval
-    return effects
+    nextDeadline = now.boot + interval
   }
 
   // MARK: - Requests
 
-  private mutating func reload() -> [Effect] {
-    guard nextDeadline != nil else { return [] }
+  private mutating func reload(_ effects: inout [Daemon.Effect]) {
+    guard nextDeadline != nil else { return }
     (nextDeadline, isReload) = (nil, true)
-    return [.readSettings]
+    effects.append(.readSettings)
   }
 
-  private mutating func answer(_ request: Daemon.Request, _ id: UInt64, at now: Moment) -> [Effect] {
+  private mutating func answer(
+    _ request: Daemon.Request, _ id: UInt64, at now: Moment, _ effects: inout [Daemon.Effect]
+  ) {
     switch request {
     case .reload:
       reloads.append(id)
-      return reload()
+      reload(&effects)
     case .drive(.pause):
       // A pause that began before stays as it is.
-      guard pause == nil else { return [.respond(id: id, .done(remark: nil))] }
-      return store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id)
-    case .drive(.resume): return store(nil, for: id)
-    case .status, .metrics, .drive(.offline), .drive(.online): return [.respond(id: id, .refused(reason))]
+      guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
+      store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
+    case .drive(.resume): store(nil, for: id, &effects)
+    case .drive(.offline), .drive(.online): effects.append(.respond(id: id, .refused(missing.sentence)))
+    case .metrics: effects.append(.respond(id: id, .metrics(metrics)))
+    case .status:
+      statusRequests.append(id)
+      if statusRequests.count == 1 { effects.append(.measure) }
     }
   }
 
-  private mutating func store(_ record: PauseRecord?, for id: UInt64) -> [Effect] {
-    pause = record
-    pauses.append(id)
-    return [.storePause(record)]
+  private mutating func measured(_ measurement: Measurement, at now: Moment, _ effects: inout [Daemon.Effect]) {
+    var report = StatusReport(missing, pause: pause)
+    report.vehicle = known.vehicle
+    report.version = version
+    report.uptime = (now.boot - startedAt).wholeSeconds
+    report.events = measurement.events
+    effects += statusRequests.map { .respond(id: $0, .status(report)) }
+    statusRequests = []
   }
 
-  /// Why there is no status yet.
-  private var reason: String {
-    if case .waiting(_, let what) = state { Startup.waitingPrefix + what } else { "The daemon is starting" }
+  private mutating func store(_ record: PauseRecord?, for id: UInt64, _ effects: inout [Daemon.Effect]) {
+    pause = record
+    pauses.append(id)
+    effects.append(.storePause(record))
+  }
+
+  // MARK: - What is published
+
+  private var metrics: String {
+    MetricsText.withoutSettings(
+      provider: known.provider, vehicle: known.vehicle, version: version, isPaused: pause != nil)
+  }
+
+  /// What is missing.
+  private var missing: MissingSettings {
+    if case .waiting(_, let missing) = state { missing } else { MissingSettings("the settings are not read yet") }
   }
 }

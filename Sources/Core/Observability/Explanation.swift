@@ -9,7 +9,7 @@ import Timekeeping
 package struct Explanation: Equatable, Sendable, Codable {
   /// One word for a script: the reason of a rejection, the category of a failure, or one of `noSource`, `noFix`,
   /// `held`, `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `offlinePending`,
-  /// `vehicleInUse`, `stopping`.
+  /// `vehicleInUse`, `stopping`, `noSettings`.
   package var reason: String
   /// For a person: what happened, and when the next update is due.
   package var sentence: String

@@ -6,7 +6,7 @@ import Timekeeping
 
 /// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the state for
 /// `fleet-locationctl`.
-extension Daemon {
+extension Run {
   /// Publishes what is due after an input; nil: after data of a line.
   mutating func publish(after input: Input?, at now: Moment, _ effects: inout [Effect]) {
     guard publication.hasBegun || isClosed else { return }

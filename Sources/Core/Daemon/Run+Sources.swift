@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
-package import ExternalInput
+import ExternalInput
 package import Positioning
-package import Timekeeping
+import Timekeeping
 
 /// What passes between the sources, their lines and the vehicle.
-extension Daemon {
-  /// What becomes of the sources under new settings. Changes nothing.
-  ///
-  /// - Parameters:
-  ///   - settings: in order of priority.
-  ///   - isVehicleInUse: whether another process has the vehicle of these settings: then no running source is kept.
-  /// - Returns: the same order. What is new has to be made for the input `sources`.
-  package func plan(_ settings: [any SourceIdentity], isVehicleInUse: Bool = false) -> [PlannedSource] {
-    sources.plan(settings, areNew: isVehicleInUse)
-  }
-
+extension Run {
   /// The name of each source that has counters of its line, and these.
   package var lines: [(source: String, statistics: LineStatistics)] { sources.lines }
 
-  /// Processes data of the line of the source with this ID, in chunks of any size, except for datagrams.
-  ///
-  /// - Returns: the effects in order.
-  package mutating func receive(
-    _ bytes: Span<UInt8>, from sender: SourceSender = .peer, of id: Int, at now: Moment, observer: Observer? = nil
+  /// As that of `Daemon`.
+  mutating func receive(
+    _ bytes: Span<UInt8>, from sender: SourceSender, of id: Int, at now: Moment, observer: Observer?
   ) -> [Effect] {
     wasVehicleCalled = false
     let produced = sources.receive(bytes, from: sender, of: id, at: now)
@@ -38,15 +26,13 @@ extension Daemon {
     return effects
   }
 
-  /// A sender has connected to the source with this ID.
-  ///
-  /// - Returns: nil if its connection must be closed unread.
-  package mutating func admit(_ address: IPAddress, to id: Int, at now: BootInstant) -> NMEANetworkSession.Admission? {
+  /// As that of `Daemon`.
+  mutating func admit(_ address: IPAddress, to id: Int, at now: BootInstant) -> NMEANetworkSession.Admission? {
     defer { updateDeadline() }
     return sources.admit(address, to: id, at: now)
   }
 
-  mutating func use(_ list: [Source], at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+  mutating func use(_ list: [Daemon.Source], at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     effects += sources.replace(by: list)
     pass(.sources(sources.configured), at: now, observer, &effects)
     guard !sources.isVehicleInUse else { return }

@@ -4,12 +4,27 @@ import FleetEngine
 import Observability
 import Timekeeping
 
-/// A reload: read and prepare, then use or refuse. All that can fail has happened before anything changes.
-extension Daemon {
+/// Settings: the first ones, and a reload, which reads and prepares, then uses or refuses. All that can fail has
+/// happened before anything changes.
+extension Run {
+  /// Uses the first settings.
+  mutating func begin(_ first: SettingsLife.Prepared, at now: Moment, _ observer: Observer?) -> [Effect] {
+    var effects = [Effect.useSettings]
+    if let holder = first.holder {
+      pass(.vehicleLocked(by: holder), at: now, observer, &effects)
+      sources.isVehicleInUse = true
+    }
+    if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
+    effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
+    effects += first.requests.map { .respond(id: $0, .done(remark: nil)) }
+    updateDeadline()
+    return effects
+  }
+
   /// - Parameter request: is answered when the settings are in force or refused; nil: nobody waits.
   mutating func reload(for request: UInt64?, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {
-      if let request { effects.append(.respond(id: request, .refused(Daemon.stoppingReason))) }
+      if let request { effects.append(.respond(id: request, .refused(Run.stoppingReason))) }
       return
     }
     if settings.read(for: request) { effects.append(.readSettings) }
@@ -17,17 +32,16 @@ extension Daemon {
 
   mutating func settingsRead(_ outcome: SettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
     guard let requests = settings.wasRead() else { return effects.append(.readSettings) }
-    switch outcome {
-    case .valid(let configuration, let holder):
+    if case .valid(let configuration, let holder) = outcome {
       settings.follow(SettingsLife.Prepared(configuration: configuration, holder: holder, requests: requests))
       let vehicle = configuration.vehicle.delivery.endpoint.vehicle
       feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
-    case .invalid(let mistakes):
-      publication.reloadRefused(mistakes, at: now.boot)
-      effects.append(.event(.reloadRefused(mistakes)))
-      if settings.isSettled { effects.append(.ready) }
-      effects += requests.map { .respond(id: $0, .refused(mistakes)) }
     }
+    guard let mistakes = outcome.refusal else { return }
+    publication.reloadRefused(mistakes, at: now.boot)
+    effects.append(.event(.reloadRefused(mistakes)))
+    if settings.isSettled { effects.append(.ready) }
+    effects += requests.map { .respond(id: $0, .refused(mistakes)) }
   }
 
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import ExternalInput
+import Observability
+import Timekeeping
+
+/// Requests on the control socket. A response follows what it depends on: what was measured, the new settings in force,
+/// a pause on disk.
+extension Run {
+  static let stoppingReason = "the daemon is stopping"
+
+  mutating func handle(
+    _ request: Daemon.Request, _ id: UInt64, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
+  ) {
+    switch request {
+    case .status, .metrics: publication.requests.append((id, request))
+    case .reload: reload(for: id, &effects)
+    case .drive(let command):
+      guard vehicle.lifecycle.isRunning else {
+        return effects.append(.respond(id: id, .refused(Run.stoppingReason)))
+      }
+      if command.isDuty, let refusal = vehicle.dutyRefusal {
+        return effects.append(.respond(id: id, .refused(refusal.withAdvice.text)))
+      }
+      choices.driver = (id, command.isDuty)
+      pass(command.input, at: now, observer, &effects)
+      choices.driver = nil
+    }
+  }
+
+  // MARK: - The driver's choices on disk
+
+  /// What the driver has chosen, on its way to the disk.
+  struct Choices: Sendable {
+    /// The request that is being handled.
+    var driver: (request: UInt64, isDuty: Bool)?
+    /// For each change of the pause that is not on disk yet, the request for it; nil: nobody waits.
+    fileprivate var pauses: [UInt64?] = []
+    /// The same for the duty.
+    fileprivate var duties: [UInt64?] = []
+    /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+    fileprivate(set) var pauseTrouble: String?
+    /// The same for the stored duty.
+    fileprivate(set) var dutyTrouble: String?
+
+    /// The next request that a change of this kind answers.
+    private mutating func request(isDuty: Bool) -> UInt64? {
+      guard let driver, driver.isDuty == isDuty else { return nil }
+      self.driver = nil
+      return driver.request
+    }
+
+    mutating func storesPause() { pauses.append(request(isDuty: false)) }
+    mutating func storesDuty() { duties.append(request(isDuty: true)) }
+  }
+
+  mutating func pauseStored(_ trouble: String?, _ effects: inout [Effect]) {
+    choices.pauseTrouble = trouble
+    if let trouble { effects.append(.event(.pauseNotKept(trouble))) }
+    guard !choices.pauses.isEmpty, let request = choices.pauses.removeFirst() else { return }
+    effects.append(.respond(id: request, .done(remark: trouble)))
+  }
+
+  mutating func dutyStored(_ trouble: String?, _ effects: inout [Effect]) {
+    choices.dutyTrouble = trouble
+    if let trouble { effects.append(.event(.dutyNotKept(trouble))) }
+    guard !choices.duties.isEmpty, let request = choices.duties.removeFirst() else { return }
+    effects.append(.respond(id: request, .done(remark: trouble)))
+  }
+
+  /// Restores what the driver has chosen before a restart.
+  mutating func restore(
+    _ found: DriverRecords, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
+  ) {
+    choices.pauseTrouble = found.pauseTrouble
+    if let trouble = found.pauseTrouble { effects.append(.event(.pauseNotKept(trouble))) }
+    if let record = found.pause { pass(.pause(record), at: now, observer, &effects) }
+    choices.dutyTrouble = vehicle.dutyRefusal == nil ? found.dutyTrouble : nil
+    if let trouble = choices.dutyTrouble { effects.append(.event(.dutyNotKept(trouble))) }
+    if let record = found.duty { pass(.goOffline(record), at: now, observer, &effects) }
+  }
+}
