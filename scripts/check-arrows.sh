@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the module boundaries of docs/architecture.md: the core imports no C module and no platform module, C modules are
-# imported by their wrappers only, and nothing that starts threads is in the programs.
+# imported by their wrappers only, nothing that starts threads is in the programs, and LocationDaemon decides nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,6 +28,8 @@ if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(mak
   printf 'unowned outside the handler of a source of the loop:\n%s\n' "$hits" >&2
   bad=1
 fi
+
+python3 scripts/check-shell.py || bad=1
 
 built=$(swift build --explicit-target-dependency-import-check error 2>&1) || { printf '%s\n' "$built" >&2; bad=1; }
 exit $bad

@@ -29,6 +29,8 @@ package final class LocationDaemon {
   /// outcome at once.
   private var pending: [Pending] = []
   private var isStepping = false
+  /// The clocks as read in this call of the loop; nil before, and after an effect that may have taken time.
+  private var clocks: Moment?
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
   private var lines: SourceLines?
@@ -138,40 +140,41 @@ package final class LocationDaemon {
     case read(Int)
   }
 
-  /// Passes an input, after the changes of the clocks and all earlier inputs.
+  /// Passes an input, after all earlier ones.
   private func pass(_ input: Daemon.Input) {
-    noteClockChanges()
     pending.append(.input(input))
-    step()
-  }
-
-  private func noteClockChanges() {
-    for change in monitor.changes(at: loop.now) { pending.append(.input(.vehicle(change))) }
     step()
   }
 
   private func step() {
     guard !isStepping else { return }
     isStepping = true
-    defer { isStepping = false }
     while !pending.isEmpty {
       switch pending.removeFirst() {
-      case .input(let input): step(input, at: loop.now)
+      case .input(let input):
+        let now = time()
+        perform(daemon.handle(input, at: now))
       case .read(let id): lines?.perform(.read, of: id)
       }
     }
+    isStepping = false
+    clocks = nil
   }
 
-  private func step(_ input: Daemon.Input, at now: Moment) {
-    perform(daemon.handle(input, at: now))
+  /// The time of what is passed now. What has happened to the clocks is passed before.
+  private func time() -> Moment {
+    if let clocks { return clocks }
+    let now = loop.now
+    clocks = now
+    perform(daemon.clocksRead(now, awake: loop.awake))
+    return now
   }
 
-  /// Passes what the line of a source has received, after the changes of the clocks. Not while effects are performed.
+  /// Passes what the line of a source has received. Not while effects are performed.
   private func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
-    let now = loop.now
-    for change in monitor.changes(at: now) { step(.vehicle(change), at: now) }
+    let now = time()
     perform(daemon.receive(bytes, from: sender, of: id, at: now))
     isStepping = wasStepping
     step()
@@ -186,8 +189,14 @@ package final class LocationDaemon {
     for effect in effects {
       switch effect {
       case .line(let id, .read): pending.append(.read(id))
-      case .line(let id, let operation): lines?.perform(operation, of: id)
-      default: performer.perform(effect)
+      case .line(let id, .pause): lines?.perform(.pause, of: id)
+      case .line(let id, .watch): lines?.perform(.watch, of: id)
+      case .line(let id, let operation):
+        lines?.perform(operation, of: id)
+        clocks = nil
+      default:
+        performer.perform(effect)
+        clocks = nil
       }
     }
     arm()
@@ -325,7 +334,7 @@ package final class LocationDaemon {
     write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
     if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
     if loop.now.wall < Release.buildDate { write(.clockUnset) }
-    // `pass` compares the clocks before each input, which detects the suspend or step.
+    // The clocks are compared before each input, which detects the suspend or step.
     let trouble = monitor.watch(
       onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
     if let trouble { write(.networkUnwatched(trouble)) }

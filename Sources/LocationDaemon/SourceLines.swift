@@ -39,7 +39,10 @@ final class SourceLines {
       var session: (any SourceSession)?
       if planned.isNew {
         let key = SourceLines.key(index, of: sources.count)
-        (session, made[planned.id]) = try make(source, key: key, id: planned.id)
+        let (description, line) = try make(source, key: key, id: planned.id)
+        session = description.session(
+          silenceTimeout: source.silenceTimeout, seed: UInt64.random(in: .min ... .max))
+        made[planned.id] = line
       }
       list.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
     }
@@ -74,43 +77,34 @@ final class SourceLines {
 
   private func make(
     _ settings: Settings.Source, key: String, id: Int
-  ) throws(DaemonError) -> (any SourceSession, (any SourceLine)?) {
-    let (timeout, seed) = (settings.silenceTimeout, UInt64.random(in: .min ... .max))
+  ) throws(DaemonError) -> (SourceDescription, (any SourceLine)?) {
     let handlers = handlers(of: id)
     switch settings.kind {
     case .serial(let serial):
       return (
-        SerialSession(device: serial.device, baud: serial.baud, silenceTimeout: timeout, seed: seed),
+        .serial(device: serial.device, baud: serial.baud),
         SerialLine(loop: loop, device: serial.device, handlers: handlers)
       )
     case .gpsd(let gpsd):
       let line = GPSDLine(loop: loop, host: gpsd.address.host, port: gpsd.address.port, handlers: handlers)
-      return (GPSDSession(address: line.name, device: gpsd.device, silenceTimeout: timeout, seed: seed), line)
-    case .nmeaTCP(let tcp):
-      return network(.init(tcp), name: settings.kind.name, allow: tcp.allow, timeout, seed, handlers)
-    case .nmeaUDP(let udp):
-      return network(.init(udp), name: settings.kind.name, allow: udp.allow, timeout, seed, handlers)
-    case .modemManager(let modem):
-      return (
-        ModemSession(selection: modem.selection, silenceTimeout: timeout, seed: seed),
-        ModemManagerLine(loop: loop, handlers: handlers)
-      )
+      return (.gpsd(address: line.name, device: gpsd.device), line)
+    case .nmeaTCP(let tcp): return network(.init(tcp), name: settings.kind.name, allow: tcp.allow, handlers)
+    case .nmeaUDP(let udp): return network(.init(udp), name: settings.kind.name, allow: udp.allow, handlers)
+    case .modemManager(let modem): return (.modem(modem.selection), ModemManagerLine(loop: loop, handlers: handlers))
     case .simulated(let simulated):
       let simulator = try RouteSimulator(simulated, key: key)
-      return (DriveSession(name: simulated.route, simulator: simulator, buildDate: Release.buildDate), nil)
+      return (.drive(name: simulated.route, simulator, buildDate: Release.buildDate), nil)
     case .replay(let replay):
       let line = try RecordingLine(loop: loop, key: key, file: replay.file, handlers: handlers)
-      return (ReplaySession(name: line.name, pace: replay.pace, shiftsTimes: replay.shiftsTimes), line)
+      return (.recording(name: line.name, pace: replay.pace, shiftsTimes: replay.shiftsTimes), line)
     }
   }
 
   private func network(
-    _ endpoint: NMEANetworkLine.Endpoint, name: String, allow: [AddressRange], _ timeout: Duration, _ seed: UInt64,
-    _ handlers: LineHandlers
-  ) -> (any SourceSession, any SourceLine) {
+    _ endpoint: NMEANetworkLine.Endpoint, name: String, allow: [AddressRange], _ handlers: LineHandlers
+  ) -> (SourceDescription, any SourceLine) {
     (
-      NMEANetworkSession(
-        name: name, transport: endpoint.transport, allow: allow, silenceTimeout: timeout, seed: seed),
+      .network(name: name, endpoint.transport, allow: allow),
       NMEANetworkLine(loop: loop, endpoint: endpoint, handlers: handlers)
     )
   }

@@ -115,6 +115,21 @@ import Timekeeping
     #expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
   }
 
+  @Test("a step of the clock reaches the vehicle, from the second reading of the clocks on")
+  mutating func clocks() {
+    func read(_ second: Int64, wall: Int64) -> [Event.Kind] {
+      let now = Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(wall))
+      return daemon.clocksRead(now, awake: .seconds(second)).compactMap {
+        if case .event(let event) = $0 { event.kind } else { nil }
+      }
+    }
+    _ = handle(.start, at: 0)
+    #expect(read(10, wall: 10).isEmpty)
+    #expect(read(20, wall: 20).isEmpty)
+    #expect(read(30, wall: 4000) == [.clockStepped])
+    #expect(read(40, wall: 4010).isEmpty)
+  }
+
   @Test("an observer sees what vehicle and store tell each other")
   mutating func observer() throws {
     _ = open(at: 3)

@@ -166,6 +166,8 @@ package struct Daemon: Sendable {
   private let traffic: String?
   private let launchedAt: BootInstant
   private var startup: Startup
+  /// Nil before the clocks were read.
+  private var clocks: ClockComparison?
   /// What runs with the settings; nil before there are any.
   package private(set) var run: Run?
 
@@ -209,6 +211,26 @@ package struct Daemon: Sendable {
     }
     nextDeadline = run == nil ? startup.nextDeadline : run?.nextDeadline
     return effects
+  }
+
+  /// The clocks were read: to be called before each other input of a wake-up, so that the vehicle first learns of a
+  /// suspend or a step of the clock.
+  ///
+  /// - Parameter awake: CLOCK_MONOTONIC, read with the moment.
+  /// - Returns: the effects in order.
+  package mutating func clocksRead(_ now: Moment, awake: Duration) -> [Effect] {
+    guard let changes = clocks?.read(now, awake: awake) else {
+      clocks = ClockComparison(now, awake: awake)
+      return []
+    }
+    return changes.isEmpty ? [] : changes.flatMap { handle(.vehicle(Daemon.input(of: $0)), at: now) }
+  }
+
+  private static func input(of change: ClockComparison.Change) -> VehicleAgent.Input {
+    switch change {
+    case .slept(let time): .resumed(after: time)
+    case .stepped(let step): .clockStepped(step)
+    }
   }
 
   /// Processes data of the line of the source with this ID, in chunks of any size, except for datagrams.
