@@ -12,29 +12,29 @@ import Timekeeping
 import TokenStore
 import SystemCalls
 
+/// Has the performer, and does what it cannot.
+protocol EffectOwner: AnyObject {
+  /// Read the settings, and prepare all that they need.
+  func readSettings()
+  /// Read the last settings that worked, and prepare all that they need.
+  func readKeptSettings()
+  /// Use what was prepared.
+  func useSettings()
+  /// Passes an input to `Daemon`, also while an effect is performed.
+  func pass(_ input: Daemon.Input)
+  /// Try to lock the vehicle.
+  func lockVehicle()
+  /// Answer the request with this ID.
+  func respond(_ id: UInt64, _ response: Daemon.Response)
+  /// The run has ended, and no program or file is open any more.
+  func finish(_ ending: Lifecycle.Ending)
+  /// The process ends without having run.
+  func exit(_ exit: Daemon.Exit)
+}
+
 /// Performs the effects of `Daemon`, and passes their results back to it: requests, tokens, the backlog's file, the
 /// pause, the journal, and what is published.
 final class EffectPerformer {
-  /// Callbacks to the daemon. They must be set before the first effect is performed.
-  struct Handlers {
-    /// Read the settings, and prepare all that they need.
-    var readSettings: () -> Void
-    /// Read the last settings that worked, and prepare all that they need.
-    var readKeptSettings: () -> Void
-    /// Use what was prepared.
-    var useSettings: () -> Void
-    /// Passes an input to `Daemon`, also while an effect is performed.
-    var pass: (Daemon.Input) -> Void
-    /// Try to lock the vehicle.
-    var lockVehicle: () -> Void
-    /// Answer the request with this ID.
-    var respond: (UInt64, Daemon.Response) -> Void
-    /// The run has ended, and no program or file is open any more.
-    var finished: (Lifecycle.Ending) -> Void
-    /// The process ends without having run.
-    var exit: (Daemon.Exit) -> Void
-  }
-
   private let loop: EventLoop
   private var journal: Journal
   private let notifier: ServiceNotifier
@@ -52,7 +52,8 @@ final class EffectPerformer {
   private let storePerformer = StorePerformer()
   private var metricsFile = MetricsFile()
   private var trafficFile = TrafficFile.ofService
-  private var handlers: Handlers?
+  /// To be set before the first effect is performed.
+  weak var owner: (any EffectOwner)?
   /// The last events, including those below the journal's level.
   private var recentEvents = RecentEvents()
 
@@ -61,10 +62,6 @@ final class EffectPerformer {
     self.journal = journal
     self.notifier = notifier
     self.loader = loader
-  }
-
-  func setHandlers(_ handlers: Handlers) {
-    self.handlers = handlers
   }
 
   func perform(_ effect: Daemon.Effect) {
@@ -85,10 +82,10 @@ final class EffectPerformer {
       clients?.updates.dropConnections()
       clients?.tokens.dropConnections()
     case .store(let operation):
-      if let outcome = storePerformer.perform(operation) { handlers?.pass(.storeEnded(outcome)) }
+      if let outcome = storePerformer.perform(operation) { owner?.pass(.storeEnded(outcome)) }
     case .event(let event): write(event)
-    case .storePause(let record): handlers?.pass(.pauseStored(pauseFile.store(record)))
-    case .storeDuty(let record): handlers?.pass(.dutyStored(dutyFile.store(record)))
+    case .storePause(let record): owner?.pass(.pauseStored(pauseFile.store(record)))
+    case .storeDuty(let record): owner?.pass(.dutyStored(dutyFile.store(record)))
     // Performed by the sources' lines.
     case .line: break
     case .storeSettings(let text):
@@ -96,24 +93,24 @@ final class EffectPerformer {
     case .readSettings:
       // Before there are settings, the unit starts.
       if clients != nil { notifier.reloading() }
-      handlers?.readSettings()
-    case .readKeptSettings: handlers?.readKeptSettings()
-    case .useSettings: handlers?.useSettings()
+      owner?.readSettings()
+    case .readKeptSettings: owner?.readKeptSettings()
+    case .useSettings: owner?.useSettings()
     case .ready: notifier.ready()
-    case .lockVehicle: handlers?.lockVehicle()
+    case .lockVehicle: owner?.lockVehicle()
     // The rest is for the store's last commit.
     case .stopping(let time): notifier.stopping(within: time + .seconds(5))
     case .showStatus(let line): notifier.status(line)
-    case .measure: handlers?.pass(.measured(measurement))
+    case .measure: owner?.pass(.measured(measurement))
     case .writeMetrics(let text, let path):
       if let trouble = metricsFile.write(text, to: path) { write(.settingsWarning(trouble)) }
     case .storeTraffic(let text):
       if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
-    case .respond(let id, let response): handlers?.respond(id, response)
+    case .respond(let id, let response): owner?.respond(id, response)
     case .finished(let ending):
       tokens?.endPrograms()
-      handlers?.finished(ending)
-    case .exit(let exit): handlers?.exit(exit)
+      owner?.finish(ending)
+    case .exit(let exit): owner?.exit(exit)
     }
   }
 
@@ -124,7 +121,7 @@ final class EffectPerformer {
   }
 
   private func feed(_ input: VehicleAgent.Input) {
-    handlers?.pass(.vehicle(input))
+    owner?.pass(.vehicle(input))
   }
 
   private func storeToken(_ text: Secret) {
@@ -165,7 +162,7 @@ final class EffectPerformer {
   /// Restores what the driver has chosen before a restart. To be called before the first position.
   func restoreDuty() {
     let (pause, duty) = (pauseFile.read(), dutyFile.read())
-    handlers?.pass(
+    owner?.pass(
       .driverFound(
         DriverRecords(
           pause: pause.record, pauseTrouble: pause.trouble, duty: duty.record, dutyTrouble: duty.trouble)))

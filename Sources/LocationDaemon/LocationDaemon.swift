@@ -4,10 +4,10 @@ import Connectivity
 import ControlSocket
 import Daemon
 package import EventLoop
-import ExternalInput
+package import ExternalInput
 import FleetEngine
 import Glibc
-import Positioning
+package import Positioning
 import Release
 import Delivery
 import Observability
@@ -16,7 +16,7 @@ import Timekeeping
 import SystemCalls
 
 /// The shell around `Daemon`: it passes it inputs, and reads, prepares and stops what it decides about.
-package final class LocationDaemon {
+package final class LocationDaemon: LineOwner, EffectOwner {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
@@ -73,25 +73,8 @@ package final class LocationDaemon {
       self?.armed = nil
       self?.pass(.deadline)
     }
-    performer.setHandlers(
-      EffectPerformer.Handlers(
-        readSettings: { [weak self] in self?.readSettings() },
-        readKeptSettings: { [weak self] in self?.readKeptSettings() },
-        useSettings: { [weak self] in self?.useSettings() },
-        pass: { [weak self] in self?.pass($0) },
-        lockVehicle: { [weak self] in
-          guard let self, let settings else { return }
-          use(vehicleLock.attempt(settings))
-        },
-        respond: { [weak self] in self?.respond($0, $1) },
-        finished: { [weak self] in self?.finish($0) },
-        exit: { [weak self] in self?.exit($0) }))
-    lines = SourceLines(
-      loop: loop,
-      handlers: SourceLines.Handlers(
-        pass: { [weak self] in self?.pass(.line($0, $1)) },
-        receive: { [weak self] in self?.receive($1, from: $2, of: $0) },
-        admit: { [weak self] in self?.admit($1, to: $0) }))
+    performer.owner = self
+    lines = SourceLines(loop: loop, owner: self)
   }
 
   /// Runs until it is stopped, or its recording has been delivered.
@@ -141,7 +124,7 @@ package final class LocationDaemon {
   }
 
   /// Passes an input, after all earlier ones.
-  private func pass(_ input: Daemon.Input) {
+  func pass(_ input: Daemon.Input) {
     pending.append(.input(input))
     step()
   }
@@ -170,8 +153,10 @@ package final class LocationDaemon {
     return now
   }
 
+  package func pass(_ input: SourceInput, of id: Int) { pass(.line(id, input)) }
+
   /// Passes what the line of a source has received. Not while effects are performed.
-  private func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
+  package func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
     let now = time()
@@ -180,7 +165,7 @@ package final class LocationDaemon {
     step()
   }
 
-  private func admit(_ address: IPAddress, to id: Int) -> NMEANetworkSession.Admission? {
+  package func admit(_ address: IPAddress, to id: Int) -> NMEANetworkSession.Admission? {
     defer { arm() }
     return daemon.admit(address, to: id, at: loop.now.boot)
   }
@@ -226,6 +211,10 @@ package final class LocationDaemon {
 
   // MARK: - The lock of the vehicle
 
+  func lockVehicle() {
+    if let settings { use(vehicleLock.attempt(settings)) }
+  }
+
   private func use(_ attempt: VehicleLock.Attempt) {
     if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
     feed(.vehicleLocked(by: attempt.holder))
@@ -256,18 +245,18 @@ package final class LocationDaemon {
     pass(.request(id: lastRequest, request))
   }
 
-  private func respond(_ id: UInt64, _ response: Daemon.Response) {
+  func respond(_ id: UInt64, _ response: Daemon.Response) {
     replies.removeValue(forKey: id)?(ControlProtocol.encode(response))
   }
 
   // MARK: - The service
 
-  private func finish(_ ending: Lifecycle.Ending) {
+  func finish(_ ending: Lifecycle.Ending) {
     write(.stopped(undelivered: ending.undelivered, recording: ending.statistics))
     loop.exit(ExitCode.of(ending.result))
   }
 
-  private func exit(_ exit: Daemon.Exit) {
+  func exit(_ exit: Daemon.Exit) {
     switch exit {
     case .stopped: loop.exit(ExitCode.done)
     case .restarting: loop.exit(ExitCode.system)
@@ -290,13 +279,13 @@ package final class LocationDaemon {
   }
 
   /// Reads the settings, and prepares all that they need.
-  private func readSettings() {
+  func readSettings() {
     // The request may have come over the old socket.
     if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
     pass(.settingsRead(loader.read(prepare)))
   }
 
-  private func readKeptSettings() {
+  func readKeptSettings() {
     pass(.keptSettingsRead(loader.readKept(prepare)))
   }
 
@@ -312,7 +301,7 @@ package final class LocationDaemon {
   }
 
   /// Uses what was prepared.
-  private func useSettings() {
+  func useSettings() {
     guard let new = prepared else { return }
     prepared = nil
     let isFirst = settings == nil

@@ -11,22 +11,30 @@ package protocol SourceLine: AnyObject {
   func perform(_ operation: LineOperation)
 }
 
-/// Where a line passes on what happens to it. `receive` and `admit` are never called while an operation other than
-/// `read` is performed.
-package struct LineHandlers {
-  /// Something has happened to it.
-  package let pass: (SourceInput) -> Void
+/// Has the lines, and passes `Daemon` what happens to them. `receive` and `admit` are never called while an operation
+/// other than `read` is performed.
+package protocol LineOwner: AnyObject {
+  /// Something has happened to the line of the source with this ID.
+  func pass(_ input: SourceInput, of id: Int)
   /// It has received data; the span is valid during the call.
-  package let receive: (Span<UInt8>, SourceSender) -> Void
+  func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int)
   /// A sender has connected; nil: its connection must be closed unread.
-  package let admit: (IPAddress) -> NMEANetworkSession.Admission?
+  func admit(_ address: IPAddress, to id: Int) -> NMEANetworkSession.Admission?
+}
 
-  package init(
-    pass: @escaping (SourceInput) -> Void, receive: @escaping (Span<UInt8>, SourceSender) -> Void,
-    admit: @escaping (IPAddress) -> NMEANetworkSession.Admission?
-  ) {
-    self.pass = pass
-    self.receive = receive
-    self.admit = admit
+/// Where a line passes on what happens to it: its owner, with the ID of its source.
+package struct LineHandlers {
+  private weak var owner: (any LineOwner)?
+  private let id: Int
+
+  package init(owner: any LineOwner, id: Int) {
+    self.owner = owner
+    self.id = id
   }
+
+  func pass(_ input: SourceInput) { owner?.pass(input, of: id) }
+
+  func receive(_ bytes: Span<UInt8>, _ sender: SourceSender) { owner?.receive(bytes, from: sender, of: id) }
+
+  func admit(_ address: IPAddress) -> NMEANetworkSession.Admission? { owner?.admit(address, to: id) }
 }

@@ -11,20 +11,14 @@ extension Settings.Source: SourceIdentity {}
 
 /// The lines of the sources by their IDs: makes them, and performs what `Daemon` decides.
 final class SourceLines {
-  /// Where the lines pass on what happens to them, with the source's ID.
-  struct Handlers {
-    var pass: (Int, SourceInput) -> Void
-    var receive: (Int, Span<UInt8>, SourceSender) -> Void
-    var admit: (Int, IPAddress) -> NMEANetworkSession.Admission?
-  }
-
   private let loop: EventLoop
-  private let handlers: Handlers
-  private var lines: [Int: any SourceLine] = [:]
+  private weak var owner: (any LineOwner)?
+  /// In the order in which they were made: a few.
+  private var lines: [(id: Int, line: any SourceLine)] = []
 
-  init(loop: EventLoop, handlers: Handlers) {
+  init(loop: EventLoop, owner: any LineOwner) {
     self.loop = loop
-    self.handlers = handlers
+    self.owner = owner
   }
 
   /// Makes the sessions and lines that are new in a plan of these sources.
@@ -33,7 +27,7 @@ final class SourceLines {
   /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver
   ///   is not opened yet.
   func make(_ sources: [Settings.Source], _ plan: [Daemon.PlannedSource]) throws(DaemonError) -> [Daemon.Source] {
-    var made: [Int: any SourceLine] = [:]
+    var made: [(id: Int, line: any SourceLine)] = []
     var list: [Daemon.Source] = []
     for (index, (source, planned)) in zip(sources, plan).enumerated() {
       var session: (any SourceSession)?
@@ -42,20 +36,19 @@ final class SourceLines {
         let (description, line) = try make(source, key: key, id: planned.id)
         session = description.session(
           silenceTimeout: source.silenceTimeout, seed: UInt64.random(in: .min ... .max))
-        made[planned.id] = line
+        if let line { made.append((planned.id, line)) }
       }
       list.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
     }
-    lines.merge(made) { $1 }
+    lines += made
     return list
   }
 
   func perform(_ operation: LineOperation, of id: Int) {
-    guard case .end = operation else {
-      lines[id]?.perform(operation)
-      return
-    }
-    lines.removeValue(forKey: id)?.perform(operation)
+    guard let index = lines.firstIndex(where: { $0.id == id }) else { return }
+    let line = lines[index].line
+    if case .end = operation { lines.remove(at: index) }
+    line.perform(operation)
   }
 
   /// The key of a source in the settings file.
@@ -78,7 +71,8 @@ final class SourceLines {
   private func make(
     _ settings: Settings.Source, key: String, id: Int
   ) throws(DaemonError) -> (SourceDescription, (any SourceLine)?) {
-    let handlers = handlers(of: id)
+    guard let owner else { throw DaemonError(ExitCode.system, "the daemon has ended") }
+    let handlers = LineHandlers(owner: owner, id: id)
     switch settings.kind {
     case .serial(let serial):
       return (
@@ -107,12 +101,6 @@ final class SourceLines {
       .network(name: name, endpoint.transport, allow: allow),
       NMEANetworkLine(loop: loop, endpoint: endpoint, handlers: handlers)
     )
-  }
-
-  private func handlers(of id: Int) -> LineHandlers {
-    let handlers = handlers
-    return LineHandlers(
-      pass: { handlers.pass(id, $0) }, receive: { handlers.receive(id, $0, $1) }, admit: { handlers.admit(id, $0) })
   }
 }
 

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import LocationDaemon
 
 /// A daemon with one source, whose line is on the test's loop: what the source reports.
-final class SourceRig {
+final class SourceRig: LineOwner {
   private struct Settings: SourceIdentity, Equatable {}
 
   private enum Pending {
@@ -39,19 +39,20 @@ final class SourceRig {
     self.session = session
     self.report = report
     daemon = Daemon(
-      running: Daemon.Configuration(vehicle: try AgentFixture.configuration(), store: .init(), settingsText: nil), seed: 1)
-    self.line = try line(
-      LineHandlers(
-        pass: { [weak self] in self?.pass(.line(1, $0)) },
-        receive: { [weak self] bytes, sender in
-          guard let self else { return }
-          call { $0.receive(bytes, from: sender, of: 1, at: loop.now, observer: $1) }
-        },
-        admit: { [weak self] in
-          guard let self else { return nil }
-          defer { arm() }
-          return daemon.admit($0, to: 1, at: loop.now.boot)
-        }))
+      running: Daemon.Configuration(vehicle: try AgentFixture.configuration(), store: .init(), settingsText: nil),
+      seed: 1)
+    self.line = try line(LineHandlers(owner: self, id: 1))
+  }
+
+  func pass(_ input: SourceInput, of id: Int) { pass(.line(id, input)) }
+
+  func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
+    call { $0.receive(bytes, from: sender, of: id, at: loop.now, observer: $1) }
+  }
+
+  func admit(_ address: IPAddress, to id: Int) -> NMEANetworkSession.Admission? {
+    defer { arm() }
+    return daemon.admit(address, to: id, at: loop.now.boot)
   }
 
   /// Begins to open it.
