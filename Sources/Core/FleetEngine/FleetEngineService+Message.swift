@@ -50,11 +50,8 @@ extension JSONWriter {
   fileprivate mutating func write(
     _ location: VehicleLocation, in field: PositionField, _ form: UpdateForm, timeSinceUpdate: Int? = nil
   ) {
+    // In the order in which the compressed text is the smallest (`PositionCode`).
     openObject()
-    // Proto field 5: metres above the ellipsoid.
-    member("altitude", location.altitude, decimals: 1)
-    // Proto field 24.
-    member("altitudeAccuracy", location.verticalAccuracy, decimals: 1)
     // Proto field 2: whole degrees; 359.7 rounds to 360, which is north.
     if let heading = location.heading.flatMap({ Int(exactly: $0.rounded()) }) {
       key("heading")
@@ -62,19 +59,20 @@ extension JSONWriter {
     }
     // Proto field 23.
     member("headingAccuracy", location.headingAccuracy, decimals: 1)
-    if field == .location {
-      member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
-      place("location", location.coordinate)
-      key("locationSensor")
-      string("GPS")
-    }
     // Proto field 6: metres per second.
     member("speed", location.speed, decimals: 2)
     // Proto field 7.
     member("speedAccuracy", location.speedAccuracy, decimals: 2)
-    if field == .supplemental {
+    switch field {
+    case .location:
+      place("location", location.coordinate)
+      key("locationSensor")
+      string("GPS")
+      key("updateTime")
+      time(location.time)
+      member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
+    case .supplemental:
       place("supplementalLocation", location.coordinate)
-      member("supplementalLocationAccuracy", location.horizontalAccuracy, decimals: 1)
       if form.hasDefaults {
         // Proto field 20, with its default.
         key("supplementalLocationSensor")
@@ -82,14 +80,15 @@ extension JSONWriter {
       }
       key("supplementalLocationTime")
       time(location.time)
+      member("supplementalLocationAccuracy", location.horizontalAccuracy, decimals: 1)
     }
+    // Proto field 5: metres above the ellipsoid.
+    member("altitude", location.altitude, decimals: 1)
+    // Proto field 24.
+    member("altitudeAccuracy", location.verticalAccuracy, decimals: 1)
     if let timeSinceUpdate {
       key("timeSinceUpdate")
       number(timeSinceUpdate)
-    }
-    if field == .location {
-      key("updateTime")
-      time(location.time)
     }
     closeObject()
   }
