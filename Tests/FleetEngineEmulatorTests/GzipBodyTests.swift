@@ -23,19 +23,60 @@ import Testing
     }
   }
 
+  /// The first bytes of a block with the code that was made in advance.
+  private static let prepared: [UInt8] = [0x6D, 0x4E, 0xB7, 0x0E]
+
+  private func location(_ index: Int) -> String {
+    #"{"heading":\(200 + index * 7 % 40),"speed":\(12 + index % 5).\(17 + index * 13 % 80),"#
+      + #""supplementalLocation":{"latitude":52.\(516_274 + index * 131),"longitude":-13.\(377_703 + index * 97)},"#
+      + #""supplementalLocationTime":"2026-11-25T03:\(10 + index / 6 % 50):\(index % 6)0.250Z","#
+      + #""supplementalLocationAccuracy":2.\(index % 9),"altitude":\(34 + index % 7).\(index % 10),"altitudeAccuracy":3.1}"#
+  }
+
   @Test("an update is two thirds of its size, a hundred positions are a ninth")
   func sizes() throws {
-    func location(_ index: Int) -> String {
-      #"{"altitude":\(34 + index % 7).\(index % 10),"altitudeAccuracy":3.1,"heading":\(200 + index * 7 % 40),"#
-        + #""speed":\(12 + index % 5).\(17 + index * 13 % 80),"supplementalLocation":{"latitude":52.\(516_274 + index * 131),"#
-        + #""longitude":13.\(377_703 + index * 97)},"supplementalLocationAccuracy":2.\(index % 9),"#
-        + #""supplementalLocationTime":"2026-11-25T03:\(10 + index / 6):\(index % 6)0.250Z"}"#
-    }
-    let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
-    #expect(try compressed(live).count * 10 <= live.count * 7)
+    let live = Array(#"{"lastLocation":\(location(0))}"#.utf8)
+    #expect(try compressed(live).count * 3 <= live.count * 2)
     let past = (1...100).map(location).joined(separator: ",")
-    let batch = Array(#"{"lastLocation":\#(location(101)),"pastLocations":[\#(past)]}"#.utf8)
+    let batch = Array(#"{"lastLocation":\(location(101)),"pastLocations":[\(past)]}"#.utf8)
     #expect(try compressed(batch).count * 9 <= batch.count)
+  }
+
+  @Test("an update with one position has the code made in advance; a character without a code or a longer body has not")
+  func prepared() throws {
+    let encoder = GzipEncoder()
+    func isPrepared(_ text: String) throws -> Bool {
+      let (bytes, encoded) = (Array(text.utf8), try #require(encoder.encode(Array(text.utf8))))
+      #expect(try GzipBody.decoded(encoded, limit: Self.limit) == bytes)
+      return encoded[10..<14].elementsEqual(Self.prepared)
+    }
+    for index in 0..<500 { #expect(try isPrepared(#"{"lastLocation":\(location(index))}"#)) }
+    #expect(try !isPrepared(#"{"lastLocation":\(location(0)),"vehicleState":"ONLINE"}"#))
+    #expect(try isPrepared("a") && isPrepared(String(repeating: "a", count: 511)))
+    #expect(try !isPrepared(String(repeating: "a", count: 512)))
+  }
+
+  @Test("text that repeats itself at any distance and length is what it was")
+  func repetitions() throws {
+    let encoder = GzipEncoder()
+    let characters = Array("\"0123456789:,-.ALTZacdeghilmnoprstuy{}".utf8)
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<2000 {
+      var body: [UInt8] = []
+      while body.count < 480 {
+        if body.count > 3, Bool.random(using: &random) {
+          let start = Int.random(in: 0..<body.count, using: &random)
+          for index in start..<start + Int.random(in: 1...25, using: &random) where index < body.count {
+            body.append(body[index])
+          }
+        } else {
+          body += (1...Int.random(in: 1...9, using: &random)).map { _ in characters.randomElement(using: &random) ?? 0 }
+        }
+      }
+      let encoded = try #require(encoder.encode(body))
+      let decoded = try? GzipBody.decoded(encoded, limit: Self.limit)
+      #expect(decoded == body && encoded[10..<14].elementsEqual(Self.prepared), "\(body)")
+    }
   }
 
   @Test("a small body that becomes larger than the server takes is refused, without becoming it")

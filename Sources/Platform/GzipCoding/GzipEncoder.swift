@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import CZlib
 
-/// Compresses the bodies of requests in the format gzip (RFC 1952), one after the other with one stream: a new one for
-/// each would take twice the time.
+/// Compresses the bodies of requests in the format gzip (RFC 1952): updates with one position with `PositionCode`,
+/// others with zlib, one after the other with one stream, because a new one for each would take twice the time.
 @safe package final class GzipEncoder {
   private enum Parameters {
     /// The best compression: a body has some hundred bytes, or some ten thousand after an outage.
@@ -14,6 +14,10 @@ import CZlib
     static let memory: Int32 = 3
   }
 
+  /// What precedes the compressed data: the method, no time, no name (RFC 1952, section 2.3).
+  private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
+
+  private let positionCode = PositionCode()
   /// It does not move: zlib compares its address.
   private let stream: UnsafeMutablePointer<z_stream>
   private let isUsable: Bool
@@ -31,6 +35,7 @@ import CZlib
 
   /// - Returns: nil if there is no memory.
   package func encode(_ body: [UInt8]) -> [UInt8]? {
+    if let short = positionCode.encode(body, after: GzipEncoder.header, before: trailer(of: body)) { return short }
     guard isUsable, unsafe deflateReset(stream) == Z_OK else { return nil }
     let bound = Int(unsafe deflateBound(stream, uLong(body.count)))
     var isComplete = false
@@ -45,5 +50,11 @@ import CZlib
       }
     }
     return isComplete ? output : nil
+  }
+
+  /// What follows the compressed data: the checksum and the size of the body (RFC 1952, section 2.3.1).
+  private func trailer(of body: [UInt8]) -> [UInt8] {
+    let checksum = unsafe body.withUnsafeBufferPointer { unsafe crc32(0, $0.baseAddress, uInt($0.count)) }
+    return (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(body.count) << 32 | UInt64(checksum)) >> ($0 * 8)) }
   }
 }
