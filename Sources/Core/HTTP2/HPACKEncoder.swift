@@ -91,13 +91,11 @@ struct HPACKEncoder: Sendable {
   private mutating func encode(_ field: HPACKField, isIndexed: Bool, into output: inout [UInt8]) {
     let known = HPACKEncoder.staticNumbers(of: field)
     if let number = known.field { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
-    var name = known.name
-    for index in 0..<table.count {
-      guard let entry = table[index], entry.name == field.name else { continue }
-      let number = HPACKEncoder.staticFields.count + 1 + index
-      if entry.value == field.value { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
-      name = name ?? number
+    let first = HPACKEncoder.staticFields.count + 1
+    if let index = table.firstIndex(where: { $0.value == field.value && $0.name == field.name }) {
+      return HPACKEncoder.write(first + index, prefix: 7, 0x80, into: &output)
     }
+    let name = known.name ?? table.firstIndex { $0.name == field.name }.map { first + $0 }
     // A field that does not repeat only gets an entry if nothing has to be evicted for it.
     let isAdded = isIndexed || (!isTight && field.size <= table.capacity - table.size)
     if isAdded {

@@ -46,6 +46,12 @@ struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
     return entries[entries.count - 1 - index].entry
   }
 
+  /// The index of the newest entry for which this holds.
+  func firstIndex(where holds: (Entry) -> Bool) -> Int? {
+    for index in entries.indices.reversed() where holds(entries[index].entry) { return entries.count - 1 - index }
+    return nil
+  }
+
   /// Adds an entry and evicts the oldest; one that is larger than the table leaves it empty.
   ///
   /// - Parameter length: size of its name and value in bytes.

@@ -244,6 +244,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
       nextStream += 2
       stream?.id = id
       stream?.sendWindow = peer.initialWindow
+      output.reserveCapacity(output.count + block.count + size + 2 * HTTP2Frame.headerSize)
       var rest = block[...]
       var type = HTTP2FrameType.headers
       repeat {

@@ -56,7 +56,7 @@ struct HTTP2Frame {
     output.append(UInt8(truncatingIfNeeded: count))
     output.append(type.rawValue)
     output.append(flags)
-    output.append(contentsOf: stream.bytes)
+    for shift in stride(from: 24, through: 0, by: -8) { output.append(UInt8(truncatingIfNeeded: stream >> shift)) }
     output.append(contentsOf: payload)
   }
 }
