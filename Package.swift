@@ -57,8 +57,8 @@ func tests(
 
 /// The core.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "Authorization", "FleetEngine",
-  "Delivery",
+  "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "NMEA", "SimulatedDrives",
+  "FixSources", "Authorization", "FleetEngine", "Delivery",
   "Connectivity", "Observability", "Daemon",
 ]
 
@@ -81,25 +81,31 @@ let package = Package(
     core("JSON", ["Timekeeping"]),
     core("HTTPMessages", ["Timekeeping", "ExternalInput"]),
     core("HTTP2", ["Timekeeping", "HTTPMessages"]),
-    core("Positioning", ["Timekeeping", "ExternalInput", "JSON"]),
+    core("Positioning", ["Timekeeping", "ExternalInput"]),
+    core("NMEA", ["Timekeeping", "Positioning"]),
+    core("SimulatedDrives", ["Timekeeping", "Positioning"]),
+    core("FixSources", ["Timekeeping", "ExternalInput", "JSON", "Positioning", "NMEA", "SimulatedDrives"]),
     core("Authorization", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
     core("FleetEngine", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization"]),
     core(
       "Delivery",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "FleetEngine",
+        "Connectivity",
       ]),
     core(
       "Observability",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "Authorization", "FleetEngine",
+        "Connectivity",
         "Delivery",
       ]),
     core(
       "Daemon",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "FixSources", "Authorization",
+        "FleetEngine", "Connectivity",
         "Delivery", "Observability",
       ]),
 
@@ -148,21 +154,23 @@ let package = Package(
       "BacklogStore",
       ["Timekeeping", "ExternalInput", "Positioning", "FleetEngine", "Delivery", "SystemCalls", "CSQLite"]),
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
-    platform("RouteFile", ["Timekeeping", "JSON", "Positioning", "CExpat"]),
+    platform("RouteFile", ["Timekeeping", "JSON", "Positioning", "SimulatedDrives", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
-    platform("MessageBus", ["Timekeeping", "Positioning", "SystemCalls", "EventLoop", "CSystemd"]),
+    platform("MessageBus", ["Timekeeping", "FixSources", "SystemCalls", "EventLoop", "CSystemd"]),
 
     .target(
       name: "Configuration",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
+        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "SimulatedDrives", "FixSources",
+        "Authorization", "FleetEngine",
         "Delivery",
         "Release", "SystemCalls", "URLReader", "CTOML",
       ], swiftSettings: strict),
     .target(
       name: "LocationDaemon",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
+        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "SimulatedDrives", "FixSources", "Authorization",
+        "FleetEngine",
         "Delivery", "Daemon",
         "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "MessageBus", "RouteFile",
         "ServiceManager", "ControlSocket",
@@ -180,7 +188,8 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
+        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
+        "Authorization", "FleetEngine",
         "Delivery",
         "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration",
         "Daemon", "LocationDaemon",
@@ -189,7 +198,8 @@ let package = Package(
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Timekeeping", "ExternalInput", "JSON", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
+        "RecordingReview", "Authorization", "FleetEngine", "Delivery",
         "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
         "LocationDaemon", "MessageBus",
@@ -199,6 +209,10 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationctl", dependencies: ["ControlTool", "SystemCalls"], swiftSettings: strict + mainThread),
+
+    // What `fleet-locationctl` says about a recording.
+    .target(
+      name: "RecordingReview", dependencies: ["Timekeeping", "ExternalInput", "Positioning"], swiftSettings: strict),
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
@@ -216,7 +230,25 @@ let package = Package(
       dependencies: ["Timekeeping", "Delivery", "Observability", "Configuration"],
       swiftSettings: strict),
 
-    tests("PositioningTests", ["Timekeeping", "ExternalInput", "Positioning", "GPSDTesting"]),
+    tests("PositioningTests", ["Timekeeping", "Positioning", "NMEA", "NMEATesting"]),
+    .target(
+      name: "NMEATesting", dependencies: ["Timekeeping", "Positioning", "NMEA"], path: "Tests/Support/NMEATesting",
+      swiftSettings: strict),
+    .target(
+      name: "DriveTesting", dependencies: ["SimulatedDrives"], path: "Tests/Support/DriveTesting",
+      swiftSettings: strict),
+    .target(name: "GPSDTesting", path: "Tests/Support/GPSDTesting", swiftSettings: strict),
+    tests(
+      "NMEATests", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "NMEATesting", "DriveTesting"]),
+    tests(
+      "SimulatedDrivesTests", ["Timekeeping", "Positioning", "SimulatedDrives", "DriveTesting"]),
+    tests(
+      "FixSourcesTests",
+      [
+        "Timekeeping", "ExternalInput", "Positioning", "NMEA", "SimulatedDrives", "FixSources", "NMEATesting",
+        "DriveTesting", "GPSDTesting",
+      ]),
+    tests("RecordingReviewTests", ["Timekeeping", "Positioning", "NMEATesting", "RecordingReview"]),
     tests("ConfigurationTests", coreModules + ["Configuration"]),
     tests(
       "BacklogStoreTests",
@@ -225,14 +257,13 @@ let package = Package(
         "BacklogStore", "FileTesting",
       ], exclude: ["Fixtures"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore", "FileTesting"]),
-    tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
+    tests("RouteFileTests", ["Timekeeping", "SimulatedDrives", "RouteFile"]),
     // Tests, and what only they use.
     .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),
     .target(
       name: "LoopTesting", dependencies: ["Timekeeping", "EventLoop"], path: "Tests/Support/LoopTesting",
       swiftSettings: strict + mainThread),
     .target(name: "FileTesting", path: "Tests/Support/FileTesting", swiftSettings: strict),
-    .target(name: "GPSDTesting", path: "Tests/Support/GPSDTesting", swiftSettings: strict),
     tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting", "FileTesting"], mainThread),
     tests(
       "HTTPClientTests",
@@ -245,7 +276,7 @@ let package = Package(
       "HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting", "FileTesting"], mainThread),
     tests(
       "SerialPortTests",
-      ["Positioning", "SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "FileTesting", "CPseudoTerminal"],
+      ["FixSources", "SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "FileTesting", "CPseudoTerminal"],
       mainThread),
     tests("SystemCallsTests", ["SystemCalls", "FileTesting"]),
     tests("CrashReportsTests", ["CrashReports"]),
@@ -266,8 +297,8 @@ let package = Package(
     .target(
       name: "AgentTesting",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
-        "Delivery", "Daemon",
+        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "FixSources", "Authorization",
+        "FleetEngine", "Delivery", "Daemon",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
     tests("DaemonTests", coreModules + ["AgentTesting"]),
@@ -293,14 +324,15 @@ let package = Package(
         "LocationDaemon",
         "LoopTesting", "AgentTesting", "FileTesting", "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
-    tests("FilterScore", coreModules + ["AgentTesting"], exclude: ["Drives"]),
+    tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], exclude: ["Drives"]),
     tests(
       "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"],
       exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "FleetEngine",
+        "Delivery",
         "Configuration",
         "EventLoop",
         "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "MessageBus", "Observability", "Release",
@@ -313,14 +345,14 @@ let package = Package(
 // Built when asked for: a fuzz target links only with --sanitize=fuzzer, and neither is for a plain build.
 if Context.environment["FUZZ"] != nil {
   package.targets += [
-    ("FuzzNMEA", ["Timekeeping", "Positioning"]),
-    ("FuzzGPSD", ["Timekeeping", "Positioning"]),
-    ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning"]),
-    ("FuzzModem", ["Timekeeping", "Positioning"]),
+    ("FuzzNMEA", ["Timekeeping", "Positioning", "NMEA", "FixSources", "RecordingReview"]),
+    ("FuzzGPSD", ["Timekeeping", "Positioning", "FixSources", "RecordingReview"]),
+    ("FuzzSenders", ["Timekeeping", "ExternalInput", "FixSources"]),
+    ("FuzzModem", ["Timekeeping", "FixSources"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
     ("FuzzSettings", ["Timekeeping", "FleetEngine", "Delivery", "Configuration"]),
-    ("FuzzGPX", ["Positioning", "RouteFile"]),
-    ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
+    ("FuzzGPX", ["SimulatedDrives", "RouteFile"]),
+    ("FuzzGeoJSON", ["Timekeeping", "NMEA", "SimulatedDrives", "RouteFile"]),
     ("FuzzJSON", ["JSON", "JSONTesting"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
@@ -335,7 +367,7 @@ if Context.environment["FUZZ"] != nil {
 if Context.environment["BENCH"] != nil {
   package.targets += [
     .executableTarget(
-      name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning"],
+      name: "DecoderBenchmark", dependencies: ["Timekeeping", "NMEA"],
       path: "Benchmarks/DecoderBenchmark", swiftSettings: strict),
     .executableTarget(
       name: "BacklogBenchmark",

@@ -4,7 +4,7 @@
 //   BENCH=1 swift run -c release DecoderBenchmark [FILE [SECONDS]]
 //   BENCH=1 swift run -c release DecoderBenchmark --print     # that stream, for another program
 import Glibc
-import Positioning
+import NMEA
 import Timekeeping
 
 func processorTime() -> Double {

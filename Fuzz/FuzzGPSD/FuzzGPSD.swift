@@ -2,7 +2,9 @@
 // Feeds the gpsd decoder and session with what libFuzzer makes up, whole and in two portions, which must agree.
 //
 //   scripts/fuzz.sh 60 FuzzGPSD
+import FixSources
 import Positioning
+import RecordingReview
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")

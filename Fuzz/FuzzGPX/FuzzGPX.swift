@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import SimulatedDrives
 import RouteFile
 
 // FUZZ=1 swift build --product FuzzGPX --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import NMEA
+import SimulatedDrives
 import RouteFile
 import Timekeeping
 

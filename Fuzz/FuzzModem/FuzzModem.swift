@@ -3,7 +3,7 @@
 // each says what else happens before it.
 //
 //   scripts/fuzz.sh 60 FuzzModem
-import Positioning
+import FixSources
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -6,7 +6,10 @@
 //   FUZZ=1 swift build --sanitize=fuzzer --scratch-path .build-fuzz --product FuzzNMEA
 //   mkdir -p .build-fuzz/nmea
 //   SWIFT_BACKTRACE=enable=no .build-fuzz/debug/FuzzNMEA -max_total_time=180 .build-fuzz/nmea Fuzz/Seeds/nmea
+import FixSources
+import NMEA
 import Positioning
+import RecordingReview
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -4,7 +4,7 @@
 //
 //   scripts/fuzz.sh 60 FuzzSenders
 import ExternalInput
-import Positioning
+import FixSources
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-import Positioning
+import SimulatedDrives
 
 extension SettingType where Value == [SimulationSettings.Stop] {
   /// Stops of the vehicle.

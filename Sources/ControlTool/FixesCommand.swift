@@ -5,6 +5,7 @@ import Delivery
 import Glibc
 import LocationDaemon
 import Positioning
+import RecordingReview
 import Release
 import SystemCalls
 import Timekeeping

@@ -5,7 +5,7 @@ import Diagnosis
 import EventLoop
 import ExternalInput
 import MessageBus
-import Positioning
+import FixSources
 import SystemCalls
 import Timekeeping
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import FixSources
+import NMEA
 import Positioning
+import SimulatedDrives
 import RouteFile
 import Timekeeping
 

@@ -2,7 +2,9 @@
 import CommandLineOptions
 import EventLoop
 import Glibc
-import Positioning
+import NMEA
+import RecordingReview
+import SimulatedDrives
 import RouteFile
 import Timekeeping
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Configuration
-import Positioning
+import SimulatedDrives
 import Timekeeping
 
 /// The options of `fleet-locationctl simulate`.

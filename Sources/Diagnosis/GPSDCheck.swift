@@ -3,7 +3,7 @@ import ExternalInput
 import Configuration
 import EventLoop
 import LocationDaemon
-import Positioning
+import FixSources
 import StreamSocket
 import Timekeeping
 import SystemCalls

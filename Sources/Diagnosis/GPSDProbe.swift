@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-import Positioning
+import FixSources
 package import Timekeeping
 
 /// Decodes gpsd's reports, and derives findings from them.

@@ -3,7 +3,7 @@ import Configuration
 import EventLoop
 import ExternalInput
 import MessageBus
-import Positioning
+import FixSources
 import SystemCalls
 import Timekeeping
 

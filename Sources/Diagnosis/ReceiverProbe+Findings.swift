@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import FixSources
 import ExternalInput
-import Positioning
+import NMEA
 package import Timekeeping
 
 extension ReceiverProbe {

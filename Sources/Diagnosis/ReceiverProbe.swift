@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+package import FixSources
+package import NMEA
 package import Positioning
 package import Timekeeping
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 import Glibc
-import Positioning
+import FixSources
+import NMEA
 import SystemCalls
 import Timekeeping
 

@@ -2,7 +2,7 @@
 import Configuration
 import ExternalInput
 import LocationDaemon
-import Positioning
+import SimulatedDrives
 import RouteFile
 import Timekeeping
 

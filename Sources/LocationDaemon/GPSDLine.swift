@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import EventLoop
-package import Positioning
+package import FixSources
 import StreamSocket
 import SystemCalls
 

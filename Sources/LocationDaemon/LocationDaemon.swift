@@ -7,7 +7,7 @@ package import EventLoop
 package import ExternalInput
 import FleetEngine
 import Glibc
-package import Positioning
+package import FixSources
 import Release
 import Delivery
 import Observability

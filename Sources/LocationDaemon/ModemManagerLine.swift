@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import EventLoop
 import MessageBus
-package import Positioning
+package import FixSources
 import SystemCalls
 
 /// The connection to ModemManager: makes the session's requests, and passes on the responses.

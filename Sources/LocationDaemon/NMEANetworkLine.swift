@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 package import EventLoop
-package import Positioning
+package import FixSources
 package import StreamSocket
 import SystemCalls
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Positioning
+import SimulatedDrives
 import RouteFile
 
 extension RouteSimulator {

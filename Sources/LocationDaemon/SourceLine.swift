@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
-package import Positioning
+package import FixSources
 
 /// What a source reads: a serial port, a socket, the message bus or a recording. It performs what the source's session
 /// decides, and passes on what happens.

@@ -4,7 +4,8 @@ import Daemon
 import Delivery
 import EventLoop
 import ExternalInput
-import Positioning
+import FixSources
+import SimulatedDrives
 import Release
 
 extension Settings.Source: SourceIdentity {}

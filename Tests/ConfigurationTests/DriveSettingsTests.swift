@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import SimulatedDrives
 import Testing
 
 @testable import Configuration

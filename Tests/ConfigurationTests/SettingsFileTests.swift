@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
 import Authorization
 import Delivery
 import FleetEngine
 import HTTPMessages
-import Positioning
+import SimulatedDrives
 import Testing
 import Timekeeping
 

@@ -3,6 +3,7 @@ import AgentTesting
 import Daemon
 import Delivery
 import HTTPMessages
+import FixSources
 import Positioning
 import Testing
 import Timekeeping

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import FixSources
 import Positioning
 import Testing
 import Timekeeping

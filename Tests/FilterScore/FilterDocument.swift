@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 import Positioning
+import SimulatedDrives
 import Delivery
 import FleetEngine
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import NMEA
 import Positioning
+import RecordingReview
 import Testing
 import Timekeeping
 

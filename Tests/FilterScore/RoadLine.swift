@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
-import Positioning
+import FixSources
 import Timekeeping
 
 /// How the bytes of a recorded drive reach the daemon.

@@ -3,7 +3,9 @@ import AgentTesting
 import Delivery
 import FleetEngine
 import JSON
+import FixSources
 import Positioning
+import RecordingReview
 import Timekeeping
 
 /// A recorded drive in virtual time: its bytes arrive as they did on the road, pass through the daemon's own session

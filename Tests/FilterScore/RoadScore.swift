@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
+import RecordingReview
 import Timekeeping
 
 /// The filter's results for a recorded drive on a real road. Without ground truth, neighbours and reported speeds are

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
+import RecordingReview
 import Testing
 import Timekeeping
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
 import GPSDTesting
 import EventLoop
 import LoopTesting
-import Positioning
+import FixSources
 import Testing
 import Timekeeping
 

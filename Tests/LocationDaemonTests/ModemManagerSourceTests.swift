@@ -4,7 +4,7 @@ import FileTesting
 import Foundation
 import Glibc
 import LoopTesting
-import Positioning
+import FixSources
 import Testing
 import Timekeeping
 

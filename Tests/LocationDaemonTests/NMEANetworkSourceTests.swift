@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
+import NMEA
 import EventLoop
 import ExternalInput
 import Glibc
 import LoopTesting
-import Positioning
+import FixSources
 import StreamSocket
 import Testing
 import Timekeeping

@@ -2,6 +2,7 @@
 import EventLoop
 import FileTesting
 import LoopTesting
+import FixSources
 import Positioning
 import Testing
 import Timekeeping

@@ -4,7 +4,7 @@ import EventLoop
 import FileTesting
 import Glibc
 import LoopTesting
-import Positioning
+import FixSources
 import Testing
 import Timekeeping
 

@@ -3,7 +3,8 @@ import AgentTesting
 import Delivery
 import EventLoop
 import ExternalInput
-import Positioning
+import FixSources
+import NMEA
 import Testing
 import Timekeeping
 

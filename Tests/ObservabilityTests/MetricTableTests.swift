@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import FixSources
 import AgentTesting
 import Delivery
 import ExternalInput
-import Positioning
+import NMEA
 import Testing
 import Timekeeping
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Delivery
-import Positioning
+import FixSources
 import Testing
 import Timekeeping
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import NMEA
+import NMEATesting
 import Positioning
 import Testing
 import Timekeeping

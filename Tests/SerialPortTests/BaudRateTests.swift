@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import FixSources
 import SerialPort
 import Testing
 

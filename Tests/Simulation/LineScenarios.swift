@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
 import Positioning
+import Delivery
+import FixSources
 import Testing
 import Timekeeping
 

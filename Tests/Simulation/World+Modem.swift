@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
-import Positioning
+import FixSources
 import Timekeeping
 
 /// ModemManager with the modem whose receiver speaks: it keeps the last sentence of each kind, and answers with all of

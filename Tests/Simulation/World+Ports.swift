@@ -2,6 +2,7 @@
 import Daemon
 import Delivery
 import ExternalInput
+import FixSources
 import Positioning
 import Timekeeping
 

@@ -3,6 +3,7 @@ import Authorization
 import Connectivity
 import FleetEngine
 import HTTPMessages
+import FixSources
 import Positioning
 import Daemon
 import Delivery

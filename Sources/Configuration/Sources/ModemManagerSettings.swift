@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Positioning
+package import FixSources
 
 /// The GNSS receiver of a modem that ModemManager manages.
 package struct ModemManagerSettings: Equatable, Sendable {

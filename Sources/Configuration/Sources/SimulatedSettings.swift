@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Positioning
+package import SimulatedDrives
 
 /// A drive along a route.
 package struct SimulatedSettings: Equatable, Sendable {

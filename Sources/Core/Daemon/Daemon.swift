@@ -5,7 +5,7 @@ package import ExternalInput
 import FleetEngine
 package import HTTPMessages
 package import Observability
-package import Positioning
+package import FixSources
 package import Timekeeping
 
 /// The daemon as one value, from the start of its process to the end: it decides which settings it uses, or waits for

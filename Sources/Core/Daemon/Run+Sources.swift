@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 import ExternalInput
-package import Positioning
+package import FixSources
+import NMEA
 import Timekeeping
 
 /// What passes between the sources, their lines and the vehicle.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Delivery
 import ExternalInput
-package import Positioning
+package import FixSources
+import NMEA
 import Timekeeping
 
 /// The settings of a source, as far as the daemon is concerned: a source whose settings stay equal is kept.

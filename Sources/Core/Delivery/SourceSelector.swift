@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import FixSources
 package import Positioning
 package import Timekeeping
 

@@ -3,6 +3,7 @@ package import Authorization
 package import Connectivity
 import FleetEngine
 package import HTTPMessages
+package import FixSources
 package import Positioning
 package import Timekeeping
 

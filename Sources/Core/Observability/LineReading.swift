@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+package import FixSources
 package import ExternalInput
-package import Positioning
+import NMEA
 package import Timekeeping
 
 /// The line counters of one source at one moment, for status and metrics.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import FixSources
 import Connectivity
 import Delivery
 import FleetEngine
+import NMEA
 import Positioning
 import Timekeeping
 

@@ -69,6 +69,9 @@ package struct Fix: Hashable, Sendable {
   /// not report one.
   package var reportedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
 
+  /// Horizontal, in metres: what the filter assumes of a receiver that does not report one.
+  package var assumedAccuracy: Double { horizontalAccuracy ?? 15 }
+
   /// The time in UTC, if the date is known.
   package var timestamp: Timestamp? {
     if case .utc(let stamp) = time { return stamp }
@@ -77,9 +80,14 @@ package struct Fix: Hashable, Sendable {
 }
 
 extension Fix {
+  /// A receiver's dilution of precision, or nil: 0, 99.9 and 99.99 mean that it states none.
+  package static func dilution(_ value: Double) -> Double? {
+    value > 0 && value < 1e4 && !(99..<100).contains(value) ? value : nil
+  }
+
   /// Estimates the horizontal accuracy from HDOP, for a receiver that reports none; nil without an HDOP, or if it does
   /// not describe the error.
-  mutating func deriveAccuracy() {
+  package mutating func deriveAccuracy() {
     horizontalAccuracy = hdop.flatMap { hdop in quality.rangeError.map { hdop * $0 } }
     isAccuracyDerived = horizontalAccuracy != nil
   }
@@ -88,7 +96,7 @@ extension Fix {
 extension Fix.Quality {
   /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for
   /// receivers that report no accuracy. Nil if dilution of precision does not describe the error.
-  var rangeError: Double? {
+  package var rangeError: Double? {
     switch self {
     case .gnss: 5
     case .dgnss: 2

@@ -16,8 +16,6 @@ struct FixReference: Sendable {
   private static let largestDrift = 50.0
   /// Standard deviations that contain 99 % of differences: √(ln 100), for a two-dimensional deviation.
   private static let deviations = 2.15
-  /// The assumed accuracy, in metres, of a receiver that does not report one.
-  private static let usualAccuracy = 15.0
   /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any sustains.
   private static let acceleration = 4.0
   /// Metres per second squared: how much a vehicle may deviate from its heading, as in hard braking or a tight corner.
@@ -56,7 +54,7 @@ struct FixReference: Sendable {
   /// - Parameter pace: seconds of the drive per second of its timestamps; more than zero.
   init(_ fix: Fix, time: Timestamp, at: BootInstant, pace: Double = 1) {
     coordinate = fix.coordinate
-    accuracy = fix.horizontalAccuracy ?? FixReference.usualAccuracy
+    accuracy = fix.assumedAccuracy
     speed = fix.speed.map { $0 / pace }
     heading = fix.heading
     mode = fix.mode

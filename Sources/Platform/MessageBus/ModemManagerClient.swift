@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 package import EventLoop
-package import Positioning
+package import FixSources
 import SystemCalls
 import Timekeeping
 

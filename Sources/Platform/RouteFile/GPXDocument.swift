@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
+import SimulatedDrives
 import Timekeeping
 
 /// Collects the points of a GPX file during parsing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CExpat
-package import Positioning
+package import SimulatedDrives
 
 /// Incremental GPX parser. Document types are rejected, and with them all entities except the five predefined ones.
 @safe package final class GPXParser {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
 import Positioning
+import SimulatedDrives
 import Timekeeping
 
 /// The lines and points of a GeoJSON text (RFC 7946), in the order of its objects.

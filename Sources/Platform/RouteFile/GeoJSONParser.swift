@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
-package import Positioning
+package import SimulatedDrives
 
 /// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are
 /// driven consecutively; points with a name or a dwell are waypoints.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
-package import Positioning
+package import SimulatedDrives
 
 /// Loads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), detected by content.
 package enum RouteFile {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import SimulatedDrives
 
 /// The values for `type` of a point, a line or a track in a route file.
 enum RouteMark {

@@ -2,7 +2,8 @@
 package import Delivery
 import HTTPMessages
 import JSON
-package import Positioning
+package import FixSources
+import Positioning
 import Timekeeping
 
 /// Receivers on one roof, whose clocks may differ, and a token provider and a Fleet Engine that answer at once.

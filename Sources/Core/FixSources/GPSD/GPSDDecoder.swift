@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Positioning
+package import Timekeeping
+
+/// Decodes gpsd's JSON protocol from a byte stream into fixes of one receiver.
+///
+/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a
+/// fix is used until it is silent for the silence timeout: two receivers are never mixed.
+///
+/// **Accuracies.** If a receiver reports no accuracy, gpsd multiplies its dilution of precision by a constant
+/// (`gpsd_error_model` in `libgpsd_core.c`): `eph` is 19 m times HDOP and `epv` 23 m times VDOP, with differential
+/// corrections a quarter of it. Those are no accuracies but dilutions, and are used like those of an NMEA sentence.
+/// Other errors are converted to one standard deviation: up to 3.19 gpsd_json(5) calls all errors 95 %, so they are
+/// divided by 1.96. Later manuals call the confidence unknown, because some drivers pass on the receiver's values:
+/// that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which are about one standard deviation and are used
+/// unchanged.
+package struct GPSDDecoder: Sendable {
+  /// The content of a line.
+  package enum Event: Equatable, Sendable {
+    /// gpsd's release and protocol version.
+    case version(release: String, major: Int, minor: Int)
+    /// The receivers that gpsd has.
+    case devices([String])
+    /// gpsd rejected a command, with its message.
+    case refused(String)
+    /// A report of the used receiver; nil if it has no position or no time, or another receiver is used.
+    case report(device: String, Fix?)
+    /// The number of satellites in view of the used receiver.
+    case sky(inView: Int)
+  }
+
+  /// Counters of the decoder.
+  package struct Counters: Equatable, Sendable {
+    /// Lines of gpsd's protocol of any class.
+    package var messages: UInt64 = 0
+    /// Lines that are not JSON objects with a class.
+    package var unreadable: UInt64 = 0
+    /// Lines that exceeded the maximum length, and were skipped.
+    package var overlong: UInt64 = 0
+    /// Reports of other receivers.
+    package var otherDevices: UInt64 = 0
+    /// Reports of the used receiver without a position or time.
+    package var withoutFix: UInt64 = 0
+    /// Decoded fixes.
+    package var fixes: UInt64 = 0
+
+    package init() {}
+  }
+
+  private struct Receiver {
+    var driver: String?
+    var satellites: Int?
+    var hdop: Double?
+    var skyAt = BootInstant.boot
+  }
+
+  /// Satellites and dilution of an older SKY are not used for a fix.
+  private static let longestSkyAge = Duration.seconds(10)
+  /// Minor version of the protocol of gpsd 3.20. From then on a TPV says whether its position is extrapolated.
+  private static let minorWithStatus = 14
+  /// Maximum number of receivers in memory: gpsd itself supports four by default.
+  private static let mostReceivers = 32
+  /// Standard deviations of 95 % confidence.
+  private static let sigmasOf95Percent = 1.96
+
+  /// Metres by which gpsd multiplies HDOP and VDOP, without and with differential corrections.
+  private static let rangeError = (plain: 19.0, corrected: 4.75)
+  private static let verticalRangeError = (plain: 23.0, corrected: 5.75)
+
+  /// Since initialization.
+  package private(set) var counters = Counters()
+  private let device: String?
+  private let silenceTimeout: Duration
+  private var lines = GPSDLines()
+  private var receivers: [String: Receiver] = [:]
+  /// Minor version of gpsd's protocol; nil if it is not known, as in a recording.
+  private var minorVersion: Int?
+  /// The used receiver, and the time of its last fix.
+  private var chosen: (device: String, fixAt: BootInstant)?
+
+  /// - Parameters:
+  ///   - device: the device to use, as gpsd names it; nil for the first with a fix.
+  ///   - silenceTimeout: the time without a fix after which another receiver is used.
+  package init(device: String?, silenceTimeout: Duration) {
+    self.device = device
+    self.silenceTimeout = silenceTimeout
+  }
+
+  /// The used receiver, if known: the configured one, or the selected one.
+  private var currentDevice: String? { device ?? chosen?.device }
+
+  /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
+  package func driver(of device: String) -> String? { receivers[device]?.driver }
+
+  /// A new connection begins: resets the state except for the used receiver.
+  package mutating func restart() {
+    lines.reset()
+    receivers = [:]
+  }
+
+  /// Decodes the next bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: any part of the stream.
+  ///   - now: when they arrived.
+  ///   - emit: called with each relevant event.
+  package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Event) -> Void) {
+    var whole: [[UInt8]?] = []
+    lines.append(bytes) { whole.append($0) }
+    for line in whole {
+      guard let line else {
+        counters.overlong += 1
+        continue
+      }
+      do {
+        let report = try GPSDReport(parsing: line)
+        counters.messages += 1
+        if let event = event(report, at: now) { emit(event) }
+      } catch {
+        counters.unreadable += 1
+      }
+    }
+  }
+
+  /// Decodes the next bytes, as above.
+  package mutating func decode(_ bytes: [UInt8], at now: BootInstant, into emit: (Event) -> Void) {
+    decode(bytes.span, at: now, into: emit)
+  }
+
+  private mutating func event(_ report: GPSDReport, at now: BootInstant) -> Event? {
+    switch report.kind {
+    case .version:
+      guard let major = report.majorProtocol else { return nil }
+      minorVersion = report.minorProtocol
+      return .version(release: report.release ?? "unknown", major: major, minor: report.minorProtocol ?? 0)
+    case .devices:
+      for device in report.devices { note(device) }
+      return .devices(report.devices.map(\.path))
+    case .device:
+      if let device = report.device { note(device) }
+    case .sky:
+      updateSky(report, at: now)
+      guard let count = report.satellitesInView, (0...999).contains(count) else { return nil }
+      return currentDevice == nil || currentDevice == report.device?.path ? .sky(inView: count) : nil
+    case .position: return positionEvent(report, at: now)
+    case .error: return .refused(report.message ?? "no reason given")
+    case .watch, .other: break
+    }
+    return nil
+  }
+
+  private mutating func note(_ device: GPSDReport.Device) {
+    update(device.path) { receiver in receiver.driver = device.driver ?? receiver.driver }
+  }
+
+  /// A SKY may have satellites, dilution, or both.
+  private mutating func updateSky(_ report: GPSDReport, at now: BootInstant) {
+    update(report.device?.path ?? "") { receiver in
+      if now - receiver.skyAt > GPSDDecoder.longestSkyAge {
+        receiver.satellites = nil
+        receiver.hdop = nil
+      }
+      receiver.skyAt = now
+      receiver.satellites = report.satellites.flatMap { (0...999).contains($0) ? $0 : nil } ?? receiver.satellites
+      receiver.hdop = report.hdop.flatMap { $0 > 0 && $0 < 100 ? $0 : nil } ?? receiver.hdop
+    }
+  }
+
+  private mutating func positionEvent(_ report: GPSDReport, at now: BootInstant) -> Event? {
+    let path = report.device?.path ?? ""
+    if let device, path != device {
+      counters.otherDevices += 1
+      return nil
+    }
+    let receiver = receivers[path]
+    let isOwnEstimate = receiver?.driver == "u-blox"
+    guard var fix = Fix(report, sigmas: isOwnEstimate ? 1 : GPSDDecoder.sigmasOf95Percent) else {
+      counters.withoutFix += 1
+      return .report(device: path, nil)
+    }
+    guard choose(path, at: now) else {
+      counters.otherDevices += 1
+      return .report(device: path, nil)
+    }
+    if let receiver, now - receiver.skyAt <= GPSDDecoder.longestSkyAge {
+      // SKY may be of an epoch in which none was used.
+      let isMeasured = fix.quality != .estimated && minorVersion ?? .max >= GPSDDecoder.minorWithStatus
+      fix.satellites = receiver.satellites.flatMap { isMeasured && $0 == 0 ? nil : $0 }
+      fix.hdop = receiver.hdop
+    }
+    // SKY may be of another epoch.
+    if !isOwnEstimate, let hdop = GPSDDecoder.dilution(of: report.horizontalError, fix.quality, horizontal: true) {
+      fix.hdop = Fix.dilution(hdop)
+      fix.deriveAccuracy()
+      let vdop = GPSDDecoder.dilution(of: report.verticalError, fix.quality, horizontal: false)
+      fix.verticalAccuracy = vdop.flatMap(Fix.dilution).flatMap { vdop in
+        fix.quality.rangeError.map { vdop * $0 }
+      }
+      // gpsd divides the same errors by the time between two fixes.
+      (fix.speedAccuracy, fix.headingAccuracy) = (nil, nil)
+    }
+    counters.fixes += 1
+    return .report(device: path, fix)
+  }
+
+  /// The HDOP from which gpsd has computed `eph`, or VDOP of `epv`. Receivers report it with two decimals at most, and
+  /// gpsd three decimals of the product: another error is such a product by chance in one of a hundred cases. Nil if it
+  /// is none.
+  private static func dilution(of error: Double?, _ quality: Fix.Quality, horizontal: Bool) -> Double? {
+    guard let error, error > 0, error < 1e6 else { return nil }
+    let factors = horizontal ? rangeError : verticalRangeError
+    let unit = quality == .dgnss ? factors.corrected : factors.plain
+    let dilution = (error / unit * 100).rounded() / 100
+    return abs(dilution * unit - error) < 0.001 ? dilution : nil
+  }
+
+  /// Whether to use this receiver, which has a fix.
+  private mutating func choose(_ path: String, at now: BootInstant) -> Bool {
+    if device == nil, let chosen, chosen.device != path, now - chosen.fixAt < silenceTimeout { return false }
+    chosen = (path, now)
+    return true
+  }
+
+  private mutating func update(_ path: String, _ change: (inout Receiver) -> Void) {
+    guard receivers[path] != nil || receivers.count < GPSDDecoder.mostReceivers else { return }
+    change(&receivers[path, default: Receiver()])
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
+package import NMEA
+package import Timekeeping
+
+/// Counters of the sentences of one source, valid and damaged, over the lifetimes of its decoders.
+package struct LineStatistics: Equatable, Sendable {
+  /// The medium of the lines, which determines what to check if they are damaged.
+  package enum Medium: Equatable, Sendable {
+    case serial
+    case network
+  }
+
+  /// A sender in the network.
+  package struct Sender: Equatable, Sendable {
+    /// Without the port.
+    package var address: IPAddress
+    /// Whether the fixes are from it.
+    package var isUsed: Bool
+    /// When it is used at the earliest, because its fixes are too far from the last position; nil if they are not.
+    package var heldUntil: BootInstant?
+
+    /// - Parameters:
+    ///   - isUsed: whether the fixes are from it.
+    ///   - heldUntil: when it is used at the earliest; nil if its fixes are not too far from the last position.
+    package init(_ address: IPAddress, isUsed: Bool, heldUntil: BootInstant? = nil) {
+      self.address = address
+      self.isUsed = isUsed
+      self.heldUntil = heldUntil
+    }
+  }
+
+  /// Why the data of a sender was not read.
+  package enum RefusalReason: String, Sendable, CaseIterable {
+    /// Its address is not in `source.allow`.
+    case notAllowed
+    /// As many senders as can be read have a place, and each of them sends.
+    case noRoom
+    /// Another port of its address gives fixes.
+    case portInUse
+  }
+
+  /// A sender whose data was not read.
+  package struct Refused: Equatable, Sendable {
+    /// Without the port.
+    package var address: IPAddress
+    /// Why it was refused.
+    package var reason: RefusalReason
+    /// Connections or datagrams.
+    package var count: UInt64
+    /// The arrival of the last one.
+    package var last: BootInstant
+  }
+
+  /// The share of wrong checksums is computed over at least this number of lines, and at most twice as many.
+  package static let window: UInt64 = 500
+  /// A larger share of wrong checksums, 0 to 1, is reported.
+  package static let mostWrong = 0.02
+  private static let mostRefused = 4
+  /// No share is computed for fewer lines.
+  private static let fewest: UInt64 = 50
+
+  /// What the lines travel over.
+  package let medium: Medium
+  /// The current senders in the network; empty for a serial line, and for an outgoing connection.
+  package internal(set) var senders: [Sender] = []
+  /// The last four senders that were rejected, with their reasons, the latest at the end.
+  package private(set) var refused: [Refused] = []
+  /// The number of rejected connections and datagrams of all senders.
+  package private(set) var refusals: UInt64 = 0
+  /// Since the source was created.
+  package private(set) var counters = NMEADecoder.Counters()
+  /// Of previous decoders.
+  private var before = NMEADecoder.Counters()
+  /// The start of the previous window.
+  private var older = Checkpoint()
+  /// The start of the current window.
+  private var newer = Checkpoint()
+
+  private struct Checkpoint: Equatable {
+    var lines: UInt64 = 0
+    var wrong: UInt64 = 0
+  }
+
+  package init(_ medium: Medium) {
+    self.medium = medium
+  }
+
+  /// Updates the counters of the current decoder.
+  package mutating func observe(_ decoder: NMEADecoder.Counters) {
+    counters = before + decoder
+    let now = Checkpoint(lines: counters.lines, wrong: counters.wrongChecksum)
+    if now.lines &- newer.lines >= LineStatistics.window { (older, newer) = (newer, now) }
+  }
+
+  /// Counts a connection or datagram that was not read.
+  package mutating func refuse(_ address: IPAddress, _ reason: RefusalReason, at now: BootInstant) {
+    refusals &+= 1
+    var latest = Refused(address: address, reason: reason, count: 0, last: now)
+    if let index = refused.firstIndex(where: { $0.address == address && $0.reason == reason }) {
+      latest.count = refused.remove(at: index).count
+    } else if refused.count == LineStatistics.mostRefused {
+      refused.removeFirst()
+    }
+    latest.count &+= 1
+    refused.append(latest)
+  }
+
+  /// The next counters are those of a new decoder.
+  package mutating func decoderReplaced() { before = counters }
+
+  /// The share of the last 500 to 1,000 lines with a wrong checksum, 0 to 1; nil for fewer than 50 lines.
+  package var wrongShare: Double? {
+    let lines = counters.lines &- older.lines
+    guard lines >= LineStatistics.fewest else { return nil }
+    return Double(counters.wrongChecksum &- older.wrong) / Double(lines)
+  }
+
+  /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
+  /// little.
+  package var trouble: String? {
+    guard let wrongShare, wrongShare > LineStatistics.mostWrong else { return nil }
+    let cause = medium == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
+    return "\(Int((wrongShare * 100).rounded())) % of lines have wrong checksums: \(cause)"
+  }
+}
+
+extension NMEADecoder.Counters {
+  /// Sentences, whole and damaged.
+  package var lines: UInt64 { sentences &+ wrongChecksum &+ unchecked &+ overlong }
+
+  static func + (one: Self, other: Self) -> Self {
+    var sum = Self()
+    sum.sentences = one.sentences &+ other.sentences
+    sum.wrongChecksum = one.wrongChecksum &+ other.wrongChecksum
+    sum.unchecked = one.unchecked &+ other.unchecked
+    sum.overlong = one.overlong &+ other.overlong
+    sum.unknown = one.unknown &+ other.unknown
+    sum.unusable = one.unusable &+ other.unusable
+    sum.late = one.late &+ other.late
+    sum.foreign = one.foreign &+ other.foreign
+    sum.fixes = one.fixes &+ other.fixes
+    return sum
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import NMEA
+
+/// Extracts new epochs from ModemManager's responses.
+///
+/// ModemManager stores the last sentence of each kind, without order and time of arrival, and returns all of them. A
+/// response may contain sentences of two epochs; sentences of a kind that the receiver no longer sends, such as
+/// `$GPRMC` after a second constellation came into view and it changed to `$GNRMC`; and it stays the same if the
+/// receiver is silent. Only the times within the sentences can be relied on.
+struct ModemSentences: Equatable, Sendable {
+  /// The content of a response.
+  enum Finding: Equatable {
+    /// The first with times: their age is unknown.
+    case first
+    /// The same times as before.
+    case repeated
+    /// An epoch that is incomplete compared with previous ones.
+    case partial
+    /// The sentences of a newer epoch.
+    case epoch([UInt8])
+    /// Sentences without a time: the receiver has no fix.
+    case untimed([UInt8])
+    /// No sentences.
+    case empty
+  }
+
+  private struct Entry {
+    var range: Range<Int>
+    var address: UInt64
+    var time: Int64?
+    var isDate = false
+    var isMotion = false
+    var isSatellites = false
+
+    /// The first two letters of the address.
+    var talker: UInt64 { address >> 24 }
+  }
+
+  /// Maximum number of sentences per response. A receiver has less than twenty kinds.
+  private static let most = 256
+  private static let day: Int64 = 86_400_000
+
+  /// The times of the last response, by kind.
+  private var known: [UInt64: Int64] = [:]
+  /// The kinds with a time in the last epoch.
+  private var expected: Set<UInt64> = []
+  /// The time of the last epoch.
+  private var last: Int64?
+
+  /// Examines a response.
+  ///
+  /// - Parameter isComplete: whether to accept an incomplete epoch.
+  mutating func examine(_ bytes: Span<UInt8>, isComplete: Bool) -> Finding {
+    let entries = ModemSentences.entries(in: bytes)
+    guard !entries.isEmpty else { return .empty }
+    let timed = entries.filter { $0.time != nil && !$0.isDate }
+    guard !timed.isEmpty else { return .untimed(ModemSentences.copy(entries, of: bytes)) }
+    let fresh = timed.filter { known[$0.address] != $0.time }
+    guard var newest = fresh.first?.time else { return .repeated }
+    for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
+    let epoch = timed.filter { $0.time == newest }
+    let kinds = Set(epoch.map(\.address))
+    if let last, !ModemSentences.isLater(newest, than: last), timed.contains(where: { $0.time == last }) {
+      // A late sentence of the last epoch, or of an earlier one. If the receiver's clock went back, it would have
+      // replaced them all.
+      if newest == last { expected.formUnion(kinds) }
+      remember(entries)
+      return .repeated
+    }
+    let isFirst = known.isEmpty
+    // Kinds that have changed are still sent: the one of this epoch is to come.
+    let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
+    guard isFirst || isComplete || isWhole else { return .partial }
+    let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
+    remember(entries)
+    guard !isFirst else { return .first }
+    (expected, last) = (kinds, newest)
+    return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
+  }
+
+  private mutating func remember(_ entries: [Entry]) {
+    known = [:]
+    for entry in entries { known[entry.address] = entry.time }
+  }
+
+  /// Sentences without a time that may belong to an epoch: those of a kind that is no longer sent stay forever.
+  private func untimed(of entries: [Entry], beside epoch: [Entry]) -> [Entry] {
+    let talkers = Set(epoch.map(\.talker))
+    let untimed = entries.filter { $0.time == nil && !$0.isDate }
+    let hasOwnSatellites = untimed.contains { $0.isSatellites && talkers.contains($0.talker) }
+    return untimed.filter { entry in
+      if entry.isMotion { return talkers.contains(entry.talker) }
+      return entry.isSatellites && hasOwnSatellites ? talkers.contains(entry.talker) : true
+    }
+  }
+
+  /// Whether a time of day is after another, also across midnight.
+  private static func isLater(_ time: Int64, than other: Int64) -> Bool {
+    let ahead = (time - other + 2 * day) % day
+    return ahead > 0 && ahead < day / 2
+  }
+
+  private static func entries(in bytes: Span<UInt8>) -> [Entry] {
+    var entries: [Entry] = []
+    var index = 0
+    while index < bytes.count, entries.count < most {
+      guard bytes[index] == UInt8(ascii: "$"), case .sentence(let end) = NMEAFraming.examine(bytes, from: index) else {
+        index += 1
+        continue
+      }
+      let line = bytes.extracting(index..<end)
+      var entry = Entry(range: index..<end, address: NMEASentence.address(line))
+      switch NMEASentence.read(line) {
+      case .position(let report): entry.time = report.time
+      case .errors(let report): entry.time = report.time
+      case .date(_, let time): (entry.time, entry.isDate) = (time, true)
+      case .motion: entry.isMotion = true
+      case .satellites: entry.isSatellites = true
+      case .sky, .unknown, .unusable: break
+      }
+      entries.append(entry)
+      index = end
+    }
+    return entries
+  }
+
+  private static func copy(_ entries: [Entry], of bytes: Span<UInt8>) -> [UInt8] {
+    var copy: [UInt8] = []
+    for entry in entries {
+      for index in entry.range { copy.append(bytes[index]) }
+      copy += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    }
+    return copy
+  }
+}

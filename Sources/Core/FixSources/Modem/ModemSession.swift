@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+import NMEA
+import Positioning
+import ExternalInput
+package import Timekeeping
+
+/// Reads the receiver of a modem from ModemManager: finds the modem, enables its receiver if necessary, and polls its
+/// position once a second.
+///
+/// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
+/// any age. `ModemSentences` detects new ones by the times in them.
+package struct ModemSession: Sendable {
+  /// Events on the bus.
+  package enum Input: Equatable, Sendable {
+    case start
+    /// There is a connection.
+    case opened
+    /// The connection failed; the text has the cause and the remedy.
+    case openFailed(String)
+    /// The connection to the bus was closed.
+    case ended(String)
+    /// Response to `list`.
+    case modems([Modem])
+    /// Response to `enable`.
+    case enabled
+    /// Response to `locate`.
+    case position(ModemPosition)
+    /// An error response to any of the three.
+    case refused(Refusal)
+    /// A modem was added, removed or changed, or ModemManager was started or stopped.
+    case changed
+    case deadline
+  }
+
+  /// Why ModemManager rejected a request.
+  package enum Refusal: Equatable, Sendable {
+    /// It is not running.
+    case absent
+    /// The modem no longer exists.
+    case gone
+    /// polkit, or the policy of the bus.
+    case unauthorized
+    /// The modem is not enabled.
+    case wrongState
+    /// Timeout.
+    case silent
+    /// Anything else, without ModemManager's text: every local user can read STATUS=.
+    case other
+  }
+
+  /// What the shell has to do or report. `list`, `enable` and `locate` have a response.
+  package enum Effect: Equatable, Sendable {
+    /// Connect to the bus.
+    case open
+    /// List all modems.
+    case list
+    /// Enable exactly these sources; no signals.
+    case enable(path: String, Modem.LocationSources)
+    /// Get the position.
+    case locate(path: String)
+    case report(SourceReport)
+  }
+
+  private enum State: Equatable, Sendable {
+    /// Not connected; the next attempt is when the gate allows.
+    case closed
+    case connecting
+    case asking(Request)
+    /// The next request is due then; nil: only a change can cause one.
+    case waiting(until: BootInstant?)
+  }
+
+  private enum Request: Equatable, Sendable {
+    case list
+    case enable(Modem, Modem.LocationSources)
+    case locate
+  }
+
+  /// The modem whose receiver was enabled or is being enabled, its sources, and those that this program enabled.
+  private struct Enabled: Equatable, Sendable {
+    var path: String
+    var sources: Modem.LocationSources
+    var own: Modem.LocationSources
+  }
+
+  /// The minimum time between two lists: one change of a modem causes several signals.
+  private static let listPeriod = Duration.seconds(1)
+  /// The polling period with fixes.
+  private static let period = Duration.seconds(1)
+  /// The polling period without a fix.
+  private static let searchPeriod = Duration.seconds(2)
+  /// The polling period while the modem is frozen or silent.
+  private static let frozenPeriod = Duration.seconds(5)
+  /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
+  private static let shift = Duration.milliseconds(250)
+  /// Retry period without permission: no signal reports that it was granted.
+  private static let rightsPeriod = Duration.seconds(60)
+  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
+
+  private let selection: ModemSelection
+  private let silenceTimeout: Duration
+  private var state = State.closed
+  private var gate: RetryGate
+  /// The modem that is read.
+  private var modem: Modem?
+  private var switchedOn: Enabled?
+  /// A change was signalled since the last list, which was requested at `listedAt`.
+  private var hasNews = false
+  private var listedAt: BootInstant?
+  private var sentences = ModemSentences()
+  private var lastRawTime: String?
+  private var decoder = NMEADecoder()
+  private var sky = SatelliteCountReporter()
+  private var askedAt = BootInstant.boot
+  /// The time of the last new position; initially of the first request.
+  private var newsAt = BootInstant.boot
+  private var repeats = 0
+  private var isPartial = false
+  private var isReading = false
+  /// It was reported that there is nothing new.
+  private var isStuck = false
+  private var trouble: String?
+
+  /// - Parameters:
+  ///   - selection: the modem to use.
+  ///   - silenceTimeout: how long a modem may be frozen or silent.
+  ///   - seed: of the jitter of retries.
+  package init(selection: ModemSelection, silenceTimeout: Duration, seed: UInt64) {
+    self.selection = selection
+    self.silenceTimeout = silenceTimeout
+    gate = RetryGate(seed: seed)
+  }
+
+  /// When to handle `deadline`; nil while waiting for a response, a connection or a change.
+  package var nextDeadline: BootInstant? {
+    switch state {
+    case .closed: gate.notBefore
+    case .waiting(let time): hasNews ? min(time ?? nextList, nextList) : time
+    case .connecting, .asking: nil
+    }
+  }
+
+  /// At the end: disables what this program enabled, and nothing else.
+  package var release: Effect? {
+    guard let switchedOn, !switchedOn.own.isEmpty else { return nil }
+    return .enable(path: switchedOn.path, switchedOn.sources.subtracting(switchedOn.own))
+  }
+
+  /// Handles an input, and returns the effects in order.
+  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+    switch (input, state) {
+    case (.start, .closed):
+      state = .connecting
+      return [.open]
+    case (.deadline, .closed):
+      guard now >= gate.notBefore else { return [] }
+      state = .connecting
+      return [.open]
+    case (.opened, .connecting):
+      gate.reset()
+      return ask(.list, at: now)
+    case (.openFailed(let why), .connecting): return close(why, at: now)
+    case (.ended(let why), _) where state != .closed: return close(why, at: now)
+    case (.changed, .waiting):
+      hasNews = true
+      return listIfDue(at: now) ?? []
+    case (.changed, .asking):
+      hasNews = true
+      return []
+    case (.deadline, .waiting(let time)):
+      if let effects = listIfDue(at: now) { return effects }
+      guard let time, now >= time else { return [] }
+      return ask(modem == nil ? .list : .locate, at: now)
+    case (.modems(let modems), .asking(.list)): return choose(among: modems, at: now)
+    case (.enabled, .asking(.enable(let modem, _))): return read(modem, at: now)
+    case (.position(let position), .asking(.locate)): return handlePosition(position, at: now)
+    case (.refused(let refusal), .asking(let request)): return refused(refusal, request, at: now)
+    default: return []
+    }
+  }
+
+  private mutating func ask(_ request: Request, at now: BootInstant) -> [Effect] {
+    state = .asking(request)
+    switch request {
+    case .list:
+      hasNews = false
+      listedAt = now
+      return [.list]
+    case .enable(let modem, let sources):
+      let before = modem.location?.enabled ?? []
+      let own = (switchedOn?.path == modem.path ? switchedOn?.own ?? [] : []).union(sources.subtracting(before))
+      // Recorded before the response: the program may end, or the response be lost.
+      switchedOn = Enabled(path: modem.path, sources: before.union(sources), own: own)
+      return [.enable(path: modem.path, before.union(sources))]
+    case .locate:
+      askedAt = now
+      return [.locate(path: modem?.path ?? "")]
+    }
+  }
+
+  /// Schedules the next request.
+  private mutating func wait(until time: BootInstant?, at now: BootInstant) -> [Effect] {
+    state = .waiting(until: time)
+    return listIfDue(at: now) ?? []
+  }
+
+  /// When the next list may be requested.
+  private var nextList: BootInstant { listedAt.map { $0 + ModemSession.listPeriod } ?? .boot }
+
+  /// - Returns: nil unless there was a change, and the last list was long enough ago.
+  private mutating func listIfDue(at now: BootInstant) -> [Effect]? {
+    hasNews && now >= nextList ? ask(.list, at: now) : nil
+  }
+
+  private mutating func choose(among modems: [Modem], at now: BootInstant) -> [Effect] {
+    gate.reset()
+    if let known = switchedOn {
+      let enabled = modems.first { $0.path == known.path }?.location?.enabled
+      switchedOn = enabled.map { Enabled(path: known.path, sources: $0, own: known.own.intersection($0)) }
+    }
+    switch selection.step(among: modems, keeping: modem?.path) {
+    case .read(let modem): return read(modem, at: now)
+    case .enable(let modem, let sources): return ask(.enable(modem, sources), at: now)
+    case .wait(let trouble): return lose(trouble.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+    }
+  }
+
+  private mutating func read(_ modem: Modem, at now: BootInstant) -> [Effect] {
+    defer { self.modem = modem }
+    guard self.modem?.path == modem.path else {
+      forget()
+      self.modem = modem
+      newsAt = now
+      return ask(.locate, at: now)
+    }
+    // It was polled for a change in between.
+    return wait(until: max(askedAt + ModemSession.period, now), at: now)
+  }
+
+  private mutating func handlePosition(_ position: ModemPosition, at now: BootInstant) -> [Effect] {
+    guard let modem else { return wait(until: nil, at: now) }
+    gate.reset()
+    var fixes: [Fix] = []
+    switch examine(position) {
+    case .first:
+      (repeats, isStuck, newsAt) = (0, false, now)
+      return wait(until: askedAt + ModemSession.period, at: now)
+    case .partial:
+      isPartial = true
+      return wait(until: now + ModemSession.shift, at: now)
+    case .empty: return stay(.silent(modem, for: now - newsAt), at: now)
+    case .repeated: return stay(.frozen(modem, for: now - newsAt), at: now)
+    case .epoch(let bytes):
+      decoder.decode(bytes.span, at: now) { fixes.append($0) }
+      decoder.finish { fixes.append($0) }
+    case .untimed(let bytes):
+      // Their age is unknown: only use the satellites in view.
+      decoder.decode(bytes.span, at: now) { _ in }
+      decoder.finish { _ in }
+    case .raw(let fix): fixes.append(fix)
+    }
+    (repeats, isPartial, newsAt) = (0, false, now)
+    var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
+    (isReading, isStuck, trouble) = (true, false, nil)
+    if !fixes.isEmpty { sky.hasFix(at: now) }
+    effects += fixes.map { .report(.fix($0)) }
+    if let report = sky.satellites(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
+    let period = fixes.isEmpty ? ModemSession.searchPeriod : ModemSession.period
+    return effects + wait(until: max(askedAt + period, now), at: now)
+  }
+
+  /// A response without anything new.
+  private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
+    repeats += 1
+    guard now - newsAt >= silenceTimeout else {
+      let pause = repeats == 1 && isReading ? ModemSession.shift : ModemSession.period
+      return wait(until: max(askedAt + pause, now), at: now)
+    }
+    defer { isStuck = true }
+    return (isStuck ? [] : lose(trouble.withAdvice.text, forget: false, at: now))
+      + wait(until: now + ModemSession.frozenPeriod, at: now)
+  }
+
+  private enum News {
+    case first
+    case partial
+    case empty
+    case repeated
+    case epoch([UInt8])
+    case untimed([UInt8])
+    case raw(Fix)
+  }
+
+  private mutating func examine(_ position: ModemPosition) -> News {
+    if let bytes = position.sentences {
+      switch sentences.examine(bytes.span, isComplete: isPartial) {
+      case .first: return .first
+      case .repeated: return .repeated
+      case .partial: return .partial
+      case .epoch(let bytes): return .epoch(bytes)
+      case .untimed(let bytes): return .untimed(bytes)
+      case .empty: break
+      }
+    }
+    guard let raw = position.raw, let fix = raw.fix else { return .empty }
+    defer { lastRawTime = raw.time }
+    guard let lastRawTime else { return .first }
+    return lastRawTime == raw.time ? .repeated : .raw(fix)
+  }
+
+  private mutating func refused(_ refusal: Refusal, _ request: Request, at now: BootInstant) -> [Effect] {
+    switch (refusal, request) {
+    case (.absent, _):
+      switchedOn = nil
+      return lose(ModemTrouble.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+    case (.gone, _):
+      forget()
+      return wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
+    case (.unauthorized, .enable(let modem, _)):
+      switchedOn = nil
+      if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
+      return lose(ModemTrouble.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
+        + wait(until: now + ModemSession.rightsPeriod, at: now)
+    case (.unauthorized, _):
+      return lose(ModemTrouble.mayNotRead.withAdvice.text, forget: true, at: now)
+        + wait(until: now + ModemSession.rightsPeriod, at: now)
+    case (.wrongState, _):
+      if case .enable = request { switchedOn = nil }
+      let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
+      let text = modem.map { ModemTrouble.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
+      return lose(text, forget: true, at: now) + wait(until: now + ModemSession.rightsPeriod, at: now)
+    case (.silent, _):
+      return retry("ModemManager does not answer: systemctl status ModemManager", at: now)
+    case (.other, .enable(let modem, _)): return retry(ModemTrouble.cannotEnable(modem).withAdvice.text, at: now)
+    case (.other, _): return retry("ModemManager refuses to answer; see fleet-locationctl doctor", at: now)
+    }
+  }
+
+  private mutating func retry(_ why: String, at now: BootInstant) -> [Effect] {
+    lose(why, forget: true, at: now) + wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
+  }
+
+  private mutating func close(_ why: String, at now: BootInstant) -> [Effect] {
+    state = .closed
+    switchedOn = nil
+    _ = gate.failed(ModemSession.retry, at: now)
+    return lose(why, forget: true, at: now)
+  }
+
+  /// - Parameter forget: whether to select a modem again.
+  private mutating func lose(_ why: String, forget isGone: Bool, at now: BootInstant) -> [Effect] {
+    if isGone { forget() }
+    isReading = false
+    guard trouble != why else { return [] }
+    trouble = why
+    return [.report(.lost(why))]
+  }
+
+  private mutating func forget() {
+    modem = nil
+    sentences = ModemSentences()
+    lastRawTime = nil
+    decoder = NMEADecoder()
+    sky = SatelliteCountReporter()
+    (repeats, isPartial, isReading, isStuck) = (0, false, false, false)
+  }
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+import NMEA
+import Positioning
+package import ExternalInput
+package import Timekeeping
+
+/// Reads NMEA 0183 from the network: over an outgoing connection, from senders that connect, or from datagrams.
+///
+/// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
+/// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
+/// then the next one with a fix, unless it is too far from the last position: then it is held for a minute.
+/// `PortSupervisor` decides when to connect, listen and join.
+package struct NMEANetworkSession: ElapsedTimeSession {
+  /// The transport of the sentences.
+  package enum Transport: Equatable, Sendable {
+    /// An outgoing connection.
+    case connection
+    /// Incoming connections, at most this many at once.
+    case listener(connections: Int)
+    /// - Parameter isGroup: whether a multicast group is joined.
+    case datagrams(isGroup: Bool)
+  }
+
+  /// The state of a sender.
+  private struct SenderState {
+    let id: Int
+    /// Nil for an outgoing connection.
+    let address: IPAddress?
+    /// Of its datagrams; nil for connections.
+    var port: Port?
+    var decoder: NMEADecoder
+    var sky = SatelliteCountReporter()
+    /// When it connected, or the arrival of its first datagram.
+    let since: BootInstant
+    /// The arrival of its last complete sentence, or initially the connection.
+    var lastSentence: BootInstant
+    var lastFix: BootInstant?
+    /// The position of its last reported fix.
+    var lastPosition: Position?
+    /// While its fixes are too far from the last position: the arrival of the first of them.
+    var distantSince: BootInstant?
+
+    /// When it is used although its fixes are too far from the last position; nil if they are not.
+    var heldUntil: BootInstant? { distantSince.map { $0 + NMEANetworkSession.distantHold } }
+  }
+
+  /// The port from which an address sends datagrams. Some senders use another one for each datagram.
+  private struct Port {
+    let number: UInt16
+    /// The arrival of its first and of its last datagram.
+    let first: BootInstant
+    var last: BootInstant
+
+    /// Whether it has been in use for longer than by a sender with a new port for each datagram.
+    var isSettled: Bool { last - first >= NMEANetworkSession.portSettling }
+  }
+
+  /// A position, and who has sent it.
+  private struct Reference {
+    let position: Position
+    private let id: Int
+    private let address: IPAddress?
+    private let port: UInt16?
+
+    init(_ position: Position, of sender: SenderState) {
+      self.position = position
+      (id, address, port) = (sender.id, sender.address, sender.port?.number)
+    }
+
+    /// Whether it was sent by this sender; one that sends datagrams from the same port again is the same.
+    func isOf(_ sender: SenderState) -> Bool {
+      id == sender.id || port != nil && port == sender.port?.number && address == sender.address
+    }
+  }
+
+  /// A reported position.
+  private struct Position {
+    let coordinate: Coordinate
+    let arrival: BootInstant
+
+    /// Whether a vehicle can have driven to the other one in the meantime.
+    func isReachable(from earlier: Position) -> Bool {
+      let seconds = max((arrival - earlier.arrival).inSeconds, 0)
+      return earlier.coordinate.distance(to: coordinate)
+        <= NMEANetworkSession.reachSlack + NMEANetworkSession.reachSpeed * seconds
+    }
+  }
+
+  /// A sender that was admitted.
+  package struct Admission: Equatable, Sendable {
+    /// The sender's ID.
+    package var id: Int
+    /// ID of a silent sender that this one replaces: its connection must be closed. Nil if the limit was not reached.
+    package var replaced: Int?
+
+    /// - Parameter replaced: nil if the limit was not reached.
+    package init(id: Int, replaced: Int?) {
+      self.id = id
+      self.replaced = replaced
+    }
+  }
+
+  /// Maximum number of addresses that send datagrams.
+  package static let maximumDatagramSenders = 8
+  /// A sender without a fix for this long loses its place if another sender needs it.
+  package static let fixlessLimit = Duration.seconds(60)
+  /// How long a sender must have had fixes before it is used, if they are too far from the last position.
+  package static let distantHold = Duration.seconds(60)
+  /// Faster than any vehicle on roads or rails, in metres per second.
+  private static let reachSpeed = 100.0
+  /// The additional distance, in metres, that two receivers may differ.
+  private static let reachSlack = 1000.0
+  private static let portSettling = Duration.seconds(3)
+
+  private let name: String
+  private let transport: Transport
+  private let allow: [AddressRange]
+  private let silenceTimeout: Duration
+  private var supervisor: PortSupervisor
+  private var isOpen = false
+  private var senders: [SenderState] = []
+  private var lastID = 0
+  /// ID of the used sender.
+  private var used: Int?
+  /// The last position that two fixes of its sender agree on. Fixes of other senders are compared with it.
+  private var reference: Reference?
+  /// The name that was reported last.
+  private var announced: String?
+  private var lines = LineStatistics(.network)
+  /// What all senders have sent, until one of them has sent a sentence.
+  private var protocols = ReceiverProtocolDetector()
+  /// Counters of senders that are gone.
+  private var gone = NMEADecoder.Counters()
+
+  /// - Parameters:
+  ///   - name: the address, for messages.
+  ///   - allow: the addresses whose data is read; not for outgoing connections.
+  ///   - silenceTimeout: maximum time without a complete sentence.
+  ///   - seed: of the jitter of retries.
+  package init(
+    name: String, transport: Transport, allow: [AddressRange], silenceTimeout: Duration, seed: UInt64
+  ) {
+    self.name = name
+    self.transport = transport
+    self.allow = allow
+    self.silenceTimeout = silenceTimeout
+    supervisor = PortSupervisor(device: name, silenceTimeout: silenceTimeout, seed: seed)
+    supervisor.useless = PortSupervisor.Problem(
+      "sends bytes but no whole NMEA sentence", "set the sender to NMEA 0183, with checksums")
+    guard transport != .connection else {
+      supervisor.silent = PortSupervisor.Problem(
+        "accepts the connection but sends nothing",
+        "check the sender's receiver and its settings, and that this is its port for NMEA and not for web pages")
+      supervisor.recovery = "connecting again"
+      return
+    }
+    supervisor.silent = PortSupervisor.Problem(
+      "has received nothing", "check the sender's settings, its address in source.allow and the firewall")
+    supervisor.useless.what = "has received bytes but no whole NMEA sentence"
+    supervisor.recovery = "still listening"
+  }
+
+  /// Counters of the lines, the senders, and the rejected senders.
+  package var lineStatistics: LineStatistics {
+    var statistics = lines
+    statistics.senders = senders.compactMap { writer in
+      writer.address.map { LineStatistics.Sender($0, isUsed: writer.id == used, heldUntil: writer.heldUntil) }
+    }
+    return statistics
+  }
+
+  package var counters: LineStatistics? { lineStatistics }
+
+  /// When to handle `deadline`; nil while waiting for the network only.
+  package var nextDeadline: BootInstant? {
+    // An open socket needs no deadline unless there is a group to rejoin.
+    var next = isOpen && isServer && !hasGroup && supervisor.isClosed ? nil : supervisor.nextDeadline
+    for writer in senders {
+      for time in [writer.decoder.deadline, isDatagram ? writer.lastSentence + silenceTimeout : nil] {
+        if let time { next = min(next ?? time, time) }
+      }
+    }
+    return next
+  }
+
+  /// Handles an input, and returns the effects in order.
+  package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
+    switch input {
+    case .start: return supervise(.start, at: now)
+    case .opened:
+      isOpen = true
+      if transport == .connection { _ = add(nil, at: now) }
+      return supervise(.opened, at: now)
+    case .openFailed(let why): return supervise(.openFailed(why), at: now)
+    case .ended(let why):
+      let fixes = finishUsed()
+      isOpen = false
+      removeAll()
+      reference = nil
+      return fixes + supervise(.ended(why), at: now)
+    case .left(let id):
+      let fixes = id == used ? finishUsed() : []
+      remove { $0.id == id }
+      return fixes
+    case .deadline:
+      var effects = [SourceEffect]()
+      for index in senders.indices {
+        let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
+        effects += use(index, fixes, at: now)
+      }
+      if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
+      return effects + supervise(.deadline, at: now)
+    case .appeared, .speedRefused, .drained, .endOfInput, .modem: return []
+    }
+  }
+
+  /// A sender has connected. One that is silent or without a fix keeps its connection until another needs its place.
+  ///
+  /// - Returns: nil if it is not allowed, or the limit is reached: then its connection must be closed unread.
+  package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
+    guard isAllowed(address, at: now) else { return nil }
+    let replaced = makeRoom(at: now)
+    guard hasRoom(for: address, at: now) else { return nil }
+    return Admission(id: add(address, at: now), replaced: replaced)
+  }
+
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    switch sender {
+    case .peer: receive(bytes, at: now.boot)
+    case .connection(let id): receive(bytes, from: id, at: now.boot)
+    case .datagram(let address, let port): receive(datagram: bytes, from: address, port: port, at: now.boot)
+    }
+  }
+
+  /// Processes data of the outgoing connection, or of the sender with this ID, in chunks of any size.
+  package mutating func receive(_ bytes: Span<UInt8>, from id: Int? = nil, at now: BootInstant) -> [SourceEffect] {
+    guard isOpen, let index = senders.firstIndex(where: { id == nil || $0.id == id }) else { return [] }
+    return process(bytes, of: index, at: now)
+  }
+
+  /// Processes a datagram: complete sentences, with or without line ends between them.
+  package mutating func receive(
+    datagram: Span<UInt8>, from address: IPAddress, port: UInt16, at now: BootInstant
+  ) -> [SourceEffect] {
+    guard isOpen, isAllowed(address, at: now) else { return [] }
+    if let index = senders.firstIndex(where: { $0.address == address }) {
+      switch use(of: port, by: senders[index], at: now) {
+      case .current(let port):
+        senders[index].port = port
+        return process(datagram, of: index, at: now)
+      case .refused:
+        lines.refuse(address, .portInUse, at: now)
+        return []
+      case .another: remove { $0.address == address }
+      }
+    }
+    _ = makeRoom(at: now)
+    guard hasRoom(for: address, at: now) else { return [] }
+    _ = add(address, port: port, at: now)
+    return process(datagram, of: senders.count - 1, at: now)
+  }
+
+  // MARK: - Senders
+
+  private var isServer: Bool { transport != .connection }
+  private var isDatagram: Bool { if case .datagrams = transport { true } else { false } }
+  private var hasGroup: Bool { transport == .datagrams(isGroup: true) }
+
+  private var maximumSenders: Int {
+    switch transport {
+    case .connection: 1
+    case .listener(let connections): connections
+    case .datagrams: NMEANetworkSession.maximumDatagramSenders
+    }
+  }
+
+  /// Data of a sender that is not allowed is not read.
+  private mutating func isAllowed(_ address: IPAddress, at now: BootInstant) -> Bool {
+    if allow.contains(where: { $0.contains(address) }) { return true }
+    lines.refuse(address, .notAllowed, at: now)
+    return false
+  }
+
+  private mutating func hasRoom(for address: IPAddress, at now: BootInstant) -> Bool {
+    if senders.count < maximumSenders { return true }
+    lines.refuse(address, .noRoom, at: now)
+    return false
+  }
+
+  /// If all places are taken, removes the sender that has been silent for longest, or else one without a fix: first
+  /// those that never had one.
+  ///
+  /// - Returns: the ID of the removed sender; nil if there is none.
+  private mutating func makeRoom(at now: BootInstant) -> Int? {
+    guard senders.count >= maximumSenders else { return nil }
+    let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
+    let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.fixlessLimit }
+    let neverFixed = fixless.filter { $0.lastFix == nil }.min { $0.since < $1.since }
+    guard let id = (silent ?? neverFixed ?? fixless.min { $0.lastFix ?? now < $1.lastFix ?? now })?.id else {
+      return nil
+    }
+    remove { $0.id == id }
+    return id
+  }
+
+  private enum PortUse {
+    /// It is the sender's, whose state this is.
+    case current(Port?)
+    /// It replaces the port of a sender without fixes.
+    case another
+    case refused
+  }
+
+  /// Whose a port of a sender's address is. Of several ports that are in use, the first is read while it gives fixes.
+  private func use(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
+    let new = Port(number: number, first: now, last: now)
+    guard var port = sender.port else { return .current(new) }
+    guard port.number != number else {
+      port.last = now
+      return .current(port)
+    }
+    guard port.isSettled else {
+      // While there are several new ports, the first remains until it is out of use.
+      return .current(now - port.last >= NMEANetworkSession.portSettling ? new : port)
+    }
+    return sender.lastFix.map { now - $0 < silenceTimeout } ?? false ? .refused : .another
+  }
+
+  private mutating func add(_ address: IPAddress?, port: UInt16? = nil, at now: BootInstant) -> Int {
+    lastID += 1
+    senders.append(
+      SenderState(
+        id: lastID, address: address, port: port.map { Port(number: $0, first: now, last: now) },
+        decoder: NMEADecoder(isDatagrams: isDatagram), since: now, lastSentence: now))
+    return lastID
+  }
+
+  private mutating func remove(_ isGone: (SenderState) -> Bool) {
+    for writer in senders where isGone(writer) {
+      gone = gone + writer.decoder.counters
+      if writer.id == used { used = nil }
+    }
+    senders.removeAll(where: isGone)
+  }
+
+  private mutating func removeAll() {
+    remove { _ in true }
+    announced = nil
+  }
+
+  /// The last epoch of a closed connection is assumed to be complete.
+  private mutating func finishUsed() -> [SourceEffect] {
+    guard let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
+    var effects = [SourceEffect]()
+    senders[index].decoder.finish { effects.append(.report(.fix($0))) }
+    return effects
+  }
+
+  // MARK: - Sentences
+
+  private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [SourceEffect] {
+    let before = senders[index].decoder.counters.sentences
+    if before == 0, protocols.found == nil {
+      protocols.read(bytes)
+      if let found = protocols.found {
+        supervisor.useless = PortSupervisor.Problem(sending: found)
+        if isServer { supervisor.useless.what = "has received \(found.name) and no NMEA sentence" }
+      }
+    }
+    var fixes = [Fix]()
+    senders[index].decoder.decode(bytes, at: now) { fixes.append($0) }
+    if isDatagram { senders[index].decoder.endDatagram() }
+    let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
+    lines.observe(senders.reduce(gone) { $0 + $1.decoder.counters })
+    // Ends the silence. A group with active senders need not be joined again.
+    if isServer { _ = supervise(.appeared, at: now) }
+    if sentences > 0 { senders[index].lastSentence = now }
+    _ = supervise(.received(sentences: sentences), at: now)
+    var effects = [SourceEffect]()
+    if sentences > 0, announced == nil { effects += announce(senders[index].address) }
+    effects += use(index, fixes, at: now)
+    if senders[index].id == used || used == nil,
+      let report = senders[index].sky.satellites(inView: senders[index].decoder.satellitesInView, at: now)
+    {
+      effects.append(.report(report))
+    }
+    return effects
+  }
+
+  private mutating func decode(
+    _ index: Int, at now: BootInstant, _ body: (inout NMEADecoder, (Fix) -> Void) -> Void
+  ) -> [Fix] {
+    var fixes = [Fix]()
+    body(&senders[index].decoder) { fixes.append($0) }
+    return fixes
+  }
+
+  /// Reports the fixes of the used sender, and selects it.
+  private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
+    guard !fixes.isEmpty else { return [] }
+    let id = senders[index].id
+    if let last = senders[index].lastFix, now - last >= silenceTimeout { senders[index].distantSince = nil }
+    senders[index].lastFix = now
+    senders[index].sky.hasFix(at: now)
+    if id != used {
+      let current = senders.first { $0.id == used }
+      let isUsedAlive = current?.lastFix.map { now - $0 < silenceTimeout } ?? false
+      senders[index].distantSince = isUsedAlive ? nil : distantSince(senders[index], fixes, at: now)
+      guard !isUsedAlive, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
+      senders[index].distantSince = nil
+      used = id
+    }
+    for fix in fixes { note(fix, of: index, at: now) }
+    return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
+  }
+
+  /// Since when the fixes of the sender have been too far from the last position of another one; nil if they are not.
+  private func distantSince(_ sender: SenderState, _ fixes: [Fix], at now: BootInstant) -> BootInstant? {
+    // For a connection of this program, the settings name the sender.
+    guard isServer, let fix = fixes.last, let reference, !reference.isOf(sender),
+      !Position(coordinate: fix.coordinate, arrival: now).isReachable(from: reference.position)
+    else { return nil }
+    return sender.distantSince ?? now
+  }
+
+  /// Makes the position the reference if it agrees with the previous one of its sender.
+  private mutating func note(_ fix: Fix, of index: Int, at now: BootInstant) {
+    let position = Position(coordinate: fix.coordinate, arrival: now)
+    if let previous = senders[index].lastPosition, position.isReachable(from: previous) {
+      reference = Reference(position, of: senders[index])
+    }
+    senders[index].lastPosition = position
+  }
+
+  /// Reports the source's name if it has changed.
+  private mutating func announce(_ address: IPAddress?) -> [SourceEffect] {
+    let name = address.map { "\(self.name), from \($0)" } ?? self.name
+    guard name != announced else { return [] }
+    announced = name
+    return [.report(.reading(name))]
+  }
+
+  // MARK: - The socket
+
+  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {
+    var effects = [SourceEffect]()
+    for effect in supervisor.handle(input, at: now) {
+      switch effect {
+      case .open where isServer && isOpen:
+        // The socket was listening all the time; but the interface of a group may have been replaced.
+        if hasGroup { effects.append(.line(.rejoin)) }
+        effects += supervise(.opened, at: now)
+      case .open: effects.append(.line(.open()))
+      // The senders' connections stay as a reserve.
+      case .close where isServer: used = nil
+      case .close:
+        isOpen = false
+        removeAll()
+        effects.append(.line(.close))
+      // Reported with the sender's name.
+      case .reading: break
+      case .lost(let why):
+        announced = nil
+        effects.append(.report(.lost(why)))
+      }
+    }
+    return effects
+  }
+}

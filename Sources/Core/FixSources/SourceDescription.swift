@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
+package import SimulatedDrives
+package import Timekeeping
+
+/// A kind of source with its settings, as far as its session needs them.
+package enum SourceDescription: Sendable {
+  /// A serial port; without a baud rate it is found out.
+  case serial(device: String, baud: Int?)
+  /// A gpsd; nil: any of its devices.
+  case gpsd(address: String, device: String?)
+  /// NMEA 0183 over the network, from these addresses.
+  case network(name: String, NMEANetworkSession.Transport, allow: [AddressRange])
+  /// A modem's receiver.
+  case modem(ModemSelection)
+  /// A simulated drive; an earlier time than the build date is no time.
+  indirect case drive(name: String, RouteSimulator, buildDate: Timestamp)
+  /// A recording: at its own speed times `pace`; 0: as fast as its fixes are handled.
+  case recording(name: String, pace: Double, shiftsTimes: Bool)
+
+  /// The session of such a source.
+  ///
+  /// - Parameters:
+  ///   - silenceTimeout: how long it may give no fix.
+  ///   - seed: of the jitter of its waits.
+  package func session(silenceTimeout: Duration, seed: UInt64) -> any SourceSession {
+    switch self {
+    case .serial(let device, let baud):
+      SerialSession(device: device, baud: baud, silenceTimeout: silenceTimeout, seed: seed)
+    case .gpsd(let address, let device):
+      GPSDSession(address: address, device: device, silenceTimeout: silenceTimeout, seed: seed)
+    case .network(let name, let transport, let allow):
+      NMEANetworkSession(name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout, seed: seed)
+    case .modem(let selection): ModemSession(selection: selection, silenceTimeout: silenceTimeout, seed: seed)
+    case .drive(let name, let simulator, let buildDate):
+      DriveSession(name: name, simulator: simulator, buildDate: buildDate)
+    case .recording(let name, let pace, let shiftsTimes):
+      ReplaySession(name: name, pace: pace, shiftsTimes: shiftsTimes)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import NMEA
+package import ExternalInput
+package import Timekeeping
+
+/// A source of fixes, as a value: it decides when its line is opened, read and opened again, and reports.
+///
+/// A line is what a source reads: a serial port, a socket, the message bus or a recording. All sessions have the same
+/// words for its life; each has those of them that its source can need.
+package protocol SourceSession: Sendable {
+  /// When to handle `deadline`; nil while waiting for something else.
+  var nextDeadline: BootInstant? { get }
+  /// Counters of its line; nil if it has none.
+  var counters: LineStatistics? { get }
+  /// The last request to ModemManager before its line is closed for good; nil for none.
+  var lastRequest: ModemRequest? { get }
+
+  /// Handles an input, and returns the effects in order.
+  mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect]
+  /// Processes data of the line, in chunks of any size, except for datagrams.
+  mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect]
+  /// A sender has connected.
+  ///
+  /// - Returns: nil if its connection must be closed unread.
+  mutating func admit(_ address: IPAddress, at now: BootInstant) -> NMEANetworkSession.Admission?
+  /// The last fix was handled: the next one is due, if this waits for it. It is reported at the deadline and not here,
+  /// so that a recording whose fixes are all rejected causes no recursion.
+  mutating func readyForNextFix(at now: BootInstant)
+}
+
+extension SourceSession {
+  package var counters: LineStatistics? { nil }
+  package var lastRequest: ModemRequest? { nil }
+
+  package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+    []
+  }
+
+  package mutating func admit(_ address: IPAddress, at now: BootInstant) -> NMEANetworkSession.Admission? { nil }
+
+  package mutating func readyForNextFix(at now: BootInstant) {}
+}
+
+/// What happens to a source and on its line.
+package enum SourceInput: Equatable, Sendable {
+  /// Begins to open the line. Once.
+  case start
+  /// `nextDeadline` has passed.
+  case deadline
+  /// The line is open, or listens. Only a terminal has a baud rate.
+  case opened(isTerminal: Bool = false)
+  /// Opening failed; the text has the cause and the remedy.
+  case openFailed(String)
+  /// The line was closed: unplugged, by the other side, or failed.
+  case ended(String)
+  /// The device file may have appeared.
+  case appeared
+  /// The device does not support the requested baud rate.
+  case speedRefused
+  /// `read` is done: the data was passed to `receive`.
+  case drained
+  /// The connection of the sender with this ID was closed.
+  case left(Int)
+  /// The recording is at its end.
+  case endOfInput
+  /// ModemManager has answered, or signals a change.
+  case modem(ModemSession.Input)
+}
+
+/// Who has sent data.
+package enum SourceSender: Equatable, Sendable {
+  /// The other end of the line.
+  case peer
+  /// The sender with this ID, which has connected.
+  case connection(Int)
+  /// The sender of a datagram.
+  case datagram(IPAddress, port: UInt16)
+}
+
+/// What the shell has to do, or what the source reports.
+package enum SourceEffect: Equatable, Sendable {
+  case line(LineOperation)
+  case report(SourceReport)
+}
+
+/// What the shell has to do with the line of a source.
+package enum LineOperation: Equatable, Sendable {
+  /// Open, connect or listen: `opened` or `openFailed` follows. The baud rate is that of a serial port.
+  case open(baud: Int? = nil)
+  case setSpeed(baud: Int)
+  case close
+  /// Do not watch the line until `read` or `watch`. A line that was just opened is watched.
+  case pause
+  /// Pass on all available data at once; `drained` follows. Of a recording the next data, in a later turn of the loop,
+  /// or `endOfInput` or `ended`.
+  case read
+  /// Watch the line and pass on data when it arrives.
+  case watch
+  /// Send these bytes.
+  case send([UInt8])
+  /// Join the group again: its interface may have been replaced.
+  case rejoin
+  /// A request to ModemManager; `modem` follows with its response.
+  case modem(ModemRequest)
+  /// Close it for good, after this request.
+  case end(after: ModemRequest?)
+}
+
+/// A session for which only elapsed time counts.
+package protocol ElapsedTimeSession: SourceSession {
+  /// The same.
+  mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect]
+}
+
+extension ElapsedTimeSession {
+  package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] { handle(input, at: now.boot) }
+}

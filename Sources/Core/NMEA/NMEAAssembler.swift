@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// Assembles sentences into epochs and epochs into fixes.
+///
+/// An epoch ends with a sentence of another time, with the last of the sentences that the receiver sends (which is
+/// learnt), with silence, with a sentence that is known to begin the next one, or with the input. One epoch never
+/// results in two fixes.
+struct NMEAAssembler {
+  /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
+  private static let shortestEpochTimeout = Duration.milliseconds(80)
+  private static let longestEpochTimeout = Duration.milliseconds(640)
+  /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
+  /// fifth epoch only.
+  private static let modeLife: Int64 = 10_000
+  /// The same for the altitude: a vehicle changes it by a few metres in this time.
+  private static let altitudeLife: Int64 = 5000
+
+  /// The bit of GST among the kinds with a time; the others are those of position reports.
+  private static let errorsKind: UInt8 = 1 << 7
+
+  /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step
+  /// back is the receiver's clock.
+  private static let longestOvertaking: Int64 = 2000
+  private static let millisecondsPerDay: Int64 = 86_400_000
+
+  private let isReordered: Bool
+  private var epoch = NMEAEpoch()
+  private var cadence = NMEACadence()
+  private var order = NMEAOrder()
+  /// The kind that began the open epoch without a silence or a time before it.
+  private var inferredStart: NMEAOrder.Untimed?
+  private var calendar = NMEACalendar()
+  private var epochTimeout = shortestEpochTimeout
+  /// The arrival of the last sentence, or a part of one.
+  private var lastSentence: BootInstant?
+  /// The arrival of the open epoch's last sentence.
+  private var arrival = BootInstant.boot
+  private var closedTime: Int64?
+  /// Whether sentences without a time may still belong to the epoch that ended last.
+  private var mayTrail = false
+  private var closedBySilence = false
+  private var knownMode: (mode: Fix.Mode, time: Int64)?
+  private var knownAltitude: (altitude: Double, separation: Double?, time: Int64)?
+
+  /// - Parameter isReordered: whether sentences may be reordered in the network.
+  init(isReordered: Bool = false) {
+    self.isReordered = isReordered
+  }
+
+  /// Copies the order of sentences that was learnt from the same receiver.
+  mutating func adoptOrder(of other: NMEAAssembler) {
+    order = other.order
+    order.close()
+  }
+
+  /// When silence ends the open epoch.
+  var deadline: BootInstant? {
+    guard epoch.hasPosition, let lastSentence else { return nil }
+    return lastSentence + epochTimeout
+  }
+
+  /// A part of a sentence was received: on a slow line a whole one takes longer than the silence.
+  mutating func partReceived(at now: BootInstant) {
+    guard let lastSentence, now - lastSentence < epochTimeout else { return }
+    self.lastSentence = now
+  }
+
+  /// The line was active until now.
+  mutating func noteActivity(at now: BootInstant) {
+    if lastSentence != nil { lastSentence = now }
+  }
+
+  /// Processes a sentence.
+  ///
+  /// - Parameter address: its talker and type.
+  /// - Returns: whether it was in time for its epoch.
+  mutating func add(
+    _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
+  ) -> Bool {
+    if let lastSentence, now - lastSentence >= epochTimeout { silence(into: emit) }
+    lastSentence = now
+    switch sentence {
+    case .unknown, .unusable, .sky: return true
+    case .date(let date, let time):
+      // ZDA belongs to no epoch: some receivers send it with the time of the next second.
+      calendar.note(date, timeOfDay: time, at: now)
+      return true
+    case .position(let report):
+      // Without a time, a second sentence of a kind begins the next epoch.
+      if report.time == nil, report.validity == .valid, epoch.contains(report.kind) { close(into: emit) }
+      // The epoch that ends here need not be of this date; but any date is better than none.
+      if calendar.isBlank { note(report, at: now) }
+      let isInTime = open(report.time, into: emit)
+      note(report, at: now)
+      guard isInTime else { return false }
+      if report.time != nil { order.note(timed: report.kind.rawValue) }
+      epoch.add(report)
+    case .errors(let report):
+      guard open(report.time, into: emit) else { return false }
+      if report.time != nil { order.note(timed: NMEAAssembler.errorsKind) }
+      epoch.add(report)
+    case .motion(let report):
+      guard open(.motion, into: emit) else { return false }
+      epoch.add(report)
+    case .satellites(let report):
+      guard open(.satellites, into: emit) else { return false }
+      epoch.add(report)
+    }
+    arrival = now
+    cadence.note(address)
+    if cadence.isComplete {
+      close(into: emit)
+      mayTrail = true
+    }
+    return true
+  }
+
+  /// The date of a valid position: without one the receiver may guess.
+  private mutating func note(_ report: NMEASentence.PositionReport, at now: BootInstant) {
+    guard report.validity == .valid, let date = report.date, let time = report.time else { return }
+    calendar.note(date, timeOfDay: time, at: now)
+  }
+
+  /// Ends the open epoch if the line was silent long enough.
+  mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
+    if let deadline, now >= deadline { silence(into: emit) }
+  }
+
+  /// Ends the open epoch.
+  mutating func finish(into emit: (Fix) -> Void) {
+    close(into: emit)
+  }
+
+  private mutating func silence(into emit: (Fix) -> Void) {
+    // The sentence was the last of its burst, not the first of the next.
+    if let inferredStart, epoch.time == nil { order.contradict(inferredStart) }
+    inferredStart = nil
+    // Sentences without a time may come before the one with it: they wait.
+    if epoch.time != nil || epoch.hasPosition {
+      close(into: emit)
+      closedBySilence = true
+    }
+    mayTrail = false
+  }
+
+  /// Continues or begins an epoch with a sentence without a time.
+  ///
+  /// - Returns: false if that epoch has ended.
+  private mutating func open(_ untimed: NMEAOrder.Untimed, into emit: (Fix) -> Void) -> Bool {
+    if order.begins(untimed), !epoch.isEmpty || mayTrail {
+      close(into: emit)
+      mayTrail = false
+      inferredStart = untimed
+    }
+    guard open(nil, into: emit) else { return false }
+    order.note(untimed)
+    return true
+  }
+
+  /// Makes the epoch of that time the open one, and ends the previous one if it is another.
+  ///
+  /// - Returns: false if that epoch has ended.
+  private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
+    if let time {
+      if isReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {
+        return false
+      }
+      if let openTime = epoch.time, openTime != time { close(into: emit) }
+      if epoch.time == nil, time == closedTime {
+        if closedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.longestEpochTimeout) }
+        cadence.contradict()
+        if let inferredStart { order.contradict(inferredStart) }
+        inferredStart = nil
+        return false
+      }
+    } else if epoch.isEmpty, mayTrail {
+      cadence.contradict()
+      return false
+    }
+    mayTrail = false
+    return true
+  }
+
+  /// Whether a time of day is shortly before another, also across midnight.
+  private static func isOvertaken(_ time: Int64, by newest: Int64) -> Bool {
+    let difference = newest - time
+    return (1...longestOvertaking).contains(difference < 0 ? difference + millisecondsPerDay : difference)
+  }
+
+  private mutating func close(into emit: (Fix) -> Void) {
+    guard !epoch.isEmpty else { return }
+    cadence.close(at: epoch.time)
+    order.close()
+    inferredStart = nil
+    if epoch.hasPosition {
+      let mode = mode(at: epoch.time)
+      let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
+      let altitude = altitude(at: epoch.time)
+      if let fix = epoch.fix(time: time, modeOtherwise: mode, altitudeOtherwise: altitude) { emit(fix) }
+    }
+    closedTime = epoch.time
+    closedBySilence = false
+    epoch = NMEAEpoch()
+  }
+
+  /// The open epoch's mode, or the last one if it is recent.
+  private mutating func mode(at time: Int64?) -> Fix.Mode {
+    if let mode = epoch.mode {
+      knownMode = time.map { (mode, $0) }
+      return mode
+    }
+    guard let knownMode, let time, (0...Self.modeLife).contains(time - knownMode.time) else { return .twoD }
+    return knownMode.mode
+  }
+
+  /// The last altitude if it is recent. The open epoch's is remembered.
+  private mutating func altitude(at time: Int64?) -> (altitude: Double, separation: Double?)? {
+    if let altitude = epoch.altitude {
+      knownAltitude = time.map { (altitude, epoch.geoidSeparation, $0) }
+      return nil
+    }
+    guard let knownAltitude, let time, (0...Self.altitudeLife).contains(time - knownAltitude.time) else { return nil }
+    return (knownAltitude.altitude, knownAltitude.separation)
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// Adds dates to times of day. Only RMC and ZDA have a date; other times get the date that is nearest to the last one
+/// plus elapsed time.
+struct NMEACalendar {
+  private var reference: Timestamp?
+  private var received = BootInstant.boot
+
+  /// Whether no date is known yet.
+  var isBlank: Bool { reference == nil }
+
+  /// The receiver reported a date and a time.
+  mutating func note(_ date: CivilDate, timeOfDay: Int64, at now: BootInstant) {
+    reference = Timestamp(date, millisecondsOfDay: timeOfDay)
+    received = now
+  }
+
+  /// The time with the date that puts it within half a day of the expected one, which it replaces.
+  mutating func time(ofDay time: Int64, at now: BootInstant) -> Fix.Time {
+    guard let reference else { return .ofDay(milliseconds: time) }
+    let expected = reference + (now - received)
+    let sameDay = expected.milliseconds - expected.millisecondsOfDay + time
+    var stamp = Timestamp(milliseconds: sameDay)
+    if sameDay - expected.milliseconds > 43_200_000 {
+      stamp = Timestamp(milliseconds: sameDay - 86_400_000)
+    } else if expected.milliseconds - sameDay > 43_200_000 {
+      stamp = Timestamp(milliseconds: sameDay + 86_400_000)
+    }
+    self.reference = stamp
+    received = now
+    return .utc(stamp)
+  }
+}

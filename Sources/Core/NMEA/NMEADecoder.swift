@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Positioning
+package import Timekeeping
+
+/// Decodes NMEA 0183 (versions 2.0 to 4.11) from a byte stream into fixes, one per epoch of the receiver.
+///
+/// Every sentence needs a valid checksum. All talkers are accepted; most proprietary sentences are not. `NMEASentence`
+/// interprets the fields; an epoch with a void position has no fix. After the first epochs it does not allocate memory.
+package struct NMEADecoder {
+  /// Counters of the decoder.
+  package struct Counters: Equatable, Sendable {
+    /// Sentences with a valid checksum, including all of the following except the next three.
+    package var sentences: UInt64 = 0
+    /// Sentences with a wrong checksum.
+    package var wrongChecksum: UInt64 = 0
+    /// Lines from `$` without a checksum: truncated, without checksum, or noise.
+    package var unchecked: UInt64 = 0
+    /// Lines from `$` of more than 512 bytes.
+    package var overlong: UInt64 = 0
+    /// Sentences of types that are not used, including proprietary ones.
+    package var unknown: UInt64 = 0
+    /// Sentences with an invalid time or position in spite of the checksum.
+    package var unusable: UInt64 = 0
+    /// Sentences received after the end of their epoch.
+    package var late: UInt64 = 0
+    /// Lines of other protocols, such as AIS (`!`), TAIP (`>`) and tag blocks (`\`), and unknown proprietary sentences.
+    package var foreign: UInt64 = 0
+    /// Decoded fixes.
+    package var fixes: UInt64 = 0
+
+    package init() {}
+  }
+
+  /// Since initialization.
+  package private(set) var counters = Counters()
+  private var framing = NMEAFraming()
+  private var assembler: NMEAAssembler
+  private var scratch: [UInt8] = []
+  /// Whether the previous byte was the end of a line.
+  private var isLineStart = false
+  /// Maximum number of GSV talkers; more than there are constellations.
+  private static let mostSystems = 16
+  /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
+  /// every 1 to 5 s, so this is at least three cycles.
+  package static let longestSkyAge = Duration.seconds(15)
+  /// By talker and type: the last report and its arrival.
+  private var inView: [UInt64: (count: Int, at: BootInstant)] = [:]
+
+  /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
+  /// constellations that were reported in the `longestSkyAge` before it. Nil before the first report.
+  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0) { $0 + $1.count } }
+
+  /// - Parameter isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is
+  ///   up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
+  ///   line.
+  package init(isDatagrams: Bool = false) {
+    assembler = NMEAAssembler(isReordered: isDatagrams)
+    isLineStart = isDatagrams
+    scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
+  }
+
+  /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from the
+  /// start: there is no silence to show where the first epochs begin.
+  package mutating func learnSentenceOrder(from beginning: Span<UInt8>) {
+    var student = NMEADecoder()
+    student.decode(beginning, at: .boot) { _ in }
+    assembler.adoptOrder(of: student.assembler)
+  }
+
+  /// When to call `expire`: silence until then completes the open epoch. Nil if none is open.
+  package var deadline: BootInstant? { assembler.deadline }
+
+  /// Decodes the next bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: any part of the stream.
+  ///   - now: their arrival; constant when a file is read.
+  ///   - emit: called with each fix when its epoch has ended.
+  package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
+    var index = 0
+    if framing.isHolding { index = resume(bytes, at: now, into: emit) }
+    while index < bytes.count {
+      let byte = bytes[index]
+      guard byte == UInt8(ascii: "$") else {
+        if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+          isLineStart = true
+        } else if isLineStart {
+          isLineStart = false
+          if (0x21...0x7E).contains(byte) { counters.foreign += 1 }
+        }
+        index += 1
+        continue
+      }
+      isLineStart = false
+      switch NMEAFraming.examine(bytes, from: index) {
+      case .sentence(let end):
+        accept(bytes.extracting(index..<end), at: now, into: emit)
+        index = end
+      case .wrongChecksum(let end):
+        counters.wrongChecksum += 1
+        index = end
+      case .unchecked(let next):
+        counters.unchecked += 1
+        index = next
+      case .overlong(let next):
+        counters.overlong += 1
+        index = next
+      case .partial:
+        framing.hold(bytes, from: index)
+        assembler.partReceived(at: now)
+        index = bytes.count
+      }
+    }
+  }
+
+  /// Decodes the next bytes, as above.
+  package mutating func decode(_ bytes: [UInt8], at now: BootInstant, into emit: (Fix) -> Void) {
+    decode(bytes.span, at: now, into: emit)
+  }
+
+  /// Whether a sentence is incomplete.
+  package var isInSentence: Bool { framing.isHolding }
+
+  /// The line was active until now, though nothing was read.
+  package mutating func noteActivity(at now: BootInstant) { assembler.noteActivity(at: now) }
+
+  /// Ends the open epoch if its deadline has passed.
+  package mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
+    assembler.expire(at: now) { fix in
+      counters.fixes += 1
+      emit(fix)
+    }
+  }
+
+  /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
+  package mutating func endDatagram() {
+    if framing.drop() { counters.unchecked += 1 }
+    isLineStart = true
+  }
+
+  /// End of input; ends the open epoch.
+  package mutating func finish(into emit: (Fix) -> Void) {
+    if framing.drop() { counters.unchecked += 1 }
+    assembler.finish { fix in
+      counters.fixes += 1
+      emit(fix)
+    }
+  }
+
+  /// Continues a sentence that began in an earlier input. Returns the index of the first byte that was not read.
+  private mutating func resume(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) -> Int {
+    let before = framing.takeHeld(filledFrom: bytes, into: &scratch)
+    var line: [UInt8] = []
+    swap(&line, &scratch)
+    var next = bytes.count
+    var isPartial = false
+    switch NMEAFraming.examine(line.span, from: 0) {
+    case .sentence(let end):
+      accept(line.span.extracting(0..<end), at: now, into: emit)
+      next = end - before
+    case .wrongChecksum(let end):
+      counters.wrongChecksum += 1
+      next = end - before
+    case .unchecked(let unread):
+      counters.unchecked += 1
+      next = unread - before
+    case .overlong(let unread):
+      counters.overlong += 1
+      next = unread - before
+    case .partial:
+      isPartial = true
+      assembler.partReceived(at: now)
+    }
+    framing.putBack(&line, keeping: isPartial)
+    swap(&line, &scratch)
+    return max(next, 0)
+  }
+
+  private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
+    while let lapsed = inView.first(where: { now - $0.value.at > NMEADecoder.longestSkyAge }) {
+      inView[lapsed.key] = nil
+    }
+    // A sender could make up all talkers of two letters.
+    if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = (count, now) }
+  }
+
+  private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
+    counters.sentences += 1
+    let sentence = NMEASentence.read(line)
+    switch sentence {
+    case .unknown:
+      counters.unknown += 1
+      if line[1] == UInt8(ascii: "P") { counters.foreign += 1 }
+    case .sky(let count):
+      counters.unknown += 1
+      noteInView(count, address: NMEASentence.address(line), at: now)
+    case .unusable: counters.unusable += 1
+    default:
+      var fixes: UInt64 = 0
+      let inTime = assembler.add(sentence, address: NMEASentence.address(line), at: now) { fix in
+        fixes += 1
+        emit(fix)
+      }
+      counters.fixes += fixes
+      if !inTime { counters.late += 1 }
+    }
+  }
+}

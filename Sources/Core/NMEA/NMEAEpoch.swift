@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// The combined content of the sentences of one epoch.
+struct NMEAEpoch {
+  /// Milliseconds since midnight UTC; nil before a sentence with a time.
+  private(set) var time: Int64?
+  /// Whether there was no sentence.
+  private(set) var isEmpty = true
+  private var validKinds: UInt8 = 0
+  private var voidKinds: UInt8 = 0
+  private var position: NMEAPosition?
+  private var numberedQuality: Fix.Quality?
+  private var letteredQuality: Fix.Quality?
+  /// Metres above mean sea level.
+  private(set) var altitude: Double?
+  /// Metres of the geoid above the ellipsoid.
+  private(set) var geoidSeparation: Double?
+  private var satellites: Int?
+  private var listedSatellites = 0
+  private var hdop: Double?
+  private var vdop: Double?
+  private var motionOfRMC = NMEASentence.MotionReport()
+  private var motionOfVTG = NMEASentence.MotionReport()
+  private var errors: NMEASentence.ErrorReport?
+  /// The mode of GSA: the best of several constellations, which share one solution.
+  private(set) var statedMode: Fix.Mode?
+
+  mutating func add(_ report: NMEASentence.PositionReport) {
+    isEmpty = false
+    time = time ?? report.time
+    switch report.validity {
+    case .unspecified: return
+    case .void:
+      voidKinds |= report.kind.rawValue
+      return
+    case .valid:
+      validKinds |= report.kind.rawValue
+    }
+    // The sentence with the most digits is the most precise; one without a time may be of another epoch.
+    if let new = report.position, new.digits >= position?.digits ?? 0, report.time == time || position == nil {
+      position = new
+    }
+    if report.kind == .gga {
+      numberedQuality = report.quality ?? numberedQuality
+    } else {
+      letteredQuality = report.quality ?? letteredQuality
+    }
+    altitude = report.altitude ?? altitude
+    geoidSeparation = report.geoidSeparation ?? geoidSeparation
+    if let count = report.satellites { satellites = max(count, satellites ?? 0) }
+    hdop = report.hdop ?? hdop
+    motionOfRMC.speed = report.motion.speed ?? motionOfRMC.speed
+    motionOfRMC.heading = report.motion.heading ?? motionOfRMC.heading
+  }
+
+  mutating func add(_ report: NMEASentence.MotionReport) {
+    isEmpty = false
+    motionOfVTG.speed = report.speed ?? motionOfVTG.speed
+    motionOfVTG.heading = report.heading ?? motionOfVTG.heading
+  }
+
+  mutating func add(_ report: NMEASentence.SatelliteReport) {
+    isEmpty = false
+    listedSatellites += report.count
+    if let mode = report.mode.flatMap(Fix.Mode.init(rawValue:)), mode.rawValue > statedMode?.rawValue ?? 0 {
+      statedMode = mode
+    }
+    hdop = hdop ?? report.hdop
+    vdop = report.vdop ?? vdop
+  }
+
+  mutating func add(_ report: NMEASentence.ErrorReport) {
+    isEmpty = false
+    time = time ?? report.time
+    // Each sentence may have values that the others lack; the first value is used.
+    errors = NMEASentence.ErrorReport(
+      time: time, horizontal: errors?.horizontal ?? report.horizontal, altitude: errors?.altitude ?? report.altitude)
+  }
+
+  /// Whether there was a sentence of that kind.
+  func contains(_ kind: NMEASentence.PositionReport.Kind) -> Bool {
+    (validKinds | voidKinds) & kind.rawValue != 0
+  }
+
+  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another one of its
+  /// kind is valid, as when each constellation has its own GGA.
+  var hasPosition: Bool {
+    position != nil && voidKinds & ~validKinds == 0
+  }
+
+  /// The mode: GSA's, or what the altitude and the number of satellites imply; nil without an altitude.
+  var mode: Fix.Mode? {
+    if let statedMode { return statedMode }
+    guard altitude != nil else { return nil }
+    return satelliteCount ?? 4 >= 4 ? .threeD : .twoD
+  }
+
+  /// The fix, if there is one.
+  ///
+  /// - Parameters:
+  ///   - time: the epoch's time, with its date if known.
+  ///   - mode: the mode if the epoch has none.
+  ///   - altitude: the altitude, and its geoid separation, if the epoch has none and is three-dimensional.
+  func fix(
+    time: Fix.Time?, modeOtherwise mode: Fix.Mode, altitudeOtherwise known: (altitude: Double, separation: Double?)?
+  ) -> Fix? {
+    guard hasPosition, let position else { return nil }
+    var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)
+    let known = altitude == nil && fix.mode == .threeD ? known : nil
+    let altitude = altitude ?? known?.altitude
+    let geoidSeparation = geoidSeparation ?? known?.separation
+    fix.altitude = altitude
+    if let altitude, let geoidSeparation { fix.altitudeHAE = altitude + geoidSeparation }
+    fix.speed = motionOfRMC.speed ?? motionOfVTG.speed
+    fix.heading = motionOfRMC.heading ?? motionOfVTG.heading
+    fix.satellites = satelliteCount
+    fix.hdop = hdop
+    fix.horizontalAccuracy = errors?.horizontal
+    if fix.horizontalAccuracy == nil { fix.deriveAccuracy() }
+    fix.verticalAccuracy = altitude == nil ? errors?.altitude : verticalAccuracy
+    return fix
+  }
+
+  /// Some receivers write 0 in GGA beside a full GSA.
+  private var satelliteCount: Int? {
+    if let satellites, satellites > 0 { return satellites }
+    return listedSatellites > 0 ? listedSatellites : satellites
+  }
+
+  /// GGA's number is more specific; but simulation and dead reckoning count from either.
+  private var quality: Fix.Quality {
+    if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
+    return numberedQuality ?? letteredQuality ?? .gnss
+  }
+
+  private var verticalAccuracy: Double? {
+    if let altitude = errors?.altitude { return altitude }
+    guard let vdop, let error = quality.rangeError else { return nil }
+    return vdop * error
+  }
+}

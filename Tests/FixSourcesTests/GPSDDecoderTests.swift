@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+import GPSDTesting
+import FixSources
+import NMEATesting
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct GPSDDecoderTests {
+  static let sky =
+    #"{"class":"SKY","device":"/dev/a","hdop":0.90,"pdop":1.8,"nSat":3,"uSat":2,"satellites":[{"PRN":1,"el":5.0,"az":10.0,"ss":33.0,"used":true},{"PRN":2,"used":false},{"PRN":3,"used":true}]}"#
+  static let position =
+    #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03.250Z","ept":0.005,"lat":48.117681667,"lon":11.517268333,"altHAE":592.3000,"altMSL":545.4000,"alt":545.4000,"epx":6.0,"epy":8.0,"epv":19.6,"track":360.0000,"magtrack":48.3266,"magvar":3.3,"speed":15.022,"climb":0.000,"eps":0.98,"epc":69.00,"epd":3.92,"geoidSep":46.900,"eph":9.8,"sep":34.200}"#
+
+  private func events(_ lines: [String], device: String? = nil) -> [GPSDDecoder.Event] {
+    var decoder = GPSDDecoder(device: device, silenceTimeout: .seconds(10))
+    return decoder.events(lines)
+  }
+
+  private func position(_ members: String) -> Fix? {
+    events([#"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2"# + members + "}"]
+    )
+    .fixes.first
+  }
+
+  @Test("A report becomes a fix with every member, errors of 95 % as one standard deviation, satellites from SKY")
+  func everyMember() throws {
+    let all = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
+    #expect(all.count == 4)
+    #expect(all.contains(.sky(inView: 3)))
+    #expect(all.first == .version(release: "3.22", major: 3, minor: 14))
+    #expect(all.dropFirst().first == .devices(["/dev/a"]))
+    let fix = try #require(all.fixes.first)
+    #expect(fix.time == .utc(try #require(Timestamp(rfc3339: "2026-11-21T06:00:03.250Z"))))
+    #expect(fix.coordinate == Coordinate(latitude: 48.117681667, longitude: 11.517268333))
+    #expect(fix.mode == .threeD)
+    #expect(fix.quality == .gnss)
+    #expect(fix.altitude == 545.4)
+    #expect(fix.altitudeHAE == 592.3)
+    #expect(fix.speed == 15.022)
+    #expect(fix.heading == 0)
+    #expect(fix.satellites == 2)
+    #expect(fix.hdop == 0.9)
+    #expect(fix.horizontalAccuracy == 9.8 / 1.96)
+    #expect(fix.verticalAccuracy == 19.6 / 1.96)
+    #expect(fix.speedAccuracy == 0.98 / 1.96)
+    #expect(fix.headingAccuracy == 3.92 / 1.96)
+  }
+
+  @Test(
+    "An eph that gpsd has computed from HDOP is no accuracy of the receiver's: it counts as the HDOP of the fix",
+    arguments: [
+      (#""eph":20.9"#, 1.1, 5.5), (#""eph":950.000"#, 50, 250), (#""status":2,"eph":3.467"#, 0.73, 1.46),
+      (#""status":3,"eph":14.440"#, 0.76, 0.0152), (#""status":4,"eph":14.440"#, 0.76, 0.38),
+      (#""status":5,"eph":43.7"#, 2.3, nil),
+    ])
+  func derivedError(members: String, hdop: Double, accuracy: Double?) throws {
+    let sky = #"{"class":"SKY","device":"/dev/a","hdop":0.9,"uSat":8}"#
+    let position =
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,\#(members)}"#
+    let fix = try #require(events([sky, position]).fixes.first)
+    #expect(fix.hdop == hdop)
+    #expect(fix.horizontalAccuracy.map { ($0 * 1e6).rounded() } == accuracy.map { ($0 * 1e6).rounded() })
+    #expect(fix.reportedAccuracy == nil)
+    #expect(fix.isAccuracyDerived == (accuracy != nil))
+  }
+
+  @Test(
+    "Satellites that SKY counts as 0 are of another epoch, unless the position is extrapolated or gpsd is too old to say so",
+    arguments: [(nil, "", nil), (14, "", nil), (nil, #","status":6"#, nil), (nil, #","status":5"#, 0), (12, "", 0)]
+      as [(Int?, String, Int?)])
+  func noSatellites(minor: Int?, members: String, satellites: Int?) throws {
+    let version = minor.map { #"{"class":"VERSION","release":"3","proto_major":3,"proto_minor":\#($0)}"# }
+    let sky = #"{"class":"SKY","device":"/dev/a","hdop":0.9,"uSat":0}"#
+    let position =
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2\#(members)}"#
+    let fix = try #require(events([version, sky, position].compactMap(\.self)).fixes.first)
+    #expect(fix.satellites == satellites)
+  }
+
+  @Test("With eph, the other errors that gpsd computes from dilutions are no accuracies either")
+  func derivedErrors() throws {
+    let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
+    #expect(fix.verticalAccuracy == 6.5)
+    #expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
+  }
+
+  @Test("An eph that is no product of an HDOP is the receiver's accuracy")
+  func ownError() throws {
+    let fix = try #require(position(#","eph":9.8"#))
+    #expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
+    // u-blox reports its accuracy, whatever it is.
+    let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
+    let text = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,"eph":19.0}"#
+    #expect(try #require(events([device, text]).fixes.first).reportedAccuracy == 19)
+  }
+
+  @Test("What a u-blox says about itself is one standard deviation already")
+  func ownEstimate() throws {
+    let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
+    let fix = try #require(events([device, GPSDDecoderTests.position]).fixes.first)
+    #expect(fix.horizontalAccuracy == 9.8)
+    #expect(fix.verticalAccuracy == 19.6)
+    #expect(fix.speedAccuracy == 0.98)
+    #expect(fix.headingAccuracy == 3.92)
+  }
+
+  @Test("gpsd 3.17, which knows one altitude, two errors of the plane, and satellites to count")
+  func oldProtocol() throws {
+    let fix = try #require(
+      events([
+        #"{"class":"VERSION","release":"3.17","rev":"3.17","proto_major":3,"proto_minor":12}"#,
+        #"{"class":"SKY","device":"/dev/a","xdop":0.5,"hdop":1.1,"satellites":[{"PRN":1,"used":true},{"PRN":2,"used":false}]}"#,
+        #"{"class":"TPV","device":"/dev/a","status":2,"mode":3,"time":"2017-10-01T12:00:00.000Z","ept":0.005,"lat":-33.5,"lon":151.25,"alt":20.5,"epx":6.0,"epy":8.0,"epv":23.0,"track":12.3,"speed":1.5,"climb":0.1,"eps":30.0,"epc":46.0}"#,
+      ]).fixes.first)
+    #expect(fix.altitude == 20.5)
+    #expect(fix.altitudeHAE == nil)
+    #expect(fix.quality == .dgnss)
+    #expect(fix.horizontalAccuracy == 10 / 1.96)
+    #expect(fix.satellites == 1)
+    #expect(fix.hdop == 1.1)
+    #expect(fix.headingAccuracy == nil)
+  }
+
+  @Test(
+    "Mean sea level and ellipsoid are distinguished",
+    arguments: [
+      (#","altMSL":10,"geoidSep":40"#, 10, 50), (#","altHAE":50,"alt":10"#, nil, 50),
+      (#","altHAE":50,"altMSL":10"#, 10, 50),
+      (#","alt":10"#, 10, nil), ("", nil, nil), (#","altMSL":1e9,"altHAE":-1e9"#, nil, nil),
+    ] as [(String, Double?, Double?)])
+  func altitudes(members: String, mean: Double?, ellipsoid: Double?) throws {
+    let fix = try #require(position(members))
+    #expect(fix.altitude == mean)
+    #expect(fix.altitudeHAE == ellipsoid)
+  }
+
+  @Test(
+    "The status says how the position came about",
+    arguments: [
+      (0, Fix.Quality.gnss), (1, .gnss), (2, .dgnss), (3, .rtkFixed), (4, .rtkFloat), (5, .estimated), (6, .gnss),
+      (7, .estimated), (8, .simulated), (9, .gnss), (10, .gnss), (-1, .gnss),
+    ])
+  func statuses(status: Int, quality: Fix.Quality) {
+    #expect(position(#","status":\#(status)"#)?.quality == quality)
+  }
+
+  @Test(
+    "A report without mode, position or time is no fix, but a sign of life",
+    arguments: [
+      #"{"class":"TPV","device":"/dev/a","mode":0}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":1,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":3,"lat":48.1,"lon":11.5}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":48.1}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":2,"time":"soon","lat":48.1,"lon":11.5}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":4,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":91,"lon":2}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":"3","time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,
+      #"{"class":"TPV","device":"/dev/a","mode":3,"time":1,"lat":"1","lon":2}"#,
+    ])
+  func noFix(line: String) {
+    #expect(events([line]) == [.report(device: "/dev/a", nil)])
+  }
+
+  @Test("A zero is a number, and a member of the wrong type takes no other with it")
+  func zeros() throws {
+    let fix = try #require(position(#","speed":0,"track":0,"altMSL":0,"eph":"bad","epx":null,"epv":[]"#))
+    #expect(fix.speed == 0)
+    #expect(fix.heading == 0)
+    #expect(fix.altitude == 0)
+    #expect(fix.horizontalAccuracy == nil)
+    #expect(fix.verticalAccuracy == nil)
+  }
+
+  @Test(
+    "Values that cannot be are left out",
+    arguments: [
+      #","speed":-1"#, #","speed":1e5"#, #","track":361"#, #","track":-1"#, #","eph":0"#, #","eph":-5"#,
+      #","eph":1e300"#,
+      #","epx":-3,"epy":4"#, #","epd":400"#, #","epx":1e300,"epy":1e300"#,
+    ])
+  func impossible(members: String) throws {
+    let fix = try #require(position(members))
+    #expect(fix.speed == nil && fix.heading == nil && fix.horizontalAccuracy == nil && fix.headingAccuracy == nil)
+  }
+
+  @Test(
+    "Control messages and classes without a position are never a report",
+    arguments: [
+      #"{"class":"WATCH","enable":true,"json":true,"device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
+      #"{"class":"DEVICE","path":"/dev/a","activated":0,"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
+      #"{"class":"ATT","device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
+      #"{"class":"AIS","lat":1,"lon":2,"mode":3,"time":"2026-11-21T06:00:03Z"}"#,
+      #"{"class":"POLL","tpv":[{"class":"TPV","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}]}"#,
+      #"{"class":"tpv","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#, #"{"class":"PPS"}"#,
+      #"{"class":"SKY"}"#,
+      #"{"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#, #"{"class":3}"#, "[]", "null", "{", "$GPRMC,1*00",
+      "HTTP/1.1 400 Bad Request", #"{"class":"VERSION"}"#,
+    ])
+  func control(line: String) {
+    #expect(events([line]).isEmpty)
+  }
+
+  @Test("An error is reported with gpsd's message")
+  func refusal() {
+    #expect(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]) == [.refused("Unrecognized request")])
+  }
+
+  @Test("Any split of the stream gives the same")
+  func splits() {
+    let bytes =
+      Array(
+        (GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position]).joined(separator: "\r\n").utf8)
+      + [13, 10]
+    let whole = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
+    for size in [1, 2, 7, 64, 333, bytes.count] {
+      var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
+      var all: [GPSDDecoder.Event] = []
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        decoder.decode(Array(bytes[start..<min(start + size, bytes.count)]), at: .boot) { all.append($0) }
+      }
+      #expect(all == whole)
+    }
+  }
+
+  @Test("A line that never ends is passed over, and the next one counts")
+  func overlong() {
+    var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
+    var all: [GPSDDecoder.Event] = []
+    for _ in 0..<100 { decoder.decode([UInt8](repeating: 0x5B, count: 1000), at: .boot) { all.append($0) } }
+    decoder.decode(Array(("\n" + GPSDDecoderTests.position + "\n").utf8), at: .boot) { all.append($0) }
+    #expect(all.fixes.count == 1)
+    #expect(decoder.counters.overlong == 1)
+  }
+
+  @Test("Nested far too deep is unreadable, not a crash")
+  func deep() {
+    let line = #"{"class":"DEVICES","devices":"# + String(repeating: "[", count: 20_000)
+    #expect(events([line]).isEmpty)
+  }
+
+  @Test("With a device named, only its reports count")
+  func named() {
+    let lines = [GPSDTranscript.tpv("/dev/b", 1), GPSDTranscript.tpv("/dev/a", 2), GPSDTranscript.tpv(nil, 3)]
+    #expect(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude) == [2])
+  }
+
+  @Test("The first receiver with a fix is stayed with; another takes over when it has been silent, and two never mix")
+  func choice() {
+    var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
+    func latitudes(_ second: Int, _ lines: String...) -> [Double] {
+      decoder.events(lines, at: .boot + .seconds(second)).fixes.map(\.coordinate.latitude)
+    }
+    #expect(
+      latitudes(
+        0, #"{"class":"TPV","device":"/dev/b","mode":1}"#, GPSDTranscript.tpv("/dev/a", 1),
+        GPSDTranscript.tpv("/dev/b", 2)) == [
+          1
+        ])
+    #expect(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)) == [1])
+    // Without a fix it counts as silent, however much it says.
+    #expect(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)) == [])
+    #expect(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)) == [2])
+    #expect(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
+    // A new connection changes nothing in that.
+    decoder.restart()
+    #expect(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
+  }
+
+  @Test("Satellites and dilution are those of the same receiver, and not of long ago")
+  func skyOfTheSame() {
+    var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
+    _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
+    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites == 2)
+    // A SKY with dilution alone changes no count.
+    _ = decoder.events([#"{"class":"SKY","device":"/dev/a","hdop":2}"#], at: .boot + .seconds(5))
+    let later = decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
+    #expect(later?.hdop == 2)
+    #expect(later?.satellites == 2)
+    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(30)).fixes.first?.satellites == nil)
+  }
+}
+
+extension GPSDDecoder {
+  mutating func events(_ lines: [String], at now: BootInstant = .boot) -> [Event] {
+    var all: [Event] = []
+    decode(Array((lines.joined(separator: "\r\n") + "\r\n").utf8), at: now) { all.append($0) }
+    return all
+  }
+}
+
+extension [GPSDDecoder.Event] {
+  var fixes: [Fix] {
+    compactMap { event in
+      if case .report(_, let fix) = event { return fix }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import NMEATesting
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct GPSDRecordingTests {
+  private func decode(_ text: String, portion: Int) -> [Fix] {
+    var recording = GPSDRecording()
+    var fixes: [Fix] = []
+    let bytes = Array(text.utf8)
+    for start in stride(from: 0, to: bytes.count, by: portion) {
+      recording.decode(bytes[start..<min(start + portion, bytes.count)].span) { fixes.append($0) }
+    }
+    recording.finish { fixes.append($0) }
+    return fixes
+  }
+
+  private static func position(_ second: Int, device: String = "/dev/ttyUSB0") -> String {
+    #"{"class":"TPV","device":"\#(device)","mode":3,"time":"2026-11-21T08:30:\#(second).000Z","lat":52.5,"lon":13.4}"#
+  }
+
+  @Test("each fix is there, whatever the portions, and without the last line's end", arguments: [1, 7, 64, 100_000])
+  func portions(portion: Int) {
+    let text =
+      #"{"class":"VERSION","release":"3.25","proto_major":3,"proto_minor":15}"# + "\r\n"
+      + [10, 11, 12].map { GPSDRecordingTests.position($0) }.joined(separator: "\n")
+    #expect(
+      decode(text, portion: portion).map(\.timestamp?.rfc3339) == [
+        "2026-11-21T08:30:10.000Z", "2026-11-21T08:30:11.000Z", "2026-11-21T08:30:12.000Z",
+      ])
+  }
+
+  @Test("time goes by as the fixes state it: satellites grow old, and another receiver takes over after a silence")
+  func time() {
+    let sky = #"{"class":"SKY","device":"/dev/ttyUSB0","hdop":0.9,"uSat":9}"#
+    let lines = [
+      sky, GPSDRecordingTests.position(10), GPSDRecordingTests.position(12, device: "/dev/ttyUSB1"),
+      GPSDRecordingTests.position(18), GPSDRecordingTests.position(30),
+      // One fix later, for a report is decoded at the time of the one before it.
+      GPSDRecordingTests.position(31), GPSDRecordingTests.position(50, device: "/dev/ttyUSB1"),
+      GPSDRecordingTests.position(55, device: "/dev/ttyUSB1"),
+    ]
+    let fixes = decode(lines.joined(separator: "\n"), portion: 4096)
+    #expect(fixes.map(\.satellites) == [9, 9, 9, nil])
+  }
+}

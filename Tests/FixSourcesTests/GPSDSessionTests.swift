@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+import GPSDTesting
+import FixSources
+import Testing
+import Timekeeping
+
+@Suite struct GPSDSessionTests {
+  private func connected(device: String? = nil) -> GPSDSession {
+    var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
+    _ = session.handle(.start, at: .boot)
+    _ = session.handle(.opened(), at: .boot)
+    return session
+  }
+
+  private func loss(_ effects: [SourceEffect]) -> String {
+    for case .report(.lost(let why)) in effects { return why }
+    return ""
+  }
+
+  @Test("It connects, asks for reports, says what it reads, and gives fixes")
+  func conversation() {
+    var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
+    #expect(session.handle(.start, at: .boot) == [.line(.open())])
+    #expect(session.nextDeadline == nil)
+    #expect(
+      session.handle(.opened(), at: .boot) == [.line(.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)))])
+    #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
+    let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
+    #expect(first.first == .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
+    #expect(first.count == 2)
+    #expect(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count == 1)
+  }
+
+  @Test("satellites in view are reported as long as there is no fix")
+  func sky() {
+    var session = connected()
+    func sky(_ count: Int, _ device: String = "/dev/a") -> [String] {
+      [#"{"class":"SKY","device":"\#(device)","nSat":\#(count),"satellites":[]}"#]
+    }
+    #expect(session.receive(sky(7), at: .boot) == [.report(.sky(inView: 7))])
+    #expect(session.receive(sky(7), at: .boot) == [])
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
+    #expect(session.receive(sky(8), at: .boot) == [])
+    // Not of a receiver that is passed over.
+    #expect(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)) == [])
+    #expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
+  }
+
+  @Test(
+    "One receiver is asked for by name, if its name fits into a command",
+    arguments: [
+      ("/dev/ttyUSB0", #"?WATCH={"enable":true,"json":true,"device":"/dev/ttyUSB0"};"#),
+      (
+        "/dev/serial/by-id/usb-u-blox_AG_-_www.u-blox.com_u-blox_GNSS_receiver-if00",
+        #"?WATCH={"enable":true,"json":true};"#
+      ),
+      (#"/dev/"};?DEVICES"#, #"?WATCH={"enable":true,"json":true};"#),
+    ])
+  func command(device: String, command: String) {
+    var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
+    _ = session.handle(.start, at: .boot)
+    #expect(session.handle(.opened(), at: .boot) == [.line(.send(Array((command + "\n").utf8)))])
+    #expect(command.utf8.count <= 80)
+  }
+
+  @Test("A gpsd that is not there is tried again, ever more slowly, and at once after it was good")
+  func retries() {
+    var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
+    var now = BootInstant.boot
+    _ = session.handle(.start, at: now)
+    var waits: [Duration] = []
+    for _ in 0..<6 {
+      #expect(session.handle(.openFailed("no"), at: now) == [.report(.lost("no"))])
+      let deadline = session.nextDeadline ?? now
+      waits.append(deadline - now)
+      #expect(session.handle(.deadline, at: now).isEmpty)
+      now = deadline
+      #expect(session.handle(.deadline, at: now) == [.line(.open())])
+    }
+    for (wait, bound) in zip(waits, [1, 2, 4, 8, 10, 10]) {
+      #expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
+    }
+    _ = session.handle(.opened(), at: now)
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
+    #expect(session.handle(.ended("gone"), at: now) == [.report(.lost("gone"))])
+    #expect(session.nextDeadline.map { $0 - now <= .seconds(1) } == true)
+  }
+
+  @Test(
+    "A useless connection is closed, with the known reason",
+    arguments: [
+      ([], nil, "may not be gpsd"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
+      (
+        [
+          #"{"class":"VERSION","release":"3.22","proto_major":3,"proto_minor":14}"#,
+          #"{"class":"DEVICES","devices":[]}"#,
+        ], nil, "gpsdctl add"
+      ),
+      (GPSDTranscript.greeting, nil, "check the receiver"),
+      (
+        GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)], "/dev/b",
+        "has had no receiver /dev/b for 10 s; it has /dev/a; check source.device"
+      ),
+    ] as [([String], String?, String)])
+  func silence(lines: [String], device: String?, word: String) {
+    var session = connected(device: device)
+    #expect(session.receive(lines, at: .boot).isEmpty)
+    #expect(session.handle(.deadline, at: .boot + .seconds(9)).isEmpty)
+    let effects = session.handle(.deadline, at: .boot + .seconds(10))
+    #expect(effects.first == .line(.close))
+    #expect(loss(effects).hasPrefix("gpsd at localhost:2947 "))
+    #expect(loss(effects).contains(word), "\(loss(effects))")
+  }
+
+  @Test("A receiver that falls silent ends the connection; one without a fix does not")
+  func receiverGone() {
+    var session = connected()
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
+    for second in 1...60 {
+      let now = BootInstant.boot + .seconds(second)
+      #expect(session.receive([#"{"class":"TPV","device":"/dev/a","mode":1}"#], at: now).isEmpty)
+      #expect(session.handle(.deadline, at: now).isEmpty)
+    }
+    let effects = session.handle(.deadline, at: .boot + .seconds(70))
+    #expect(effects.first == .line(.close))
+    #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
+  }
+
+  @Test("Another version of the protocol is reported, and its data ignored")
+  func otherVersion() {
+    var session = connected()
+    let effects = session.receive(
+      [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, GPSDTranscript.tpv("/dev/a", 1)],
+      at: .boot)
+    #expect(effects.first == .line(.close))
+    #expect(effects.count == 2)
+    #expect(loss(effects).contains("version 4 of its protocol"))
+    #expect(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) } == true)
+  }
+
+  @Test("A command that gpsd refuses is reported with the device, and without the words of gpsd")
+  func refused() {
+    var session = connected(device: "/dev/b")
+    let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)
+    #expect(effects.first == .line(.close))
+    #expect(
+      loss(effects)
+        == "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
+  }
+}
+
+extension GPSDSession {
+  mutating func receive(_ lines: [String], at now: BootInstant) -> [SourceEffect] {
+    guard !lines.isEmpty else { return [] }
+    let bytes = Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
+    return receive(bytes.span, at: now)
+  }
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import NMEATesting
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct ModemSessionTests {
+  private static let path = "/org/freedesktop/ModemManager1/Modem/0"
+
+  private func modem(enabled: Modem.LocationSources = .nmea, offered: Modem.LocationSources = [.raw, .nmea]) -> Modem {
+    var modem = Modem(path: Self.path)
+    (modem.maker, modem.model, modem.state) = ("Quectel", "EC25", .enabled)
+    modem.location = Modem.Location(offered: offered, enabled: enabled)
+    return modem
+  }
+
+  private func session(_ selection: ModemSelection = ModemSelection()) -> ModemSession {
+    var session = ModemSession(selection: selection, silenceTimeout: .seconds(10), seed: 1)
+    #expect(session.handle(.start, at: .boot) == [.open])
+    #expect(session.handle(.opened, at: .boot) == [.list])
+    return session
+  }
+
+  /// One that is asked for its position for the first time.
+  private func reading() -> ModemSession {
+    var session = session()
+    #expect(session.handle(.modems([modem()]), at: .boot) == [.locate(path: Self.path)])
+    return session
+  }
+
+  /// The sentences of a second of the day, as ModemManager hands them over: in any order.
+  private func answer(_ second: Int, gga: Int? = nil, valid: Bool = true) -> ModemSession.Input {
+    func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
+    let lines = [
+      "GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.5,0.9,1.2",
+      "GPGGA,\(time(gga ?? second)),4807.038,N,01131.000,E,\(valid ? 1 : 0),08,0.9,545.4,M,46.9,M,,",
+      "GPGSV,1,1,03,01,40,083,46,02,17,308,41,12,07,344,39",
+      "GPRMC,\(time(second)),\(valid ? "A" : "V"),4807.038,N,01131.000,E,022.4,084.4,230326,,,A",
+    ]
+    return .position(ModemPosition(sentences: Array(lines.map(sentence).joined().utf8)))
+  }
+
+  private func fixes(_ effects: [ModemSession.Effect]) -> [Fix] {
+    effects.compactMap { if case .report(.fix(let fix)) = $0 { fix } else { nil } }
+  }
+
+  private func loss(_ effects: [ModemSession.Effect]) -> String? {
+    for case .report(.lost(let why)) in effects { return why }
+    return nil
+  }
+
+  @Test("a position is asked for once a second, and the first response, whose age is unknown, is no fix")
+  func poll() throws {
+    var session = reading()
+    #expect(session.nextDeadline == nil)
+    #expect(session.handle(answer(10), at: .boot + .milliseconds(5)) == [])
+    var now = BootInstant.boot + .seconds(1)
+    #expect(session.nextDeadline == now)
+    #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+    let first = session.handle(answer(11), at: now)
+    #expect(first.first == .report(.reading("modem 0, Quectel EC25, of ModemManager")))
+    let fix = try #require(fixes(first).first)
+    #expect(fix.timestamp?.rfc3339 == "2026-03-23T12:00:11.000Z")
+    #expect(fix.mode == .threeD)
+    #expect(fix.altitude == 545.4)
+    #expect(fix.satellites == 8)
+    for second in 12..<15 {
+      now = try #require(session.nextDeadline)
+      #expect(now == .boot + .seconds(second - 10))
+      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+      let effects = session.handle(answer(second), at: now)
+      #expect(effects.count == 1 && fixes(effects).count == 1)
+    }
+  }
+
+  @Test("a modem that repeats itself gives no fix twice, and is reported as frozen after the silence timeout")
+  func frozen() throws {
+    var session = reading()
+    _ = session.handle(answer(10), at: .boot)
+    var now = BootInstant.boot + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    #expect(fixes(session.handle(answer(11), at: now)).count == 1)
+    var losses: [String] = []
+    while now < .boot + .seconds(40) {
+      now = try #require(session.nextDeadline)
+      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+      let effects = session.handle(answer(11), at: now)
+      #expect(fixes(effects).isEmpty)
+      if let why = loss(effects) { losses.append(why) }
+    }
+    #expect(losses.count == 1)
+    #expect(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 1") == true)
+    // It is polled less often, and used again at once when it continues.
+    let pause = try #require(session.nextDeadline) - now
+    #expect(pause == .seconds(5))
+    now = now + pause
+    _ = session.handle(.deadline, at: now)
+    let back = session.handle(answer(40), at: now)
+    #expect(back.first == .report(.reading("modem 0, Quectel EC25, of ModemManager")))
+    #expect(fixes(back).count == 1)
+  }
+
+  @Test("what ModemManager has stored since before the start is never a fix")
+  func frozenFromTheStart() throws {
+    var session = reading()
+    var now = BootInstant.boot
+    _ = session.handle(answer(10), at: now)
+    var effects: [ModemSession.Effect] = []
+    while now < .boot + .seconds(12) {
+      now = try #require(session.nextDeadline)
+      _ = session.handle(.deadline, at: now)
+      effects += session.handle(answer(10), at: now)
+    }
+    #expect(fixes(effects).isEmpty)
+    #expect(loss(effects)?.contains("frozen") == true)
+  }
+
+  @Test("a response from the middle of an epoch is asked for again a little later, and then taken as it is")
+  func partial() throws {
+    var session = reading()
+    _ = session.handle(answer(10), at: .boot)
+    var now = BootInstant.boot + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    _ = session.handle(answer(11), at: now)
+    now = now + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    #expect(session.handle(answer(12, gga: 11), at: now) == [])
+    now = now + .milliseconds(250)
+    #expect(session.nextDeadline == now)
+    _ = session.handle(.deadline, at: now)
+    let whole = fixes(session.handle(answer(12), at: now))
+    #expect(whole.count == 1 && whole.first?.satellites == 8)
+    // From then on at that moment of the second.
+    now = now + .seconds(1)
+    #expect(session.nextDeadline == now)
+    _ = session.handle(.deadline, at: now)
+    #expect(session.handle(answer(13, gga: 12), at: now) == [])
+    now = now + .milliseconds(250)
+    _ = session.handle(.deadline, at: now)
+    #expect(
+      fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339) == ["2026-03-23T12:00:13.000Z"])
+  }
+
+  @Test("without a fix it is read all the same, less often, and its satellites in view are reported")
+  func void() {
+    var session = reading()
+    _ = session.handle(answer(10, valid: false), at: .boot)
+    let now = BootInstant.boot + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    #expect(
+      session.handle(answer(11, valid: false), at: now) == [
+        .report(.reading("modem 0, Quectel EC25, of ModemManager")), .report(.sky(inView: 3)),
+      ])
+    #expect(session.nextDeadline == now + .seconds(2))
+  }
+
+  @Test("a receiver that is off is switched on, and at the end off again, beside what was on before")
+  func enable() {
+    let cells = Modem.LocationSources(rawValue: 1)
+    var session = session()
+    #expect(session.release == nil)
+    #expect(
+      session.handle(.modems([modem(enabled: cells, offered: [cells, .raw, .nmea])]), at: .boot) == [
+        .enable(path: Self.path, [cells, .raw, .nmea])
+      ])
+    #expect(session.handle(.enabled, at: .boot) == [.locate(path: Self.path)])
+    #expect(session.release == .enable(path: Self.path, cells))
+    // Another program switches it off, so there is nothing to switch back.
+    _ = session.handle(answer(1), at: .boot)
+    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
+    _ = session.handle(.modems([]), at: .boot)
+    #expect(session.release == nil)
+  }
+
+  @Test("a receiver that is being switched on at the end, or that may be on without a response, is switched off")
+  func unanswered() {
+    var session = session()
+    _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
+    let off = ModemSession.Effect.enable(path: Self.path, [])
+    #expect(session.release == off)
+    #expect(loss(session.handle(.refused(.silent), at: .boot))?.contains("does not answer") == true)
+    #expect(session.release == off)
+    #expect(session.handle(.deadline, at: .boot + .seconds(1)) == [.list])
+    _ = session.handle(.modems([modem(enabled: [.raw, .nmea])]), at: .boot + .seconds(1))
+    #expect(session.release == off)
+  }
+
+  @Test("what ModemManager refuses to switch on is not switched off", arguments: [false, true])
+  func refusedToEnable(isRight: Bool) {
+    var session = session()
+    _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
+    let effects = session.handle(.refused(isRight ? .unauthorized : .wrongState), at: .boot)
+    #expect(loss(effects)?.contains(isRight ? "may not switch it on" : "is not enabled; enable it") == true)
+    #expect(session.release == nil)
+  }
+
+  @Test("a receiver that ModemManager cannot switch on is tried again, and where to find its words is said")
+  func cannotEnable() throws {
+    var session = session()
+    _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
+    let why = loss(session.handle(.refused(.other), at: .boot))
+    #expect(
+      why?.contains("cannot switch the receiver of modem 0, Quectel EC25 on; see why: sudo fleet-locationctl") == true)
+    #expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
+  }
+
+  @Test("a position without a time, which may be as old as the modem, is no fix")
+  func untimed() throws {
+    var session = reading()
+    let body = "GPRMC,,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
+    for _ in 0..<3 {
+      let effects = session.handle(
+        .position(ModemPosition(sentences: Array(sentence(body).utf8))), at: session.nextDeadline ?? .boot)
+      #expect(fixes(effects).isEmpty)
+      _ = session.handle(.deadline, at: try #require(session.nextDeadline))
+    }
+  }
+
+  @Test("a modem without any sentence is silent, not frozen")
+  func silent() throws {
+    var session = reading()
+    _ = session.handle(answer(10), at: .boot)
+    var effects: [ModemSession.Effect] = []
+    for _ in 0..<12 {
+      let now = try #require(session.nextDeadline)
+      _ = session.handle(.deadline, at: now)
+      effects += session.handle(.position(ModemPosition(sentences: [])), at: now)
+    }
+    #expect(loss(effects)?.contains("has given no sentence for 10 s") == true)
+  }
+
+  @Test("a receiver that another program has switched on is left on")
+  func notOurs() {
+    var session = reading()
+    _ = session.handle(answer(1), at: .boot)
+    #expect(session.release == nil)
+  }
+
+  @Test(
+    "where polkit does not let it switch the receiver on, that is said once, and tried again each minute and on news")
+  func rights() throws {
+    var session = session()
+    _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
+    let effects = session.handle(.refused(.unauthorized), at: .boot)
+    #expect(
+      loss(effects)?.contains(
+        "is off, and this user may not switch it on; switch it on: sudo fleet-locationctl modem enable")
+        == true)
+    #expect(session.nextDeadline == .boot + .seconds(60))
+    #expect(session.handle(.deadline, at: .boot + .seconds(60)) == [.list])
+    _ = session.handle(.modems([modem(enabled: [])]), at: .boot + .seconds(60))
+    #expect(session.handle(.refused(.unauthorized), at: .boot + .seconds(60)) == [])
+    // Root does.
+    #expect(session.handle(.changed, at: .boot + .seconds(70)) == [.list])
+    #expect(session.handle(.modems([modem()]), at: .boot + .seconds(70)) == [.locate(path: Self.path)])
+    // And there is no right to read.
+    let refused = session.handle(.refused(.unauthorized), at: .boot + .seconds(70))
+    #expect(loss(refused)?.contains("ModemManager1.Location") == true)
+  }
+
+  @Test("ModemManager may come and go, and nothing wakes the daemon until it does")
+  func absent() {
+    var session = session()
+    #expect(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run") == true)
+    #expect(session.nextDeadline == nil)
+    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
+    #expect(loss(session.handle(.modems([]), at: .boot + .seconds(1)))?.contains("ModemManager has no modem") == true)
+    #expect(session.nextDeadline == nil)
+    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [.list])
+    #expect(session.handle(.modems([modem()]), at: .boot + .seconds(2)) == [.locate(path: Self.path)])
+    // News during a question are looked into after its response.
+    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [])
+    #expect(session.handle(answer(1), at: .boot + .seconds(3)) == [.list])
+    // It was never read, so nothing has changed.
+    #expect(session.handle(.modems([]), at: .boot + .seconds(3)) == [])
+  }
+
+  @Test("a storm of signals causes one list a second, and the last change is seen")
+  func storm() throws {
+    var session = session()
+    var lists: [BootInstant] = []
+    _ = session.handle(.modems([]), at: .boot)
+    for step in 0...10_000 {
+      let now = BootInstant.boot + .milliseconds(step)
+      var effects: [ModemSession.Effect] = []
+      if let deadline = session.nextDeadline, deadline <= now { effects += session.handle(.deadline, at: now) }
+      effects += session.handle(.changed, at: now)
+      guard effects.contains(.list) else { continue }
+      lists.append(now)
+      _ = session.handle(.modems([]), at: now)
+    }
+    #expect(lists == (1...10).map { .boot + .seconds($0) })
+    let last = try #require(session.nextDeadline)
+    #expect(last == .boot + .seconds(11))
+    #expect(session.handle(.deadline, at: last) == [.list])
+    _ = session.handle(.modems([]), at: last)
+    #expect(session.nextDeadline == nil)
+  }
+
+  @Test("signals do not delay the polling of a modem")
+  func stormWhilePolling() {
+    var session = reading()
+    _ = session.handle(answer(1), at: .boot)
+    var (lists, positions) = (0, 0)
+    for step in 0...10_000 {
+      let now = BootInstant.boot + .milliseconds(step)
+      var effects: [ModemSession.Effect] = []
+      if let deadline = session.nextDeadline, deadline <= now { effects += session.handle(.deadline, at: now) }
+      effects += session.handle(.changed, at: now)
+      while !effects.isEmpty {
+        switch effects.removeFirst() {
+        case .list:
+          lists += 1
+          effects += session.handle(.modems([modem()]), at: now)
+        case .locate:
+          positions += 1
+          effects += session.handle(answer(positions), at: now)
+        default: break
+        }
+      }
+    }
+    #expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
+  }
+
+  @Test("a modem that vanishes between two questions is looked for")
+  func gone() throws {
+    var session = reading()
+    #expect(session.handle(.refused(.gone), at: .boot) == [])
+    let retry = try #require(session.nextDeadline)
+    #expect(retry <= .boot + .seconds(1))
+    #expect(session.handle(.deadline, at: retry) == [.list])
+  }
+
+  @Test("a bus that closes is connected to again, ever more slowly")
+  func bus() throws {
+    var session = reading()
+    #expect(loss(session.handle(.ended("closed"), at: .boot)) == "closed")
+    var now = try #require(session.nextDeadline)
+    for _ in 0..<8 {
+      #expect(session.handle(.deadline, at: now) == [.open])
+      _ = session.handle(.openFailed("no bus"), at: now)
+      let next = try #require(session.nextDeadline)
+      #expect(next > now && next <= now + .seconds(10))
+      now = next
+    }
+  }
+
+  @Test("a modem without sentences is read by its numbers, once for each time in them")
+  func raw() throws {
+    var session = session()
+    _ = session.handle(.modems([modem(enabled: .raw, offered: .raw)]), at: .boot)
+    func answer(_ time: String, altitude: Double? = 500) -> ModemSession.Input {
+      .position(ModemPosition(raw: .init(time: time, latitude: 48, longitude: 11, altitude: altitude)))
+    }
+    #expect(session.handle(answer("120000.00"), at: .boot) == [])
+    var now = BootInstant.boot + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    let fix = try #require(fixes(session.handle(answer("120001.00"), at: now)).first)
+    #expect(fix.time == .ofDay(milliseconds: 43_201_000))
+    #expect(fix.altitude == 500)
+    now = try #require(session.nextDeadline)
+    _ = session.handle(.deadline, at: now)
+    #expect(fixes(session.handle(answer("120001.00"), at: now)).isEmpty)
+    // What ModemManager writes for none.
+    now = try #require(session.nextDeadline)
+    _ = session.handle(.deadline, at: now)
+    let flat = fixes(session.handle(answer("120002.00", altitude: -1.7976931348623157e308), at: now))
+    #expect(flat.count == 1 && flat.first?.altitude == nil)
+  }
+
+  @Test("no response, however foreign, ends in a trap or a fix", arguments: 0..<200)
+  func noise(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var session = reading()
+    var now = BootInstant.boot
+    for _ in 0..<20 {
+      var bytes = Array(
+        "$GPRMC,120000.00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A*6F\r\n$GPGGA,,,,,,0,,,,,,,,*66".utf8)
+      for _ in 0..<Int.random(in: 0...60, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+      }
+      let raw = ModemPosition.Raw(
+        time: "999999999999999999999", latitude: .infinity, longitude: 1e308, altitude: .nan)
+      let effects = session.handle(.position(ModemPosition(sentences: bytes, raw: raw)), at: now)
+      #expect(fixes(effects).isEmpty)
+      now = try #require(session.nextDeadline)
+      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+    }
+  }
+}

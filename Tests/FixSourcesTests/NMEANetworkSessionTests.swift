@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import ExternalInput
+import FixSources
+import NMEA
+import NMEATesting
+import Testing
+import Timekeeping
+
+/// Transcripts: what comes from the network, what is done with sockets, and what is reported.
+@Suite struct NMEANetworkSessionTests {
+  private static let router = IPAddress(v4: 0xC0A8_0001)
+  private static let spare = IPAddress(v4: 0xC0A8_0002)
+  private static let stranger = IPAddress(v4: 0x0A00_0009)
+
+  private struct Bench {
+    var session: NMEANetworkSession
+    var now = BootInstant.boot
+
+    init(_ transport: NMEANetworkSession.Transport) {
+      session = NMEANetworkSession(
+        name: "net", transport: transport, allow: ["192.168.0.0/24"].compactMap(AddressRange.init),
+        silenceTimeout: .seconds(10), seed: 1)
+      _ = handle(.start)
+    }
+
+    mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
+
+    /// Lets time pass until the next deadline.
+    mutating func wait() -> [String] {
+      now = max(now, session.nextDeadline ?? now)
+      return handle(.deadline)
+    }
+
+    mutating func wait(until time: BootInstant) -> [String] {
+      var effects: [String] = []
+      while let next = session.nextDeadline, next <= time {
+        now = max(now, next)
+        effects += handle(.deadline)
+      }
+      now = time
+      return effects
+    }
+
+    mutating func datagram(
+      _ text: String, from address: IPAddress = NMEANetworkSessionTests.router, port: UInt16 = 5000
+    ) -> [String] {
+      brief(session.receive(datagram: Array(text.utf8).span, from: address, port: port, at: now))
+    }
+
+    mutating func admit(_ address: IPAddress) throws -> NMEANetworkSession.Admission {
+      let admission = session.admit(address, at: now)
+      return try #require(admission)
+    }
+
+    mutating func stream(_ text: String, from id: Int? = nil) -> [String] {
+      brief(session.receive(Array(text.utf8).span, from: id, at: now))
+    }
+
+    private func brief(_ effects: [SourceEffect]) -> [String] {
+      effects.map { effect in
+        switch effect {
+        case .line(.open): "open"
+        case .line(.close): "close"
+        case .line(.rejoin): "rejoin"
+        case .line(let other): "\(other)"
+        case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
+        case .report(.reading(let name)): "reading \(name)"
+        case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
+        case .report(.detecting(let what)): what
+        case .report(.ended): "ended"
+        }
+      }
+    }
+  }
+
+  /// RMC and GGA of a second, with line ends or without.
+  private static func epoch(_ second: Int, at place: String = near, end: String = "\r\n") -> String {
+    let time = clock(second)
+    return [
+      "GPRMC,\(time),A,\(place),10.0,0.0,010124,,,A", "GPGGA,\(time),\(place),1,08,1.0,10,M,,M,,",
+    ].map { String(sentence($0).dropLast()) + end }.joined()
+  }
+
+  private static let near = "4500.0,N,00100.0,E"
+  /// 170 km from there.
+  private static let far = "4630.0,N,00100.0,E"
+
+  /// RMC of a receiver without a fix.
+  private static func void(_ second: Int) -> String { sentence("GPRMC,\(clock(second)),V,,,,,,,010124,,,N") }
+
+  private static func clock(_ second: Int) -> String {
+    let (minutes, seconds) = (second / 60, second % 60)
+    return "12\(minutes < 10 ? "0" : "")\(minutes)\(seconds < 10 ? "0" : "")\(seconds)"
+  }
+
+  @Test("a connection is opened, read, and opened again when it ends or falls silent")
+  func connection() {
+    var bench = Bench(.connection)
+    #expect(bench.handle(.openFailed("refused")) == ["lost refused"])
+    #expect(bench.wait() == ["open"])
+    #expect(bench.handle(.opened()) == [])
+    #expect(bench.stream(Self.epoch(1)) == ["reading net"])
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.stream(String(Self.epoch(2).prefix(40))) == [])
+    #expect(bench.handle(.ended("closed by the other side")) == ["lost closed by the other side"])
+    #expect(bench.wait() == ["open"])
+    #expect(bench.handle(.opened()) == [])
+    // Half a sentence of the connection before is no part of one of this.
+    #expect(bench.stream(Self.epoch(3)) == ["reading net"])
+    #expect(bench.wait() == ["fix 3"])
+    #expect(
+      bench.wait() == [
+        "close",
+        "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings, "
+          + "and that this is its port for NMEA and not for web pages; connecting again",
+      ])
+    #expect(bench.session.lineStatistics.counters.sentences == 4)
+  }
+
+  @Test(
+    "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
+  func datagrams(end: String) {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 1"])
+    bench.now = .boot + .seconds(1)
+    #expect(bench.datagram("\\s:r1,c:1120959341*51\\" + Self.epoch(2, end: end)) == [])
+    #expect(bench.wait() == ["fix 2"])
+    #expect(bench.session.lineStatistics.counters.foreign == 1)
+    #expect(bench.session.lineStatistics.counters.unchecked == 0)
+  }
+
+  @Test(
+    "lines of other languages are skipped and counted, one to a datagram or before a sentence",
+    arguments: [
+      ">RPV15714+3739438-1220384601512612;ID=1234;*7F<", "!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C",
+      sentence("PCPTI,IBR600-729,120000,120001"), "\\s:r1,c:1120959341*51\\", "IBR600-729,",
+    ])
+  func foreign(line: String) {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    _ = bench.datagram(line)
+    #expect(bench.session.lineStatistics.counters.foreign == 1)
+    _ = bench.datagram(line + Self.epoch(1))
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.session.lineStatistics.counters.foreign == 2)
+    #expect(
+      bench.session.lineStatistics.counters.wrongChecksum == 0 && bench.session.lineStatistics.counters.unchecked == 0)
+  }
+
+  @Test("a sentence that a datagram cuts is not joined with the next, and counted")
+  func cut() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    let whole = Self.epoch(1)
+    _ = bench.datagram(String(whole.prefix(30)))
+    _ = bench.datagram(String(whole.dropFirst(30)))
+    #expect(bench.session.lineStatistics.counters.unchecked == 1)
+    #expect(bench.session.lineStatistics.counters.sentences == 1)
+  }
+
+  @Test("datagrams that overtake each other give each epoch once, in the order of time")
+  func reordered() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    var fixes: [String] = []
+    for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
+      bench.now = .boot + .seconds(second)
+      fixes += bench.datagram(Self.epoch(second))
+      if let late { fixes += bench.datagram(Self.epoch(late)) }
+      fixes += bench.wait(until: bench.now + .milliseconds(800))
+    }
+    #expect(fixes.filter { $0.hasPrefix("fix") } == ["fix 1", "fix 2", "fix 4", "fix 5", "fix 6", "fix 7"])
+    #expect(bench.session.lineStatistics.counters.late == 6)
+  }
+
+  @Test("a stream whose clock goes back is no reordering")
+  func clock() {
+    var bench = Bench(.connection)
+    _ = bench.handle(.opened())
+    _ = bench.stream(Self.epoch(30))
+    #expect(bench.wait() == ["fix 30"])
+    bench.now = .boot + .seconds(1)
+    _ = bench.stream(Self.epoch(25))
+    #expect(bench.wait() == ["fix 25"])
+  }
+
+  @Test("nothing of a sender that is not allowed is read, and it is named")
+  func refused() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
+    #expect(bench.session.lineStatistics.counters == NMEADecoder.Counters())
+    #expect(bench.session.lineStatistics.senders.isEmpty)
+    #expect(bench.session.lineStatistics.refused.map(\.address) == [Self.stranger])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [3])
+    let other = IPAddress(v4: 0x0A00_0008)
+    _ = bench.datagram("$", from: other)
+    bench.now = .boot + .seconds(5)
+    _ = bench.datagram("$", from: Self.stranger)
+    #expect(bench.session.lineStatistics.refused.map(\.address) == [other, Self.stranger])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [1, 4])
+    #expect(bench.session.lineStatistics.refused.last?.last == .boot + .seconds(5))
+    #expect(bench.session.lineStatistics.refusals == 5)
+    var server = Bench(.listener(connections: 4))
+    _ = server.handle(.opened())
+    let refused = server.session.admit(Self.stranger, at: server.now)
+    #expect(refused == nil)
+    #expect(server.session.lineStatistics.refused.map(\.address) == [Self.stranger])
+  }
+
+  @Test("a flood of senders that are not allowed takes no memory")
+  func flood() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    for number in 0..<10_000 {
+      #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
+    }
+    #expect(bench.session.lineStatistics.refused.count == 4)
+  }
+
+  @Test("with more allowed senders than can be read, the others wait until one is silent")
+  func places() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
+    #expect(bench.session.lineStatistics.senders.count == NMEANetworkSession.maximumDatagramSenders)
+    _ = bench.wait(until: .boot + .seconds(11))
+    #expect(bench.session.lineStatistics.senders.isEmpty)
+    var server = Bench(.listener(connections: 2))
+    _ = server.handle(.opened())
+    let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
+    #expect(ids.compactMap(\.self).count == 2)
+    // They say nothing, and the one that has for longest makes room.
+    #expect(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") } == [])
+    let next = server.session.admit(Self.router, at: server.now)
+    #expect(next == NMEANetworkSession.Admission(id: 3, replaced: 1))
+  }
+
+  @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
+  func senders() throws {
+    var bench = Bench(.listener(connections: 4))
+    _ = bench.handle(.opened())
+    let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
+    let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
+    #expect(bench.stream(Self.void(1), from: first) == ["reading net, from 192.168.0.1"])
+    #expect(bench.stream(String(Self.epoch(1).prefix(50)), from: second) == [])
+    #expect(bench.stream(Self.void(2), from: first) == [])
+    #expect(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second) == [])
+    #expect(bench.wait() == ["reading net, from 192.168.0.2", "fix 1"])
+    #expect(
+      bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
+    // The other has a fix as well, and is in reserve.
+    bench.now = .boot + .seconds(2)
+    _ = bench.stream(Self.epoch(2), from: first)
+    _ = bench.stream(Self.epoch(2), from: second)
+    #expect(bench.wait(until: .boot + .seconds(3)) == ["fix 2"])
+    #expect(bench.handle(.left(second)) == [])
+    _ = bench.stream(Self.epoch(3), from: first)
+    #expect(bench.wait(until: .boot + .seconds(4)) == ["reading net, from 192.168.0.1", "fix 3"])
+  }
+
+  @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
+  func fixLost() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    _ = bench.datagram(Self.epoch(0))
+    var used: [String] = []
+    for second in 1...30 {
+      used += bench.wait(until: .boot + .seconds(second))
+      used += bench.datagram(Self.void(second))
+      used += bench.datagram(Self.epoch(second), from: Self.spare)
+    }
+    #expect(used.first == "fix 0")
+    #expect(used.dropFirst().first == "reading net, from 192.168.0.2")
+    #expect(used.last?.hasPrefix("fix") == true)
+    #expect(used.contains("fix 11") && !used.contains("fix 8"))
+  }
+
+  @Test("talkers without a fix lose their places to a sender that needs one, after a minute, and not before")
+  func talkers() throws {
+    var bench = Bench(.listener(connections: 4))
+    _ = bench.handle(.opened())
+    let talkers = try (0..<4).map { _ in try bench.admit(Self.spare).id }
+    for second in 1...59 {
+      bench.now = .boot + .seconds(second)
+      for id in talkers { _ = bench.stream(Self.void(second), from: id) }
+      let admission = bench.session.admit(Self.router, at: bench.now)
+      #expect(admission == nil)
+    }
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.noRoom])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [59])
+    bench.now = .boot + .seconds(60)
+    let admission = try bench.admit(Self.router)
+    #expect(admission.replaced == talkers[0])
+    #expect(bench.stream(Self.epoch(60), from: admission.id) == [])
+    #expect(bench.wait().last == "fix 0")
+    // The talkers connect again, and displace each other, but not a sender with a fix.
+    for second in 61...300 {
+      bench.now = .boot + .seconds(second)
+      _ = bench.stream(Self.epoch(second), from: admission.id)
+      _ = bench.wait(until: bench.now + .milliseconds(900))
+      let talker = bench.session.admit(Self.spare, at: bench.now)
+      #expect(talker?.replaced != admission.id)
+    }
+    #expect(bench.session.lineStatistics.senders.filter(\.isUsed) == [.init(Self.router, isUsed: true)])
+  }
+
+  @Test("a sender without a fix keeps its place until another one needs it, and one that had a fix keeps it longest")
+  func garage() throws {
+    var bench = Bench(.listener(connections: 2))
+    _ = bench.handle(.opened())
+    let router = try bench.admit(Self.router).id
+    _ = bench.stream(Self.epoch(1), from: router)
+    _ = bench.wait(until: .boot + .seconds(2))
+    let other = try bench.admit(Self.spare).id
+    for second in 3...600 {
+      bench.now = .boot + .seconds(second)
+      for id in [router, other] { _ = bench.stream(Self.void(second), from: id) }
+    }
+    #expect(bench.session.lineStatistics.senders.count == 2)
+    #expect(try bench.admit(Self.spare).replaced == other)
+  }
+
+  @Test("datagrams of an address that found no place are read once a sender has had no fix for a minute")
+  func fixlessDatagrams() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    var effects: [String] = []
+    for second in 0...62 {
+      effects += bench.wait(until: .boot + .seconds(second))
+      for number in 0..<NMEANetworkSession.maximumDatagramSenders {
+        _ = bench.datagram(Self.void(second), from: IPAddress(v4: 0xC0A8_0010 + UInt32(number)))
+      }
+      effects += bench.datagram(Self.epoch(second))
+    }
+    #expect(effects.first { $0.hasPrefix("fix") } == "fix 0", "\(effects)")
+    #expect(bench.session.lineStatistics.refused.contains { $0.address == Self.router && $0.reason == .noRoom })
+  }
+
+  @Test(
+    "a sender too far away does not replace a silent one at once, but after a minute", arguments: [true, false])
+  func distant(isConnected: Bool) throws {
+    var bench = Bench(isConnected ? .listener(connections: 4) : .datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    let ids = isConnected ? [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id } : []
+    func send(_ index: Int, _ text: String) -> [String] {
+      isConnected ? bench.stream(text, from: ids[index]) : bench.datagram(text, from: [Self.router, Self.spare][index])
+    }
+    for second in 1...5 {
+      bench.now = .boot + .seconds(second)
+      _ = send(0, Self.epoch(second))
+      _ = bench.wait(until: bench.now + .milliseconds(900))
+    }
+    var fixes: [String] = []
+    for second in 6...70 {
+      bench.now = .boot + .seconds(second)
+      fixes += send(1, Self.epoch(second, at: Self.far))
+      fixes += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(fixes.filter { $0.hasPrefix("fix") } == [])
+    let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
+    #expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
+    // A nearer one is used at once.
+    var nearer = bench
+    nearer.now = .boot + .seconds(71)
+    let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
+    #expect((used + nearer.wait(until: .boot + .seconds(72))).last == "fix 11")
+    #expect(nearer.session.lineStatistics.senders.allSatisfy { $0.heldUntil == nil || $0.address == Self.spare })
+    for second in 71...80 {
+      bench.now = .boot + .seconds(second)
+      fixes += send(1, Self.epoch(second, at: Self.far))
+      fixes += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(fixes.contains("fix 20"))
+    #expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
+  }
+
+  @Test("a far sender is used at once if the last position was a single one, or long enough ago")
+  func notDistant() throws {
+    for (fixes, pause) in [(1, 20), (5, 1700)] {
+      var bench = Bench(.listener(connections: 4))
+      _ = bench.handle(.opened())
+      let ids = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id }
+      for second in 1...fixes {
+        bench.now = .boot + .seconds(second)
+        _ = bench.stream(Self.epoch(second), from: ids[0])
+        _ = bench.wait(until: bench.now + .milliseconds(900))
+      }
+      _ = bench.wait(until: .boot + .seconds(pause))
+      _ = bench.stream(Self.epoch(pause, at: Self.far), from: ids[1])
+      #expect(bench.wait().contains { $0.hasPrefix("fix") }, "\(fixes) fixes, then \(pause) s")
+    }
+  }
+
+  @Test("of two senders behind one address the first keeps its place while it gives fixes")
+  func twoPorts() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    var effects: [String] = []
+    for second in 1...40 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second))
+      effects += bench.wait(until: bench.now + .milliseconds(500))
+      guard second > 5 else { continue }
+      for _ in 0..<5 { effects += bench.datagram(Self.epoch(second, at: Self.far), port: 6000) }
+      effects += bench.wait(until: bench.now + .milliseconds(400))
+    }
+    #expect(effects.filter { $0.hasPrefix("fix") } == (1...40).map { "fix \($0)" })
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [175])
+    // It falls silent: the other one is used, but is too far away at first.
+    var later: [String] = []
+    for second in 41...130 {
+      bench.now = .boot + .seconds(second)
+      later += bench.datagram(Self.epoch(second, at: Self.far), port: 6000)
+      later += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    // From 51 s on it has the place, and a minute later its fixes are used.
+    #expect(later.first { $0.hasPrefix("fix") } == "fix 51", "\(later)")
+  }
+
+  @Test("a sender that uses another port for each epoch, or has restarted, is read")
+  func newPorts() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    var effects: [String] = []
+    for second in 1...30 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second), port: 5000 + UInt16(second))
+      effects += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    #expect(effects.filter { $0.hasPrefix("fix") }.count == 30)
+    for second in 31...60 {
+      bench.now = .boot + .seconds(second)
+      effects += bench.datagram(Self.epoch(second), port: second < 40 ? 7000 : 8000)
+      effects += bench.wait(until: bench.now + .milliseconds(900))
+    }
+    // A restarted sender is used after the silence timeout.
+    let fixes = effects.filter { $0.hasPrefix("fix") }.dropFirst(30)
+    #expect(Array(fixes) == ((31...39).map { "fix \($0)" } + (49...59).map { "fix \($0)" } + ["fix 0"]), "\(fixes)")
+    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
+  }
+
+  private static let nothing =
+    "lost net has received nothing for 10 s; check the sender's settings, its address in source.allow and the firewall; still listening"
+
+  @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
+  func silence() {
+    var bench = Bench(.datagrams(isGroup: true))
+    _ = bench.handle(.opened())
+    _ = bench.datagram(Self.epoch(1))
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.wait() == [Self.nothing])
+    #expect(bench.wait() == ["rejoin"])
+    #expect(bench.wait() == [Self.nothing])
+    #expect(bench.datagram(Self.epoch(2)) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 2"])
+    // The interface is gone: the socket is opened anew.
+    #expect(bench.handle(.ended("no such device")) == ["lost no such device"])
+    #expect(bench.wait() == ["open"])
+  }
+
+  @Test(
+    "after the silence has been reported nothing is done until something comes",
+    arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
+  func idle(transport: NMEANetworkSession.Transport) {
+    var bench = Bench(transport)
+    _ = bench.handle(.opened())
+    #expect(bench.wait() == [Self.nothing])
+    #expect(bench.session.nextDeadline == nil)
+    for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
+    #expect(bench.session.nextDeadline == nil)
+    let id = transport == .datagrams(isGroup: false) ? nil : bench.session.admit(Self.router, at: bench.now)?.id
+    #expect(bench.session.nextDeadline == nil)
+    func send(_ text: String) -> [String] { id == nil ? bench.datagram(text) : bench.stream(text, from: id) }
+    #expect(send("noise\r\n") == [])
+    #expect(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no whole NMEA sentence") } == [true])
+    #expect(bench.session.nextDeadline == nil)
+    #expect(send(Self.epoch(1)) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 1"])
+  }
+
+  @Test("a sender that was silent continues on its connection")
+  func pause() {
+    var bench = Bench(.listener(connections: 1))
+    _ = bench.handle(.opened())
+    let id = bench.session.admit(Self.router, at: bench.now)?.id
+    _ = bench.stream(Self.epoch(1), from: id)
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.wait(until: .boot + .seconds(100)) == [Self.nothing])
+    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false)])
+    #expect(bench.stream(Self.epoch(2), from: id) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 2"])
+    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: true)])
+  }
+
+  @Test("a line without end stores nothing, and the next one is read")
+  func endless() {
+    var bench = Bench(.connection)
+    _ = bench.handle(.opened())
+    for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
+    #expect(bench.session.lineStatistics.counters.overlong >= 256)
+    #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])
+    #expect(bench.wait() == ["fix 1"])
+  }
+}

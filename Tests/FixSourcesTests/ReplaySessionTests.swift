@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import FixSources
+import NMEATesting
+import Testing
+import Timekeeping
+
+/// Transcripts: what comes of the recording, and what is asked of it.
+@Suite struct ReplaySessionTests {
+  private struct Bench {
+    var session: ReplaySession
+    var now = 0.0
+
+    init(pace: Double) {
+      session = ReplaySession(name: "the recording a.nmea", pace: pace, shiftsTimes: false)
+    }
+
+    var moment: Moment {
+      let elapsed = Duration.milliseconds(Int64(now * 1000))
+      return Moment(boot: .boot + elapsed, wall: Timestamp(seconds: 1_796_083_200) + elapsed)
+    }
+
+    mutating func handle(_ input: SourceInput, at second: Double? = nil) -> [String] {
+      now = second ?? now
+      return brief(session.handle(input, at: moment))
+    }
+
+    /// The daemon is ready for the next fix, which comes at the deadline.
+    mutating func ready() -> [String] {
+      session.readyForNextFix(at: moment.boot)
+      return handle(.deadline)
+    }
+
+    /// Sentences of these seconds of a minute.
+    mutating func receive(_ seconds: [Int]) -> [String] {
+      let bytes = seconds.flatMap(Bench.sentence)
+      return brief(session.receive(bytes.span, from: .peer, at: moment))
+    }
+
+    private static func sentence(_ second: Int) -> [UInt8] {
+      let body = "GPRMC,1200\(second < 10 ? "0" : "")\(second),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      return Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
+    }
+
+    private func brief(_ effects: [SourceEffect]) -> [String] {
+      effects.map { effect in
+        switch effect {
+        case .line(.read): "read"
+        case .line(let other): "\(other)"
+        case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
+        case .report(.reading(let name)): "reading \(name)"
+        case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
+        case .report(.detecting(let what)): what
+        case .report(.ended): "ended"
+        }
+      }
+    }
+
+    /// Seconds since boot.
+    var deadline: Double? { session.nextDeadline.map { ($0 - .boot).inSeconds } }
+  }
+
+  @Test("at its own pace each fix is reported when it is due, one at a time, and the end follows the last")
+  func paced() {
+    var bench = Bench(pace: 1)
+    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
+    #expect(bench.deadline == nil)
+    // An epoch ends with the first sentence of the next.
+    #expect(bench.receive([1, 2, 5]) == ["fix 1"])
+    #expect(bench.deadline == 0)
+    #expect(bench.handle(.deadline) == [])
+    #expect(bench.deadline == 1)
+    #expect(bench.handle(.deadline, at: 0.9) == [])
+    #expect(bench.handle(.deadline, at: 1) == ["fix 2"])
+    #expect(bench.handle(.deadline) == ["read"])
+    #expect(bench.handle(.endOfInput, at: 1.5) == [])
+    #expect(bench.deadline == 4)
+    #expect(bench.handle(.deadline, at: 4) == ["fix 5"])
+    #expect(bench.handle(.deadline) == ["ended"])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.deadline, at: 9) == [])
+  }
+
+  @Test("what was due while the machine slept is caught up, one fix in a turn")
+  func catchUp() {
+    var bench = Bench(pace: 1)
+    _ = bench.handle(.start)
+    #expect(bench.receive([1, 2, 3, 4, 5]) == ["fix 1"])
+    #expect(bench.handle(.deadline, at: 100) == ["fix 2"])
+    // It is no missed deadline, however late the fix is.
+    #expect(bench.deadline == 100)
+    #expect(bench.handle(.deadline) == ["fix 3"])
+    #expect(bench.handle(.deadline) == ["fix 4"])
+  }
+
+  @Test("at pace 0 the next fix comes when the daemon is ready for it, and no time passes")
+  func ready() {
+    var bench = Bench(pace: 0)
+    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
+    #expect(bench.receive([1, 2, 3]) == ["fix 1"])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.deadline, at: 50) == [])
+    #expect(bench.ready() == ["fix 2"])
+    // Nothing more has been read: it waits for bytes, ready or not.
+    #expect(bench.ready() == ["read"])
+    #expect(bench.ready() == [])
+    #expect(bench.receive([4]) == ["fix 3"])
+    // By now the decoder knows with which sentence an epoch ends.
+    #expect(bench.ready() == ["fix 4"])
+    #expect(bench.ready() == ["read"])
+    #expect(bench.handle(.endOfInput) == ["ended"])
+    #expect(bench.ready() == [])
+  }
+
+  @Test("bytes without a fix are followed by a request for more")
+  func nothing() {
+    var bench = Bench(pace: 0)
+    _ = bench.handle(.start)
+    #expect(bench.receive([]) == ["read"])
+    #expect(bench.handle(.endOfInput) == ["ended"])
+  }
+
+  @Test("a recording that breaks off says so, plays what it has, and ends")
+  func broken() {
+    var bench = Bench(pace: 0)
+    _ = bench.handle(.start)
+    _ = bench.receive([1, 2])
+    #expect(bench.ready() == ["read"])
+    #expect(bench.handle(.ended("I/O error")) == ["lost I/O error", "ended"])
+  }
+
+  @Test("nothing happens before the start, and a second start changes nothing")
+  func order() {
+    var bench = Bench(pace: 1)
+    #expect(bench.ready() == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
+    #expect(bench.handle(.start).count == 2)
+    #expect(bench.handle(.start) == [])
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct ReplayTimelineTests {
+  private static let recorded = Timestamp(seconds: 1_700_000_000)
+  private static let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
+
+  private func fix(_ time: Fix.Time?) throws -> Fix {
+    Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: time)
+  }
+
+  /// Seconds since the start at which fixes of these seconds of the recording are due, and their times since `base`.
+  private func play(
+    _ seconds: [Double], pace: Double, shiftsTimes: Bool, base: Timestamp
+  ) throws -> [(due: Double, time: Double)] {
+    var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
+    return try seconds.map { second in
+      let recorded = ReplayTimelineTests.recorded + .milliseconds(Int64(second * 1000))
+      let scheduled = timeline.schedule(try fix(.utc(recorded)))
+      let placed = try #require(scheduled)
+      let time = try #require(placed.fix.timestamp)
+      return ((placed.due - ReplayTimelineTests.start.boot).inSeconds, (time - base).inSeconds)
+    }
+  }
+
+  @Test("at its own pace each fix is due as long after the first as in the recording", arguments: [0.5, 1, 2, 10])
+  func pace(pace: Double) throws {
+    let played = try play([0, 1, 2.5, 12], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
+    #expect(played.map(\.due) == [0, 1 / pace, 2.5 / pace, 12 / pace])
+    // The first is true now, and the others after it.
+    #expect(played.map(\.time) == played.map { ($0.due * 1000).rounded(.down) / 1000 })
+  }
+
+  @Test("recorded times stay unchanged, and are due at the same moments")
+  func keeps() throws {
+    let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
+    #expect(played.map(\.due) == [0, 1, 3])
+    #expect(played.map(\.time) == [0, 1, 3])
+  }
+
+  @Test("at pace 0 everything is due at once")
+  func immediate() throws {
+    #expect(
+      try play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due) == [0, 0, 0])
+  }
+
+  @Test("at pace 0 shifted times keep the intervals of the recording, and its speeds")
+  func immediateAndShifted() throws {
+    let start = ReplayTimelineTests.start
+    let played = try play([0, 1, 31, 300], pace: 0, shiftsTimes: true, base: start.wall)
+    #expect(played.map(\.due) == [0, 0, 0, 0])
+    #expect(played.map(\.time) == [0, 1, 31, 91], "a gap is a minute at most")
+    #expect(try speeds(pace: 0, shiftsTimes: true) == [12, 0.5])
+  }
+
+  /// The speed and its accuracy of a fix with 12 m/s and 0.5 m/s.
+  private func speeds(pace: Double, shiftsTimes: Bool) throws -> [Double?] {
+    var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
+    var moving = try fix(.utc(ReplayTimelineTests.recorded))
+    (moving.speed, moving.speedAccuracy) = (12, 0.5)
+    let scheduled = timeline.schedule(moving)
+    let placed = try #require(scheduled).fix
+    return [placed.speed, placed.speedAccuracy]
+  }
+
+  @Test("speeds follow the pace if the times do, so that they match the positions")
+  func speeds() throws {
+    #expect(try speeds(pace: 20, shiftsTimes: true) == [240, 10])
+    #expect(try speeds(pace: 0.5, shiftsTimes: true) == [6, 0.25])
+    #expect(try speeds(pace: 20, shiftsTimes: false) == [12, 0.5])
+  }
+
+  @Test("of fixes that the pace puts into one millisecond the first is played; a time that the recording repeats stays")
+  func crowded() throws {
+    var timeline = ReplayTimeline(pace: 1000, shiftsTimes: true, start: ReplayTimelineTests.start)
+    let played = try [0.0, 0.4, 0.8, 1, 1, 1.6, 2].map { second -> Timestamp? in
+      let recorded = ReplayTimelineTests.recorded + .milliseconds(Int64(second * 1000))
+      return timeline.schedule(try fix(.utc(recorded)))?.fix.timestamp
+    }
+    let start = ReplayTimelineTests.start.wall
+    #expect(
+      played == [
+        start, nil, nil, start + .milliseconds(1), start + .milliseconds(1), nil, start + .milliseconds(2),
+      ])
+  }
+
+  @Test("a gap of the recording is a minute at most, and a step back takes no time")
+  func gaps() throws {
+    let played = try play([0, 40_000, 40_001, 5, 6], pace: 1, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
+    #expect(played.map(\.due) == [0, 60, 61, 61, 62])
+  }
+
+  @Test("a fix without a date is placed by the date of the one before, also across midnight")
+  func withoutDate() throws {
+    var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
+    let midnight = Timestamp(seconds: 1_700_006_400)
+    _ = timeline.schedule(try fix(.utc(midnight - .seconds(1))))
+    func due(_ time: Fix.Time?) throws -> Double? {
+      timeline.schedule(try fix(time)).map { ($0.due - ReplayTimelineTests.start.boot).inSeconds }
+    }
+    #expect(try due(.ofDay(milliseconds: 500)) == 1.5)
+    // One without any time comes with the one before.
+    #expect(try due(nil) == 1.5)
+    #expect(try due(.ofDay(milliseconds: 2500)) == 3.5)
+  }
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import FixSources
+import NMEATesting
+import Testing
+import Timekeeping
+
+/// Transcripts: what the receiver does, what is done with the port, and what is reported.
+@Suite struct SerialSessionTests {
+  private struct Bench {
+    var session: SerialSession
+    var now = BootInstant.boot
+
+    init(baud: Int?) {
+      session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
+    }
+
+    mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
+
+    /// Lets time pass until the next deadline; reads that bring nothing are no news.
+    mutating func wait() -> [String] {
+      while true {
+        now = max(now, session.nextDeadline ?? now)
+        var effects = session.handle(.deadline, at: now)
+        let isRead = effects == [.line(.read)]
+        if isRead { effects = session.handle(.drained, at: now) }
+        guard isRead, effects == [.line(.watch)] else { return brief(effects) }
+      }
+    }
+
+    /// A burst of this second of a minute.
+    mutating func receive(_ second: Int, garbled: Bool = false) -> [String] {
+      let body = "GPRMC,1200\(second < 10 ? "0" : "")\(second),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      var bytes = Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
+      if garbled { bytes = bytes.map { $0 ^ 0x5A } }
+      return brief(session.receive(bytes.span, at: now))
+    }
+
+    /// A sentence without its `$` and checksum.
+    mutating func receive(_ body: String) -> [String] {
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      return receive(bytes: Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8))
+    }
+
+    mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
+
+    /// Without what is said of reading, which has tests of its own.
+    private func brief(_ effects: [SourceEffect]) -> [String] {
+      effects.compactMap { effect in
+        switch effect {
+        case .line(.open(let baud)): "open at \(baud ?? 0)"
+        case .line(.setSpeed(let baud)): "set to \(baud)"
+        case .line(.close): "close"
+        case .line: nil
+        case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
+        case .report(.reading(let name)): "reading \(name)"
+        case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
+        case .report(.detecting(let what)): "detecting: \(what)"
+        case .report(.ended): "ended"
+        }
+      }
+    }
+  }
+
+  @Test("a receiver of a known speed is opened, named with its first sentence, and its silences end epochs")
+  func read() {
+    var bench = Bench(baud: 4800)
+    #expect(bench.session.nextDeadline == .boot)
+    #expect(bench.handle(.start) == ["open at 4800"])
+    #expect(bench.handle(.opened(isTerminal: true)) == [])
+    bench.now = bench.now + .seconds(1)
+    #expect(bench.receive(1) == ["reading /dev/gps0 at 4800 baud"])
+    let deadline = bench.session.nextDeadline ?? .distantFuture
+    #expect(deadline > bench.now && deadline < bench.now + .seconds(1))
+    #expect(bench.wait() == ["fix 1"])
+    bench.now = .boot + .seconds(2)
+    #expect(bench.receive(2) == [])
+    #expect(bench.wait() == ["fix 2"])
+    // Then it falls silent, and is opened again.
+    #expect(
+      bench.wait() == [
+        "close",
+        "lost /dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again",
+      ])
+    #expect(bench.now == .boot + .seconds(12))
+    #expect(bench.wait() == ["open at 4800"])
+  }
+
+  /// A line that hands over 16 bytes at a time, as a UART does, and the shell that reads it.
+  private struct Line {
+    var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
+    var arrivals: [(at: BootInstant, bytes: [UInt8])] = []
+    /// When the last byte of each epoch came, by its time.
+    var ends: [Int64: BootInstant] = [:]
+    var turns = 0
+    /// How long after its epoch's last byte each fix was there.
+    var delays: [Duration] = []
+    private var isWatched = true
+    private var unread: [UInt8] = []
+
+    /// - Parameter sentences: bodies without time, after RMC with one.
+    init(baud: Int, rate: Int, seconds: Int, sentences: [String]) {
+      var free = BootInstant.boot
+      for number in 0..<seconds * rate {
+        let milliseconds = Int64(number * 1000 / rate)
+        var start = BootInstant.boot + .milliseconds(1000 + milliseconds)
+        if start < free { start = free }
+        let time = "1200\(Line.padded(milliseconds / 1000)).\(milliseconds % 1000 / 100)"
+        let first = "GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+        let bodies = [first] + sentences.map { $0.replacing("TIME", with: time) }
+        let bytes: [UInt8] = bodies.flatMap { Array("$\($0)*\(Line.checksum($0))\r\n".utf8) }
+        for end in stride(from: 16, to: bytes.count + 16, by: 16) {
+          let piece = bytes[(end - 16)..<min(end, bytes.count)]
+          free = start + .microseconds(Int64(min(end, bytes.count)) * 10_000_000 / Int64(baud))
+          arrivals.append((free, Array(piece)))
+        }
+        ends[milliseconds] = free
+      }
+    }
+
+    private static func padded(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    private static func checksum(_ body: String) -> String {
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      return sum.count < 2 ? "0\(sum)" : sum
+    }
+
+    mutating func run() {
+      _ = session.handle(.start, at: .boot)
+      _ = session.handle(.opened(isTerminal: true), at: .boot)
+      var next = 0
+      while next < arrivals.count || session.nextDeadline.map({ $0 < .boot + .seconds(70) }) ?? false {
+        let deadline = session.nextDeadline ?? .distantFuture
+        if next < arrivals.count, arrivals[next].at <= deadline {
+          let arrival = arrivals[next]
+          next += 1
+          unread += arrival.bytes
+          if isWatched { read(at: arrival.at, isTurn: true) }
+        } else {
+          turns += 1
+          perform(session.handle(.deadline, at: deadline), at: deadline)
+        }
+      }
+    }
+
+    private mutating func read(at now: BootInstant, isTurn: Bool) {
+      guard !unread.isEmpty else { return }
+      if isTurn { turns += 1 }
+      let bytes = unread
+      unread = []
+      perform(session.receive(bytes.span, at: now), at: now)
+    }
+
+    private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) {
+      for effect in effects {
+        switch effect {
+        case .line(.pause): isWatched = false
+        case .line(.watch):
+          isWatched = true
+          read(at: now, isTurn: true)
+        case .line(.read):
+          read(at: now, isTurn: false)
+          perform(session.handle(.drained, at: now), at: now)
+        case .report(.fix(let fix)):
+          let milliseconds = (fix.timestamp?.milliseconds ?? 0) % 60_000
+          if let end = ends[milliseconds] { delays.append(now - end) }
+        default: break
+        }
+      }
+    }
+  }
+
+  private static let manySentences =
+    ["GPGGA,TIME,4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"]
+    + (1...12).map { "GPGSV,12,\($0),48,01,40,083,46,02,17,308,41,12,07,344,39,14,22,228,45" }
+
+  @Test(
+    "pieces of 16 bytes: a few turns a second, and every fix at most 200 ms after its last sentence",
+    arguments: [
+      (115_200, 1, 12, 3.2), (115_200, 10, 12, 16), (9600, 1, 12, 16), (9600, 1, 1, 6), (9600, 5, 0, 16),
+      (38_400, 5, 1, 16),
+      (921_600, 10, 12, 31),
+    ] as [(Int, Int, Int, Double)])
+  func bursts(baud: Int, rate: Int, sentences: Int, most: Double) {
+    var line = Line(
+      baud: baud, rate: rate, seconds: 50,
+      sentences: Array(Self.manySentences.prefix(sentences == 0 ? 0 : sentences + 1)))
+    line.run()
+    // 50 s of the receiver, and the silence after it.
+    #expect(Double(line.turns) / 50 < most, "\(Double(line.turns) / 50)")
+    // None is cut in two, none is missing.
+    #expect(line.delays.count == 50 * rate)
+    #expect(line.delays.allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays.max() ?? .zero)")
+  }
+
+  @Test(
+    "the first bytes of a burst end the watching; it is read each 100 ms until a read ends with a sentence or brings nothing"
+  )
+  func reading() {
+    var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
+    func at(_ milliseconds: Int64) -> BootInstant { .boot + .milliseconds(milliseconds) }
+    let bytes = Array("$GP".utf8)
+    let flood = [UInt8](repeating: 65, count: 4096)
+    _ = session.handle(.start, at: .boot)
+    #expect(session.handle(.opened(isTerminal: true), at: .boot) == [])
+    #expect(session.receive(bytes.span, at: at(5)) == [.line(.pause)])
+    #expect(session.nextDeadline == at(105))
+    #expect(session.handle(.deadline, at: at(104)) == [])
+    #expect(session.handle(.deadline, at: at(105)) == [.line(.read)])
+    #expect(session.receive(bytes.span, at: at(105)) == [])
+    #expect(session.handle(.drained, at: at(105)) == [])
+    #expect(session.nextDeadline == at(205))
+    #expect(session.handle(.deadline, at: at(210)) == [.line(.read)])
+    #expect(session.handle(.drained, at: at(210)) == [.line(.watch)])
+    #expect(session.receive(bytes.span, at: at(220)) == [.line(.pause)])
+    #expect(session.handle(.deadline, at: at(320)) == [.line(.read)])
+    let sentence = Array("$GPRMC,120001,V,,,,,,,010124,,,N*57\r\n".utf8)
+    _ = session.receive(sentence.span, at: at(320))
+    #expect(session.handle(.drained, at: at(320)) == [.line(.watch)])
+    // What comes faster than it is read is read at once.
+    #expect(session.receive(flood.span, at: at(400)) == [])
+    #expect(session.receive(bytes.span, at: at(401)) == [.line(.pause)])
+    #expect(session.handle(.deadline, at: at(501)) == [.line(.read)])
+    #expect(session.receive(flood.span, at: at(501)) == [.line(.watch)])
+    #expect(session.handle(.drained, at: at(501)) == [])
+    // A port that is opened again is watched.
+    #expect(session.receive(bytes.span, at: at(502)) == [.line(.pause)])
+    _ = session.handle(.ended("gone"), at: at(503))
+    _ = session.handle(.appeared, at: at(504))
+    _ = session.handle(.opened(isTerminal: true), at: at(504))
+    #expect(session.receive(bytes.span, at: at(505)) == [.line(.pause)])
+  }
+
+  @Test(
+    "a fast line is read again before the kernel's 4,095 bytes are full",
+    arguments: [(9600, 100_000), (115_200, 100_000), (230_400, 88_888), (460_800, 44_444), (921_600, 22_222)])
+  func period(baud: Int, microseconds: Int64) {
+    var session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
+    let bytes = Array("$GP".utf8)
+    _ = session.handle(.start, at: .boot)
+    _ = session.handle(.opened(isTerminal: true), at: .boot)
+    #expect(session.receive(bytes.span, at: .boot) == [.line(.pause)])
+    let first = BootInstant.boot + .microseconds(microseconds)
+    #expect(session.nextDeadline == first)
+    #expect(session.handle(.deadline, at: first) == [.line(.read)])
+    _ = session.receive(bytes.span, at: first)
+    // Amid a sentence: once more.
+    #expect(session.handle(.drained, at: first) == [])
+    #expect(session.nextDeadline == first + .microseconds(microseconds))
+  }
+
+  @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")
+  func replug() {
+    var bench = Bench(baud: 4800)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    _ = bench.receive(1)
+    // The epoch that was being received ends with the port.
+    #expect(bench.handle(.ended("/dev/gps0: unplugged")) == ["fix 1", "lost /dev/gps0: unplugged"])
+    // Nothing is decoded while the port is closed.
+    #expect(bench.receive(2) == [])
+    #expect(bench.handle(.appeared) == ["open at 4800"])
+    #expect(bench.handle(.openFailed("/dev/gps0: no rights")) == ["lost /dev/gps0: no rights"])
+    #expect(bench.wait() == ["open at 4800"])
+    _ = bench.handle(.opened(isTerminal: true))
+    #expect(bench.receive(3) == ["reading /dev/gps0 at 4800 baud"])
+  }
+
+  @Test("an unknown speed is searched for: each is tried in turn, one that the device refuses is passed over")
+  func probe() {
+    var bench = Bench(baud: nil)
+    #expect(bench.handle(.start) == ["open at 9600"])
+    #expect(bench.handle(.opened(isTerminal: true)) == [])
+    // As long as nothing is received there is nothing to say.
+    #expect(bench.wait() == ["set to 4800"])
+    #expect(bench.receive(1, garbled: true) == [])
+    #expect(
+      bench.wait() == [
+        "set to 38400",
+        "detecting: /dev/gps0 sends bytes, and no NMEA sentence yet at the baud rates tried so far; next 38400",
+      ])
+    #expect(bench.handle(.speedRefused) == ["set to 115200"])
+    bench.now = bench.now + .seconds(1)
+    // One sentence may be chance.
+    #expect(bench.receive(1) == [])
+    bench.now = bench.now + .seconds(1)
+    #expect(bench.receive(2) == ["reading /dev/gps0 at 115200 baud, detected", "fix 1"])
+    #expect(bench.wait() == ["fix 2"])
+    // After a replug it comes first.
+    #expect(bench.handle(.ended("unplugged")) == ["lost unplugged"])
+    #expect(bench.handle(.appeared) == ["open at 115200"])
+  }
+
+  @Test("satellites in view are reported as long as there is no fix, of all systems together, and when they change")
+  func sky() {
+    var bench = Bench(baud: 4800)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    #expect(bench.receive("GPRMC,120000,V,,,,,,,010124,,,N") == ["reading /dev/gps0 at 4800 baud"])
+    #expect(bench.receive("GPGSV,1,1,02,05,40,120,30,07,20,200,25") == ["2 in view"])
+    #expect(bench.receive("GLGSV,1,1,01,70,40,120,30") == ["3 in view"])
+    #expect(bench.receive("GLGSV,1,1,01,70,41,120,30") == [])
+    #expect(bench.receive("GPGSV,1,1,00") == ["1 in view"])
+    #expect(bench.receive("GPGSV,1,1,xx") == [])
+    // A fix says more.
+    bench.now = bench.now + .seconds(1)
+    _ = bench.receive(1)
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.receive("GPGSV,1,1,04,05,40,120,30") == [])
+    bench.now = bench.now + .seconds(11)
+    #expect(bench.receive("GPGSV,1,1,04,05,40,120,30").contains("5 in view"))
+  }
+
+  @Test("a receiver that sends u-blox's binary protocol alone is not said to have a wrong speed")
+  func binary() {
+    var bench = Bench(baud: 9600)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    // The two bytes with which a message begins may come apart.
+    for bytes in [[0xB5, 0x62, 1, 7, 92, 0, 0xB5], [0x62, 1, 7, 92, 0]] as [[UInt8]] {
+      #expect(bench.receive(bytes: bytes) == [])
+    }
+    #expect(
+      bench.wait() == [
+        "close",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; opening it again",
+      ])
+    // The next one may be another receiver.
+    _ = bench.wait()
+    _ = bench.handle(.opened(isTerminal: true))
+    #expect(bench.receive(bytes: [1, 2, 3]) == [])
+    #expect(bench.wait().last?.contains("check source.baud") == true)
+  }
+
+  @Test("what is no terminal has no speed to search for")
+  func pipe() {
+    var bench = Bench(baud: nil)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: false))
+    #expect(bench.receive(1) == ["reading /dev/gps0"])
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.handle(.speedRefused) == [])
+  }
+
+  @Test("bytes without a sentence at any speed are said to be no NMEA")
+  func noise() {
+    var bench = Bench(baud: nil)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    var said = [String]()
+    while said.isEmpty {
+      _ = bench.receive(1, garbled: true)
+      said = bench.wait().filter { !$0.hasPrefix("set to") && !$0.hasPrefix("detecting: ") }
+    }
+    #expect(
+      said == [
+        "close",
+        "lost /dev/gps0 sends bytes but no whole NMEA sentence at any speed for 45 s; check that the receiver speaks NMEA 0183; opening it again",
+      ])
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import NMEA
+import NMEATesting
+
+@Suite struct NMEACadenceTests {
+  private static let (rmc, gga, gsa): (UInt64, UInt64, UInt64) = (1, 2, 3)
+
+  /// Ends an epoch of these sentences at a time in milliseconds of the day.
+  ///
+  /// - Returns: after which of them it was complete.
+  private func epoch(
+    _ cadence: inout NMEACadence, _ sentences: [UInt64] = [rmc, gga], at time: Int64?
+  ) -> [UInt64] {
+    var complete = [UInt64]()
+    for sentence in sentences {
+      cadence.note(sentence)
+      if cadence.isComplete { complete.append(sentence) }
+    }
+    cadence.close(at: time)
+    return complete
+  }
+
+  /// The first of some equal epochs that is known to be complete, from 0.
+  private func firstComplete(_ cadence: inout NMEACadence, every period: Int64, from start: Int64 = 0) -> Int? {
+    for number in 0..<1000 where epoch(&cadence, at: start + Int64(number) * period) == [Self.gga] { return number }
+    return nil
+  }
+
+  @Test("a sequence is trusted after three epochs in a row that cover two seconds")
+  func learns() {
+    var cadence = NMEACadence()
+    #expect(firstComplete(&cadence, every: 1000) == 3)
+    // At ten a second the two seconds take 21 epochs; slowly, three are enough.
+    cadence = NMEACadence()
+    #expect(firstComplete(&cadence, every: 100) == 21)
+    cadence = NMEACadence()
+    #expect(firstComplete(&cadence, every: 10_000) == 3)
+  }
+
+  @Test("the epoch is complete with its last sentence, and no more with another one")
+  func last() {
+    var cadence = NMEACadence()
+    _ = firstComplete(&cadence, every: 1000)
+    #expect(epoch(&cadence, [Self.rmc, Self.gga, Self.gsa], at: 4000) == [Self.gga])
+    // Then it is learned anew.
+    #expect(epoch(&cadence, at: 5000) == [])
+    #expect(firstComplete(&cadence, every: 1000, from: 6000) == 2)
+  }
+
+  @Test("the order of sentences is part of the sequence")
+  func order() {
+    var cadence = NMEACadence()
+    _ = firstComplete(&cadence, every: 1000)
+    #expect(epoch(&cadence, [Self.gga, Self.rmc], at: 4000) == [])
+  }
+
+  @Test("a receiver that sends more once a second than with every position is never trusted")
+  func alternates() {
+    var cadence = NMEACadence()
+    for number in 0..<100 {
+      let sentences = number % 5 == 0 ? [Self.rmc, Self.gga, Self.gsa] : [Self.rmc, Self.gga]
+      #expect(epoch(&cadence, sentences, at: Int64(number) * 200) == [])
+    }
+  }
+
+  @Test("an epoch without a time, and midnight, begin the row anew", arguments: [nil, 500] as [Int64?])
+  func beginsAnew(time: Int64?) {
+    var cadence = NMEACadence()
+    _ = firstComplete(&cadence, every: 1000, from: 86_000_000)
+    // It was trusted until then.
+    #expect(epoch(&cadence, at: time) == [Self.gga])
+    #expect(epoch(&cadence, at: 1500) == [])
+    #expect(epoch(&cadence, at: 2500) == [])
+  }
+
+  @Test("after each sentence that came too late the sequence must show itself for twice as long")
+  func contradicted() {
+    var cadence = NMEACadence()
+    #expect(firstComplete(&cadence, every: 1000) == 3)
+    cadence.contradict()
+    #expect(firstComplete(&cadence, every: 1000, from: 10_000) == 6)
+    cadence.contradict()
+    #expect(firstComplete(&cadence, every: 1000, from: 20_000) == 12)
+    cadence.contradict()
+    // Eight times two seconds at ten a second.
+    #expect(firstComplete(&cadence, every: 100, from: 40_000) == 161)
+  }
+}

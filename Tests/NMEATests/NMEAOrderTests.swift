@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import NMEA
+import NMEATesting
+import Positioning
+import Testing
+import Timekeeping
+
+/// Which epoch VTG and GSA belong to, which have no time of their own.
+@Suite struct NMEAOrderTests {
+  private static let position = "5230.000,N,01324.000,E"
+
+  /// A sentence of the epoch at this second. GSA's HDOP is the second's last two digits, and VTG's knots are the
+  /// second.
+  private static func sentence(_ kind: String, _ second: Int) -> String {
+    let time = "0830\(second < 10 ? "0" : "")\(second).000"
+    switch kind {
+    case "RMC": return NMEATesting.sentence("GPRMC,\(time),A,\(position),,,211126,,,A")
+    case "GGA": return NMEATesting.sentence("GPGGA,\(time),\(position),1,08,,34.5,M,40.5,M,,")
+    case "GLL": return NMEATesting.sentence("GPGLL,\(position),\(time),A,A")
+    case "GSA": return NMEATesting.sentence("GPGSA,A,3,04,07,13,23,,,,,,,,,2.4,\(second).5,1.9")
+    default: return NMEATesting.sentence("GPVTG,45.0,T,,M,\(second).0,N,,K,A")
+    }
+  }
+
+  private static func burst(_ kinds: String, _ second: Int) -> String {
+    kinds.split(separator: " ").map { sentence(String($0), second) }.joined()
+  }
+
+  /// SiRF's order, with GGA in the epochs whose second this divides.
+  private static func sirf(_ seconds: Range<Int>, every period: Int = 4) -> [String] {
+    seconds.map { burst($0 % period == 0 ? "GGA GSA RMC" : "GSA RMC", $0) }
+  }
+
+  /// The HDOP of each fix, which is its own second and a half when it has its own GSA.
+  private func hdops(_ fixes: [Fix]) -> [Double?] { fixes.map(\.hdop) }
+
+  private func own(_ seconds: Range<Int>) -> [Double?] { seconds.map { Double($0) + 0.5 } }
+
+  @Test("in a recording GSA before RMC belongs to it, as soon as two epochs have shown the order")
+  func learnt() {
+    let text = NMEAOrderTests.sirf(0..<20).joined()
+    #expect(hdops(fixes(text)).dropFirst(4) == own(4..<20)[...])
+  }
+
+  @Test("with the beginning studied, the epochs before the first that shows the order are right as well")
+  func studied() {
+    let bytes = Array(NMEAOrderTests.sirf(1..<20).joined().utf8)
+    var decoder = NMEADecoder()
+    decoder.learnSentenceOrder(from: bytes.span)
+    var found: [Fix] = []
+    decoder.decode(bytes, at: .boot) { found.append($0) }
+    decoder.finish { found.append($0) }
+    #expect(hdops(found) == own(1..<20))
+    #expect(decoder.counters.late == 0 && decoder.counters.fixes == 19)
+  }
+
+  @Test(
+    "where the order does not say otherwise, what has no time belongs to the time before it",
+    arguments: ["RMC GGA GSA", "RMC VTG GGA GSA GLL", "GGA GLL GSA RMC VTG", "RMC GSA", "GGA VTG GSA"])
+  func trailing(order: String) {
+    let text = (0..<20).map { NMEAOrderTests.burst(order, $0) }.joined()
+    #expect(hdops(fixes(text)) == own(0..<20))
+  }
+
+  @Test("a receiver that says everything twice shows no order")
+  func doubled() {
+    let text = (0..<20).map { second in
+      String(repeating: NMEAOrderTests.burst("GGA GSA RMC", second), count: 2)
+    }.joined()
+    let (found, counters) = decode([Array(text.utf8)])
+    #expect(hdops(found) == own(0..<20))
+    #expect(counters.late == 0)
+  }
+
+  @Test("VTG is learnt like GSA, and several GSA of one epoch stay together")
+  func several() {
+    let text = (0..<20).map { second in
+      NMEAOrderTests.burst(second % 3 == 0 ? "GGA VTG GSA GSA RMC" : "VTG GSA GSA RMC", second)
+    }.joined()
+    let found = fixes(text).dropFirst(4)
+    #expect(hdops(Array(found)) == own(4..<20))
+    #expect(found.allSatisfy { $0.satellites == 8 })
+    let knots: [Double?] = found.map { fix in fix.speed.map { ($0 * 1.943_844_5).rounded() } }
+    let expected: [Double?] = (4..<20).map { Double($0) }
+    #expect(knots == expected)
+  }
+
+  /// Decodes bursts with a silence between them, as they come live.
+  private func live(_ bursts: [String]) -> [Fix] {
+    var decoder = NMEADecoder()
+    var found: [Fix] = []
+    for (second, burst) in bursts.enumerated() {
+      let now = BootInstant.boot + .seconds(second)
+      decoder.expire(at: now) { found.append($0) }
+      decoder.decode(Array(burst.utf8), at: now) { found.append($0) }
+    }
+    decoder.finish { found.append($0) }
+    return found
+  }
+
+  @Test("live, silence separates the bursts in any order, and a recording gives the same fixes")
+  func live() {
+    let bursts = NMEAOrderTests.sirf(0..<20)
+    #expect(hdops(live(bursts)) == own(0..<20))
+    #expect(live(bursts).dropFirst(4) == fixes(bursts.joined()).dropFirst(4))
+    for order in ["RMC GGA GSA", "GSA RMC GGA", "VTG GSA RMC"] {
+      #expect(hdops(live((0..<20).map { NMEAOrderTests.burst(order, $0) })) == own(0..<20))
+    }
+  }
+
+  @Test("live, a receiver that changes its order costs one epoch its GSA at most")
+  func changed() {
+    let bursts = NMEAOrderTests.sirf(0..<20, every: 1) + (20..<40).map { NMEAOrderTests.burst("GGA RMC GSA", $0) }
+    let wrong = zip(hdops(live(bursts)), own(0..<40)).count { $0 != $1 }
+    #expect(wrong <= 2)
+  }
+
+  @Test("live, two bursts without a silence between them are separated by the order")
+  func merged() {
+    let bursts = NMEAOrderTests.sirf(0..<20)
+    let merged = stride(from: 0, to: 20, by: 2).map { bursts[$0] + bursts[$0 + 1] }
+    #expect(hdops(live(merged)).dropFirst(4) == own(4..<20)[...])
+  }
+}
