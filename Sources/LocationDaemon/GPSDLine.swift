@@ -30,7 +30,12 @@ package final class GPSDLine: SourceLine {
     case .open: connect()
     case .send(let bytes): socket?.send(bytes)
     case .close, .end: close()
-    case .setSpeed, .pause, .read, .watch, .rejoin, .modem: break
+    case .pause: socket?.pause()
+    case .read:
+      socket?.readNow()
+      handlers.pass(.drained)
+    case .watch: socket?.watch()
+    case .setSpeed, .rejoin, .modem: break
     }
   }
 

@@ -147,6 +147,74 @@ import Timekeeping
       loss(effects)
         == "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
   }
+
+  /// gpsd's reports of a minute, and the shell that reads them.
+  private struct Connection {
+    var session: GPSDSession
+    /// The reports that were not read yet, and when they come.
+    var reports: [(at: BootInstant, line: String)] = []
+    var arrivals: [BootInstant] = []
+    var turns: [BootInstant] = []
+    /// How long after its arrival each fix was there.
+    var delays: [Duration] = []
+    private var isWatched = true
+
+    init(_ session: GPSDSession, jitter: Int) {
+      self.session = session
+      var random = SplitMix64(seed: 5)
+      for second in 1...59 {
+        let at = BootInstant.boot + .seconds(second) + .milliseconds(Int.random(in: -jitter...jitter, using: &random))
+        let time = "2026-11-21T06:00:\(second < 10 ? "0" : "")\(second)Z"
+        arrivals.append(at)
+        reports += [
+          (at, #"{"class":"TPV","device":"/dev/a","mode":3,"time":"\#(time)","lat":1,"lon":2}"#),
+          (at + .milliseconds(3), #"{"class":"SKY","device":"/dev/a","hdop":1,"uSat":8}"#),
+          (at + .milliseconds(70), #"{"class":"SKY","device":"/dev/a","nSat":9,"uSat":8,"satellites":[]}"#),
+        ]
+      }
+    }
+
+    mutating func run() {
+      while let next = reports.first?.at {
+        let deadline = session.nextDeadline ?? .distantFuture
+        let now = isWatched ? min(next, deadline) : deadline
+        turns.append(now)
+        perform(isWatched && next <= now ? read(at: now) : session.handle(.deadline, at: now), at: now)
+      }
+    }
+
+    private mutating func read(at now: BootInstant) -> [SourceEffect] {
+      let lines = reports.prefix { $0.at <= now }.map(\.line)
+      reports.removeFirst(lines.count)
+      return session.receive(lines, at: now)
+    }
+
+    private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) {
+      for effect in effects {
+        switch effect {
+        case .line(.pause): isWatched = false
+        case .line(.watch): isWatched = true
+        case .line(.read): perform(read(at: now) + session.handle(.drained, at: now), at: now)
+        case .report(.fix): delays.append(now - arrivals[delays.count])
+        default: break
+        }
+      }
+    }
+  }
+
+  @Test(
+    "once the fixes are known to be regular, gpsd's reports are read at once for each, and its fix a few milliseconds later",
+    arguments: [(0, 1.3, 4), (3, 1.4, 6), (200, 3.2, 20)] as [(Int, Double, Int64)])
+  func forecast(jitter: Int, most: Double, delay: Int64) {
+    var connection = Connection(connected(), jitter: jitter)
+    connection.run()
+    #expect(connection.delays.count == 59)
+    let turns = connection.turns.count { $0 > .boot + .seconds(20) }
+    #expect(Double(turns) / 39 < most, "\(Double(turns) / 39)")
+    let delays = connection.delays.suffix(39)
+    #expect(delays.reduce(.zero, +) / 39 <= .milliseconds(delay), "\(delays.reduce(.zero, +) / 39)")
+    #expect(delays.allSatisfy { $0 <= .milliseconds(60) }, "\(delays.max() ?? .zero)")
+  }
 }
 
 extension GPSDSession {

@@ -8,6 +8,8 @@ import Timekeeping
 package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
+  /// Maximum number of reads per iteration of the loop.
+  private static let mostReads = 4
 
   private let loop: EventLoop
   /// Host and port, for messages.
@@ -110,6 +112,20 @@ package final class StreamSocket {
     write()
   }
 
+  /// Reports no data until `readNow` or `watch`. Until then, sending is not possible.
+  package func pause() { source?.watch(for: []) }
+
+  /// Reports data when it arrives, as initially.
+  package func watch() { source?.watch(for: .readable) }
+
+  /// Reports available data.
+  package func readNow() {
+    // Bounded for a peer that sends without end.
+    for _ in 0..<StreamSocket.mostReads {
+      guard read() == StreamSocket.bufferSize else { break }
+    }
+  }
+
   // MARK: - Connecting
 
   /// - Parameter failure: the error of the previous address.
@@ -198,20 +214,25 @@ package final class StreamSocket {
     }
   }
 
-  private func read() {
+  /// - Returns: the number of bytes read.
+  @discardableResult private func read() -> Int {
     let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return }
+      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
       result = outcome
     } catch {
-      return end(StreamSocketError(name, error))
+      end(StreamSocketError(name, error))
+      return 0
     }
     switch result {
     case .bytes(let count):
       let buffer = buffer
       onBytes?(buffer.span.extracting(first: count))
-    case .wouldBlock: break
-    case .end: end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
+      return count
+    case .wouldBlock: return 0
+    case .end:
+      end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
+      return 0
     }
   }
 
