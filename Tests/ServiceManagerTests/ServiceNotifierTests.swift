@@ -40,6 +40,23 @@ import Testing
     }
   }
 
+  @Test("All messages go through one socket, and through another one once the manager has bound its own anew")
+  func socket() async {
+    await #expect(processExitsWith: .success) {
+      let manager = try Manager()
+      let notifier = ServiceNotifier()
+      let address = try #require(getenv("NOTIFY_SOCKET").map { String(cString: $0) })
+      // sd_notify(3) would not find it.
+      unsetenv("NOTIFY_SOCKET")
+      try #require(notifier.status("1") && notifier.watchdog())
+      try #require(manager.receive() == "STATUS=1" && manager.receive() == "WATCHDOG=1")
+      setenv("NOTIFY_SOCKET", address, 1)
+      try manager.bindAnew()
+      try #require(notifier.status("2"))
+      try #require(manager.receive() == "STATUS=2")
+    }
+  }
+
   @Test("The watchdog interval is what the manager set for this process, and nil for another's")
   func watchdogInterval() async {
     await #expect(processExitsWith: .success) {
@@ -58,12 +75,20 @@ import Testing
 /// The socket of a service manager.
 private final class Manager {
   private let directory: TemporaryDirectory
-  private let descriptor: Int32
+  private var descriptor: Int32 = -1
 
   init() throws {
     directory = try TemporaryDirectory()
+    try bindAnew()
+    setenv("NOTIFY_SOCKET", directory("notify"), 1)
+  }
+
+  /// At the same path; the socket before is closed.
+  func bindAnew() throws {
     let path = directory("notify")
-    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    close(descriptor)
+    unlink(path)
+    descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
@@ -74,7 +99,6 @@ private final class Manager {
       }
     }
     try #require(isBound)
-    setenv("NOTIFY_SOCKET", path, 1)
   }
 
   deinit { close(descriptor) }

@@ -8,9 +8,12 @@ import Timekeeping
 package struct ServiceNotifier: Sendable {
   /// Whether there is a manager: NOTIFY_SOCKET was set at initialization.
   package let isActive: Bool
+  private let socket: NotifySocket?
 
   package init() {
-    isActive = Environment.value(of: "NOTIFY_SOCKET") != nil
+    let address = Environment.value(of: "NOTIFY_SOCKET")
+    isActive = address != nil
+    socket = address.flatMap { NotifySocket($0) }
   }
 
   /// The service is ready; also after a reload.
@@ -52,7 +55,9 @@ package struct ServiceNotifier: Sendable {
   /// - Returns: whether the message was sent. A manager that does not listen any more is no reason to stop.
   private func notify(_ assignments: [String]) -> Bool {
     guard isActive else { return false }
-    return unsafe sd_notify(0, assignments.joined(separator: "\n")) > 0
+    let message = assignments.joined(separator: "\n")
+    if socket?.send(message) == true { return true }
+    return unsafe sd_notify(0, message) > 0
   }
 }
 

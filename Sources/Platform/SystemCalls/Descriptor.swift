@@ -4,7 +4,7 @@ package import Glibc
 /// An open file descriptor with one owner: it is closed when the owner releases it.
 ///
 /// A descriptor that an event loop watches must be removed from the loop before.
-package struct Descriptor: ~Copyable {
+package struct Descriptor: ~Copyable, Sendable {
   /// For other platform wrappers only; must not be closed or stored.
   package let rawValue: Int32
 
