@@ -321,15 +321,16 @@ def main():
                 "daemon": drive["wakeups_silent"], "digits": 2, "aim": ["at most", 0]}
         finally:
             bench.server.close()
-    figures["a receiver on a UART, 16 bytes at a time, an update each 10 s:"] = {}
-    for line, row in serial.figures(programs).items():
-        title = "  {} baud, {} Hz".format(*line.split("-"))
-        aim = {"aim": ["at most", 4]} if line == "115200-1" else {}
-        figures[title + ", wake-ups a second"] = {"daemon": row["wakeups"]} | aim
-        figures[title + ", s of CPU a day"] = {"daemon": row["day"], "digits": 0}
-        for event, unit in serial.EVENTS.items():
-            if event in row:
-                figures[f"{title}, {unit} a second"] = {"daemon": row[event]}
+    figures["a receiver, an update each 10 s, or at rest:"] = {}
+    for case, row in serial.figures(programs, 150).items():
+        aim = {"aim": ["at most", serial.AIMS[case]]} if case in serial.AIMS else {}
+        figures[f"  {case}, wake-ups a second"] = {"daemon": row["wakeups"], "digits": 2} | aim
+        figures[f"  {case}, s of CPU a day"] = {"daemon": row["day"], "digits": 0}
+        if "calls" in row:
+            figures[f"  {case}, system calls a second"] = {"daemon": row["calls"], "digits": 1}
+        if "offline" in case:
+            figures[f"  {case}, kB to the disk an hour"] = {"daemon": row["written"] / 1000, "digits": 0}
+            figures[f"  {case}, fdatasync an hour"] = {"daemon": row.get("fdatasync", 0), "digits": 0, "aim": ["at most", 65]}
     figures |= decoders.figures(programs, os.path.join(benchmarks, "DecoderBenchmark"))
     figures |= backlogs.core(os.path.join(benchmarks, "BacklogBenchmark"))
     table(figures)

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What reading a receiver on a UART costs: serial.py BINDIR [SECONDS]
+"""What reading a receiver costs, and what a daemon at rest costs: serial.py BINDIR [SECONDS]
 
-A UART hands over 16 bytes at a time. Four receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600
-baud, once and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each
-10 s. Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
-(/proc/PID/schedstat), and with `perf`, as root and where the machine lets them be counted, its system calls and its instructions.
+A UART hands over 16 bytes at a time. Receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600 baud, once
+and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each 10 s. Besides at
+115,200 baud: a parked vehicle, a paused daemon, a receiver without a fix, and a Fleet Engine that cannot be reached; then the same
+receiver over TCP, and through gpsd. All of them run as on a box, with a state directory and systemd's watchdog of a minute.
+
+Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
+(/proc/PID/schedstat), the bytes that it has the disk write (/proc/PID/io), and where there is strace its system calls and, of these,
+fdatasync, in a second time span of the same length. The first one begins after 150 s: from then on an outage is long.
 """
 import os
 import pty
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,8 +27,14 @@ from recording import sentence
 
 PIECE = 16
 LINES = ((115_200, 1), (115_200, 10), (9600, 1), (9600, 10))
-# What `perf` calls them, and what they are.
-EVENTS = {"raw_syscalls:sys_enter": "system calls", "instructions:u": "instructions", "instructions:k": "instructions in the kernel"}
+# The daemons: their line, and what else is special.
+CASES = {f"UART, {baud:,} baud, {rate} Hz": (baud, rate, "") for baud, rate in LINES} | {
+    f"UART, 115,200 baud, 1 Hz, {case}": (115_200, 1, case) for case in ("parked", "paused", "no fix", "offline")} | {
+    "TCP, 1 Hz": (115_200, 1, "TCP"), "gpsd, 1 Hz": (115_200, 1, "gpsd")}
+# Wake-ups a second.
+AIMS = {"UART, 115,200 baud, 1 Hz": 1.5, "UART, 115,200 baud, 1 Hz, paused": 0.15, "gpsd, 1 Hz": 1.5}
+# Until the first fix, the token and the connection are over, and an outage is long.
+SETTLING = 150
 BODIES = ["GNRMC,{time},A,4807.{place:04},N,01131.0000,E,30.0,0.0,{date},,,A",
           "GNGGA,{time},4807.{place:04},N,01131.0000,E,1,11,0.9,545.4,M,46.9,M,,",
           "GNGSA,A,3,08,10,23,27,32,24,28,21,02,15,,,1.35,0.79,1.09"]
@@ -32,36 +45,74 @@ SETTINGS = """
 provider_id = "bench"
 vehicle_id = "{name}"
 [source]
-type = "serial"
-device = "{device}"
-baud = {baud}
+{source}
 [token]
 url = "http://127.0.0.1:{port}/token/delivery_driver/{{vehicle_id}}"
 expiration_key = "expiration_timestamp_ms"
 expiration_format = "epoch-ms"
 [fleet_engine]
-endpoint = "http://127.0.0.1:{port}"
+endpoint = "http://127.0.0.1:{fleet_engine}"
 [log]
 level = "notice"
 """
 
 
-def transmit(line, baud, rate):
+def transmit(write, baud, rate, case):
     """Writes until it is killed."""
     first = time.time() + 1
     for number in range(1 << 30):
         start = first + number / rate
         fields = {"time": time.strftime("%H%M%S", time.gmtime(start)) + f".{int(start * 100) % 100:02}",
-                  "date": time.strftime("%d%m%y", time.gmtime(start)), "place": number * 83 // (10 * rate) % 10_000}
+                  "date": time.strftime("%d%m%y", time.gmtime(start)),
+                  "place": 0 if case == "parked" else number * 83 // (10 * rate) % 10_000}
         epoch = b""
         for body in BODIES:
-            next_sentence = sentence(body.format(**fields)).encode()
+            body = body.format(**fields)
+            if case == "parked":
+                body = body.replace(",30.0,0.0,", ",0.0,0.0,")
+            if case == "no fix":
+                body = body.replace(",A,4807", ",V,4807").replace(",E,1,11", ",E,0,11").replace("GSA,A,3", "GSA,A,1")
+            next_sentence = sentence(body).encode()
             if epoch and (len(epoch) + len(next_sentence)) * 10 / baud > 0.8 / rate:
                 break
             epoch += next_sentence
-        for end in range(PIECE, len(epoch) + PIECE, PIECE):
+        piece = len(epoch) if case == "TCP" else PIECE
+        for end in range(piece, len(epoch) + piece, piece):
             time.sleep(max(start + min(end, len(epoch)) * 10 / baud - time.time(), 0))
-            os.write(line, epoch[end - PIECE:end])
+            write(epoch[end - piece:end])
+
+
+class Receiver:
+    """A receiver, what is between it and the daemon, and the settings of that source."""
+
+    def __init__(self, directory, baud, rate, case):
+        self.helper = None
+        if case == "TCP":
+            listener = socket.create_server(("127.0.0.1", 0))
+            self.source = f'type = "nmea-tcp"\naddress = "127.0.0.1:{listener.getsockname()[1]}"'
+            start = lambda: listener.accept()[0].sendall
+        else:
+            line, device = pty.openpty()
+            tty.setraw(device)
+            start = lambda: lambda data: os.write(line, data)
+            self.source = f'type = "serial"\ndevice = "{os.ttyname(device)}"\nbaud = {baud}'
+            if case == "gpsd":
+                port = free_port()
+                # gpsd gives up root before it opens the device.
+                os.chmod(os.ttyname(device), 0o666)
+                self.helper = subprocess.Popen(
+                    [shutil.which("gpsd") or "/usr/sbin/gpsd", "-N", "-n", "-S", str(port), os.ttyname(device)], stderr=subprocess.DEVNULL)
+                self.source = f'type = "gpsd"\naddress = "127.0.0.1:{port}"'
+        self.process = os.fork()
+        if self.process == 0:
+            transmit(start(), baud, rate, case)
+
+    def stop(self):
+        os.kill(self.process, signal.SIGKILL)
+        os.wait4(self.process, 0)
+        if self.helper:
+            self.helper.terminate()
+            self.helper.wait()
 
 
 def processor(process):
@@ -70,64 +121,94 @@ def processor(process):
         return int(file.read().split()[0]) / 1e9
 
 
-def counts(daemons, seconds):
-    """What `perf` counts of each daemon in that time, in which it sleeps; empty where there is no `perf`."""
-    watchers = {}
-    for name, process in daemons.items():
-        try:
-            watchers[name] = subprocess.Popen(
-                ["perf", "stat", "-x", ",", "-e", ",".join(EVENTS), "-p", str(process), "sleep", str(seconds)],
-                stderr=subprocess.PIPE, text=True)
-        except FileNotFoundError:
-            break
-    time.sleep(seconds)
+def written(process):
+    """Bytes that a process has had the disk write."""
+    with open(f"/proc/{process}/io", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("write_bytes"))
+
+
+def calls(daemons, seconds, wait):
+    """System calls of each daemon in that time, for which it waits, by strace; empty where there is none."""
+    if not shutil.which("strace"):
+        return {}
+    tracers = {name: subprocess.Popen(["strace", "-c", "-f", "-p", str(process)], stderr=subprocess.PIPE, text=True)
+               for name, process in daemons.items()}
+    wait(seconds)
     found = {}
-    for name, watcher in watchers.items():
-        rows = (row.split(",") for row in watcher.communicate()[1].splitlines() if "," in row)
-        found[name] = {row[2]: float(row[0]) / seconds for row in rows if row[0].replace(".", "").isdigit()}
+    for name, tracer in tracers.items():
+        tracer.send_signal(signal.SIGINT)
+        # "% time, seconds, usecs/call, calls, errors, syscall"; the errors may be blank.
+        rows = [row.split() for row in tracer.communicate()[1].splitlines()]
+        count = {row[-1]: int(row[3]) for row in rows if len(row) in (5, 6) and row[3].isdigit()}
+        found[name] = {"calls": count.pop("total", 0) / seconds, "fdatasync": count.get("fdatasync", 0) / seconds * 3600, "each": count}
     return found
 
 
 def figures(programs, seconds=30):
-    """By line: wake-ups a second, the processor time of a day in seconds, and what `perf` says for each second."""
-    with tempfile.TemporaryDirectory() as directory:
+    """By case: wake-ups a second, the processor time of a day in seconds, bytes to the disk and fdatasync an hour, and what else is
+    counted for each second."""
+    # A disk, which the directory for temporary files may not be.
+    with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DISK", "/var/tmp")) as directory:
         port = free_port()
         emulator = subprocess.Popen(
             [os.path.join(programs, "fleet-engine-emulator"), "--port", str(port)], stdout=subprocess.DEVNULL)
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        manager.bind(os.path.join(directory, "notify"))
+        manager.setblocking(False)
         time.sleep(0.5)
-        daemons, writers = {}, []
-        for baud, rate in LINES:
-            name = f"{baud}-{rate}"
-            line, device = pty.openpty()
-            tty.setraw(device)
-            path = os.path.join(directory, name + ".toml")
-            with open(path, "w", encoding="ascii") as settings:
-                settings.write(SETTINGS.format(name=name, device=os.ttyname(device), baud=baud, port=port))
+        daemons, receivers, control = {}, [], ""
+        for number, (name, (baud, rate, case)) in enumerate(CASES.items()):
+            if case == "gpsd" and not os.path.exists(shutil.which("gpsd") or "/usr/sbin/gpsd"):
+                continue
+            receivers.append(Receiver(directory, baud, rate, case))
+            path = os.path.join(directory, f"{number}")
+            with open(path + ".toml", "w", encoding="ascii") as settings:
+                settings.write(SETTINGS.format(
+                    name=f"v{number}", source=receivers[-1].source, port=port, fleet_engine=free_port() if case == "offline" else port))
+            for kind in ("state", "runtime"):
+                os.mkdir(f"{path}-{kind}")
+            os.environ |= {"STATE_DIRECTORY": path + "-state", "RUNTIME_DIRECTORY": path + "-runtime", "WATCHDOG_USEC": "60000000",
+                           "NOTIFY_SOCKET": os.path.join(directory, "notify")}
             daemons[name] = spawn(
-                [os.path.join(programs, "fleet-locationd"), "--config", path], os.path.join(directory, "log"))
-            writer = os.fork()
-            if writer == 0:
-                transmit(line, baud, rate)
-            writers.append(writer)
-        # The first fix, the token and the connection are over.
-        time.sleep(10)
-        before = {name: (status(process), processor(process), time.monotonic()) for name, process in daemons.items()}
-        counted = counts(daemons, seconds)
+                [os.path.join(programs, "fleet-locationd"), "--config", path + ".toml"], os.path.join(directory, "log"))
+            if case == "paused":
+                control = f"{path}-runtime/control.sock"
+
+        def settle(time_span):
+            """Reads what is sent to systemd's socket, which would be full."""
+            end = time.monotonic() + time_span
+            while time.monotonic() < end:
+                time.sleep(min(1, max(end - time.monotonic(), 0)))
+                while True:
+                    try:
+                        manager.recv(4096)
+                    except BlockingIOError:
+                        break
+
+        # With the time known, which the receiver is read for also in a pause.
+        settle(SETTLING / 2)
+        subprocess.run([os.path.join(programs, "fleet-locationctl"), "pause", "--socket", control], check=True, stdout=subprocess.DEVNULL)
+        settle(SETTLING / 2)
+        before = {name: (status(process), processor(process), written(process), time.monotonic()) for name, process in daemons.items()}
+        settle(seconds)
         result = {}
         for name, process in daemons.items():
-            after, used, now = status(process), processor(process), time.monotonic()
+            after, used, bytes_written, now = status(process), processor(process), written(process), time.monotonic()
             if not after:
                 with open(os.path.join(directory, "log"), encoding="utf-8") as log:
                     raise SystemExit(f"{name} has ended: {log.read()}")
             switches = after["voluntary_ctxt_switches"] - before[name][0]["voluntary_ctxt_switches"]
-            elapsed = now - before[name][2]
-            result[name] = {
-                "wakeups": switches / elapsed, "day": (used - before[name][1]) / elapsed * 86_400} | counted.get(name, {})
-        for process in writers:
-            os.kill(process, 9)
+            elapsed = now - before[name][3]
+            result[name] = {"wakeups": switches / elapsed, "day": (used - before[name][1]) / elapsed * 86_400,
+                            "written": (bytes_written - before[name][2]) / elapsed * 3600}
+        for name, row in calls(daemons, seconds, settle).items():
+            result[name] |= row
+        for receiver in receivers:
+            receiver.stop()
+        # Nothing reads what they report at their end.
+        manager.close()
         for process in daemons.values():
             os.kill(process, 15)
-        for process in [*writers, *daemons.values()]:
             os.wait4(process, 0)
         emulator.terminate()
         emulator.wait()
@@ -136,10 +217,11 @@ def figures(programs, seconds=30):
 
 def main():
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 30
+    print(f"{'':36} {'wake-ups/s':>10} {'CPU, s/day':>10} {'calls/s':>8} {'kB/h':>6} {'fdatasync/h':>11}")
     for name, row in figures(sys.argv[1], seconds).items():
-        baud, rate = name.split("-")
-        others = ", ".join(f"{row[event]:,.1f} {unit}" for event, unit in EVENTS.items() if event in row)
-        print(f"{baud:>7} baud, {rate:>2} Hz: {row['wakeups']:6.1f} wake-ups a second, {row['day']:5.0f} s of CPU a day{', ' + others if others else ''}")
+        print(f"{name:36} {row['wakeups']:10.2f} {row['day']:10.0f} {row.get('calls', 0):8.1f} {row['written'] / 1000:6.0f} {row.get('fdatasync', 0):11.0f}")
+        if "-v" in sys.argv:
+            print("   ", ", ".join(f"{call} {count}" for call, count in row.get("each", {}).items()))
 
 
 if __name__ == "__main__":

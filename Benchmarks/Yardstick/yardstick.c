@@ -110,7 +110,7 @@ static CURL *make_handle(const char *url, const char *ca_file) {
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "fleet-locationd/0.3.0");
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "fleet-locationd/0.2.0");
   if (strcmp(ca_file, "-") != 0) {
     curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
     curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
