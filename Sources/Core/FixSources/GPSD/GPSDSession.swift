@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
+import Positioning
 package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and

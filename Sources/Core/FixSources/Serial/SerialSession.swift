@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NMEA
+import Positioning
 package import Timekeeping
 
 /// Reads a receiver on a serial port: `PortSupervisor` decides when to open it, `BaudProbe` at which rate if none is

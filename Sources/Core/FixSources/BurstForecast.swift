@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
 import Timekeeping
 
 /// Predicts when the next fix of a receiver can be read, so that its line is read once for each fix, and need not be
