@@ -27,18 +27,18 @@ import Testing
   private static let prepared: [UInt8] = [0x6D, 0x4E, 0xB7, 0x0E]
 
   private func location(_ index: Int) -> String {
-    #"{"heading":\(200 + index * 7 % 40),"speed":\(12 + index % 5).\(17 + index * 13 % 80),"#
-      + #""supplementalLocation":{"latitude":52.\(516_274 + index * 131),"longitude":-13.\(377_703 + index * 97)},"#
-      + #""supplementalLocationTime":"2026-11-25T03:\(10 + index / 6 % 50):\(index % 6)0.250Z","#
-      + #""supplementalLocationAccuracy":2.\(index % 9),"altitude":\(34 + index % 7).\(index % 10),"altitudeAccuracy":3.1}"#
+    #"{"heading":\#(200 + index * 7 % 40),"speed":\#(12 + index % 5).\#(17 + index * 13 % 80),"#
+      + #""supplementalLocation":{"latitude":52.\#(516_274 + index * 131),"longitude":-13.\#(377_703 + index * 97)},"#
+      + #""supplementalLocationTime":"2026-11-25T03:\#(10 + index / 6 % 50):\#(index % 6)0.250Z","#
+      + #""supplementalLocationAccuracy":2.\#(index % 9),"altitude":\#(34 + index % 7).\#(index % 10),"altitudeAccuracy":3.1}"#
   }
 
   @Test("an update is two thirds of its size, a hundred positions are a ninth")
   func sizes() throws {
-    let live = Array(#"{"lastLocation":\(location(0))}"#.utf8)
+    let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
     #expect(try compressed(live).count * 3 <= live.count * 2)
     let past = (1...100).map(location).joined(separator: ",")
-    let batch = Array(#"{"lastLocation":\(location(101)),"pastLocations":[\(past)]}"#.utf8)
+    let batch = Array(#"{"lastLocation":\#(location(101)),"pastLocations":[\#(past)]}"#.utf8)
     #expect(try compressed(batch).count * 9 <= batch.count)
   }
 
@@ -50,8 +50,8 @@ import Testing
       #expect(try GzipBody.decoded(encoded, limit: Self.limit) == bytes)
       return encoded[10..<14].elementsEqual(Self.prepared)
     }
-    for index in 0..<500 { #expect(try isPrepared(#"{"lastLocation":\(location(index))}"#)) }
-    #expect(try !isPrepared(#"{"lastLocation":\(location(0)),"vehicleState":"ONLINE"}"#))
+    for index in 0..<500 { #expect(try isPrepared(#"{"lastLocation":\#(location(index))}"#)) }
+    #expect(try !isPrepared(#"{"lastLocation":\#(location(0)),"vehicleState":"ONLINE"}"#))
     #expect(try isPrepared("a") && isPrepared(String(repeating: "a", count: 511)))
     #expect(try !isPrepared(String(repeating: "a", count: 512)))
   }
