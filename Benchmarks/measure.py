@@ -339,4 +339,5 @@ def main():
         json.dump({"figures": figures, "pairs": long, "starts": short, "drive": drive}, output, indent=1)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -123,7 +123,7 @@ enum ReportingDocument {
 
     **Recommended: `deviation = "5 m"`**, which `fleet-locationd --example-settings` has: for as many updates as `heading = 20` or an interval
     of 9 s need, the track is closer to the road than with either. The default is 0, so that an upgrade changes no bill. A month of
-    [79,200 updates](performance.md#mobile-data), which are 38.2 MB, becomes larger by \(monthly(corners)).
+    [79,200 updates](performance.md#mobile-data), which are 37.7 MB, becomes larger by \(monthly(corners)).
 
     ## The age of a fix
 
@@ -158,9 +158,9 @@ enum ReportingDocument {
       return ""
     }
     let more = Double(chosen.updates) / Double(usual.updates) - 1
-    // docs/performance.md: 448 bytes for an update, both ways, with the headers of IPv4 and TCP.
+    // docs/performance.md: 442 bytes for an update, both ways, with the headers of IPv4 and TCP.
     let updates = Int((79_200 * more / 100).rounded()) * 100
-    return "\(updates) updates and \(FilterDocument.tenths(Double(updates) * 448 / 1e6)) MB"
+    return "\(updates) updates and \(FilterDocument.tenths(Double(updates) * 442 / 1e6)) MB"
   }
 
   /// The corner that the usual settings cut most, with the updates of both: half a minute before it and after it.
