@@ -98,6 +98,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     var effects: [SourceEffect] = []
     var reports = 0
     var newest: Fix?
+    var fixes = 0
     for event in events {
       switch event {
       case .version(let release, let major, _):
@@ -124,6 +125,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
         if let fix {
           sky.hasFix(at: now)
           newest = fix
+          fixes += 1
           effects.append(.report(.fix(fix)))
         }
       case .sky(let count):
@@ -131,7 +133,10 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       }
     }
     updateProblem()
-    return supervise(.received(sentences: reports), at: now) + effects + awaitFix(after: newest, at: now)
+    // Several at once were read too late.
+    if fixes > 1 { forecast.reset() }
+    return supervise(.received(sentences: reports), at: now) + effects
+      + awaitFix(after: fixes == 1 ? newest : nil, at: now)
   }
 
   /// Leaves the connection unread until the next fix is predicted.

@@ -158,7 +158,9 @@ package struct SerialSession: ElapsedTimeSession {
       newest = fix
       fixes.append(.report(.fix(fix)))
     }
-    note(bytes.count, newest, at: now)
+    // Several at once are no burst for each, or were read too late.
+    if fixes.count > 1 { forecast.reset() }
+    note(bytes.count, fixes.count == 1 ? newest : nil, at: now)
     // Data at a rate that is only tried says nothing about the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
