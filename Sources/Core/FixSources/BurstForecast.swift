@@ -16,7 +16,7 @@ struct BurstForecast: Sendable {
   /// A shorter period is not worth a prediction, and with a longer one too much would be left unread.
   private static let periods: ClosedRange<Int64> = 200...2000
   /// The lateness before anything was measured.
-  private static let initialLateness = Duration.milliseconds(20)
+  private static let initialLateness = Duration.milliseconds(12)
   private static let leastLateness = Duration.milliseconds(4)
   /// With bursts that are later than this on average, predictions would cost more than a few milliseconds.
   private static let mostLateness = Duration.milliseconds(20)

@@ -215,7 +215,8 @@ package struct SerialSession: ElapsedTimeSession {
     guard let fix, decoder.deadline == nil else { return }
     newest = fix
     let later = decoder.bytesAfterFix
-    completed = burst.map { min(now, $0.start + duration(of: $0.bytes - later)) } ?? now
+    // A UART delivers 16 bytes at a time.
+    completed = burst.map { min(now, $0.start + duration(of: $0.bytes - later + 16)) } ?? now
     (bytesPerFix, bytesSinceFix) = (bytesSinceFix - later, later)
     if case .paused = reading { _ = awaitNextFix() }
   }
