@@ -30,12 +30,7 @@ package final class GPSDLine: SourceLine {
     case .open: connect()
     case .send(let bytes): socket?.send(bytes)
     case .close, .end: close()
-    case .pause: socket?.pause()
-    case .read:
-      socket?.readNow()
-      handlers.pass(.drained)
-    case .watch: socket?.watch()
-    case .setSpeed, .rejoin, .modem: break
+    case .setSpeed, .pause, .read, .watch, .rejoin, .modem: break
     }
   }
 

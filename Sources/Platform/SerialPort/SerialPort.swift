@@ -71,11 +71,11 @@ package final class SerialPort {
     descriptor = nil
   }
 
-  /// Reports no data until `readNow` or `watch`, but the end of the device.
-  package func pause() { source?.watch(for: []) }
+  /// Reports neither data nor an end until `readNow` or `watch`.
+  package func pause() { source?.pause() }
 
   /// Reports data when it arrives, as initially.
-  package func watch() { source?.watch(for: .readable) }
+  package func watch() { source?.resume() }
 
   /// Reports available data.
   package func readNow() {

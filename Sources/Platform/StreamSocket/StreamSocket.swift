@@ -8,8 +8,6 @@ import Timekeeping
 package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
-  /// Maximum number of reads per iteration of the loop.
-  private static let mostReads = 4
 
   private let loop: EventLoop
   /// Host and port, for messages.
@@ -112,20 +110,6 @@ package final class StreamSocket {
     write()
   }
 
-  /// Reports no data until `readNow` or `watch`. Until then, sending is not possible.
-  package func pause() { source?.watch(for: []) }
-
-  /// Reports data when it arrives, as initially.
-  package func watch() { source?.watch(for: .readable) }
-
-  /// Reports available data.
-  package func readNow() {
-    // Bounded for a peer that sends without end.
-    for _ in 0..<StreamSocket.mostReads {
-      guard read() == StreamSocket.bufferSize else { break }
-    }
-  }
-
   // MARK: - Connecting
 
   /// - Parameter failure: the error of the previous address.
@@ -214,25 +198,20 @@ package final class StreamSocket {
     }
   }
 
-  /// - Returns: the number of bytes read.
-  @discardableResult private func read() -> Int {
+  private func read() {
     let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
+      guard let outcome = try descriptor?.read(into: &buffer) else { return }
       result = outcome
     } catch {
-      end(StreamSocketError(name, error))
-      return 0
+      return end(StreamSocketError(name, error))
     }
     switch result {
     case .bytes(let count):
       let buffer = buffer
       onBytes?(buffer.span.extracting(first: count))
-      return count
-    case .wouldBlock: return 0
-    case .end:
-      end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
-      return 0
+    case .wouldBlock: break
+    case .end: end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
     }
   }
 

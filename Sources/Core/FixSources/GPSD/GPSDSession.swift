@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-import Positioning
 package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
 /// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines.
-///
-/// gpsd sends several reports for each fix, each on its own. Once it is known when the next fix comes
-/// (`BurstForecast`), the connection is not watched until then, so that all of them are read at once.
 package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
@@ -23,16 +19,6 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var devices: [String]?
   private var sky = SatelliteCountReporter()
   private var isGPSD = false
-  private var forecast = BurstForecast()
-  private var reading = Reading.watching
-
-  private enum Reading: Equatable {
-    case watching
-    /// The next read is due then.
-    case paused(until: BootInstant)
-    /// A read is in progress; when the next one is due, once it has found a fix.
-    case draining(next: BootInstant?)
-  }
 
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.
@@ -47,10 +33,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   }
 
   /// When to handle `deadline`; nil while connecting, which has a timeout of its own.
-  package var nextDeadline: BootInstant? {
-    guard case .paused(let time) = reading else { return supervisor.nextDeadline }
-    return BootInstant.earliest(supervisor.nextDeadline, time)
-  }
+  package var nextDeadline: BootInstant? { supervisor.nextDeadline }
 
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
@@ -62,28 +45,12 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       devices = nil
       sky = SatelliteCountReporter()
       isGPSD = false
-      forecast.reset()
-      reading = .watching
       updateProblem()
       return supervise(.opened, at: now) + [.line(.send(GPSDSession.watchCommand(for: device)))]
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
-    case .ended(let why):
-      reading = .watching
-      return supervise(.ended(why), at: now)
-    case .drained:
-      guard case .draining(let next) = reading else { return [] }
-      if let next {
-        reading = .paused(until: next)
-        return []
-      }
-      forecast.missed()
-      reading = .watching
-      return [.line(.watch)]
-    case .deadline:
-      guard case .paused(let time) = reading, now >= time else { return supervise(.deadline, at: now) }
-      reading = .draining(next: nil)
-      return [.line(.read)]
-    case .appeared, .speedRefused, .left, .endOfInput, .modem: return []
+    case .ended(let why): return supervise(.ended(why), at: now)
+    case .deadline: return supervise(.deadline, at: now)
+    case .appeared, .speedRefused, .drained, .left, .endOfInput, .modem: return []
     }
   }
 
@@ -97,8 +64,6 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     decoder.decode(bytes, at: now) { events.append($0) }
     var effects: [SourceEffect] = []
     var reports = 0
-    var newest: Fix?
-    var fixes = 0
     for event in events {
       switch event {
       case .version(let release, let major, _):
@@ -124,8 +89,6 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
         }
         if let fix {
           sky.hasFix(at: now)
-          newest = fix
-          fixes += 1
           effects.append(.report(.fix(fix)))
         }
       case .sky(let count):
@@ -133,30 +96,14 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       }
     }
     updateProblem()
-    // Several at once were read too late.
-    if fixes > 1 { forecast.reset() }
     return supervise(.received(sentences: reports), at: now) + effects
-      + awaitFix(after: fixes == 1 ? newest : nil, at: now)
-  }
-
-  /// Leaves the connection unread until the next fix is predicted.
-  private mutating func awaitFix(after fix: Fix?, at now: BootInstant) -> [SourceEffect] {
-    guard let next = fix.flatMap({ forecast.found($0, complete: now) }) else { return [] }
-    guard case .watching = reading else {
-      reading = .draining(next: next)
-      return []
-    }
-    reading = .paused(until: next)
-    return [.line(.pause)]
   }
 
   private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {
     supervisor.handle(input, at: now).compactMap { effect in
       switch effect {
       case .open: return .line(.open())
-      case .close:
-        reading = .watching
-        return .line(.close)
+      case .close: return .line(.close)
       case .lost(let why): return .report(.lost(why))
       case .reading:
         // gpsd responds, even without a fix.
@@ -168,8 +115,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   }
 
   private mutating func giveUp(_ why: String, at now: BootInstant) -> [SourceEffect] {
-    reading = .watching
-    return [.line(.close)] + supervise(.ended(why), at: now)
+    [.line(.close)] + supervise(.ended(why), at: now)
   }
 
   /// Prepares the message for the case that no report comes, as specific as possible.
