@@ -112,6 +112,16 @@ struct Fault: Sendable {
     /// Another daemon on this machine has this vehicle: it locks it when no other process has.
     case otherDaemon(vehicle: String)
 
+    // The settings, from the second range of seeds on.
+    /// The settings files have a mistake, which may concern the vehicle or not.
+    case settingsWrong(mayConcernVehicle: Bool)
+    /// The service may not read the settings files.
+    case settingsUnreadable
+    /// There are no settings files.
+    case settingsDeleted
+    /// A credential that the settings name is missing.
+    case credentialMissing
+
     /// The store cannot write.
     case diskFull
     /// Whatever is done with the store's file ends in an error.
@@ -137,7 +147,7 @@ struct Fault: Sendable {
 
   func isActive(at second: Double) -> Bool { Double(from) <= second && second < Double(until) }
 
-  enum Place: Sendable { case network, server, provider, receiver, line, disk, machine }
+  enum Place: Sendable { case network, server, provider, receiver, line, disk, machine, settings }
 
   var place: Place {
     switch kind {
@@ -156,6 +166,7 @@ struct Fault: Sendable {
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull, .diskFails, .diskDamaged, .diskDeleted: .disk
     case .otherDaemon: .machine
+    case .settingsWrong, .settingsUnreadable, .settingsDeleted, .credentialMissing: .settings
     }
   }
 }

@@ -16,6 +16,8 @@ final class Port {
   let isNetwork: Bool
   /// Has the receiver in its place: what is written is kept by ModemManager, and asked for. Nil for a serial port.
   var modem: SimulatedModem?
+  /// It is a connection to gpsd.
+  let isGPSD: Bool
   let faults: [Fault]
   /// Bits per second that it is set to; nil while it is closed.
   var speed: Int?
@@ -42,8 +44,9 @@ final class Port {
   var soundFor = 0
   private var random: SplitMix64
 
-  init(isNetwork: Bool, faults: [Fault], seed: UInt64) {
+  init(isNetwork: Bool, isGPSD: Bool = false, faults: [Fault], seed: UInt64) {
     self.isNetwork = isNetwork
+    self.isGPSD = isGPSD
     self.faults = faults
     random = SplitMix64(seed: seed)
   }
@@ -102,6 +105,12 @@ final class Port {
       }
       start = end
     }
+  }
+
+  /// Something comes besides what the receiver writes.
+  func deliver(_ bytes: [UInt8], at time: BootInstant) {
+    reads.append(Read(at: time, bytes: bytes))
+    reads.sort { $0.at < $1.at }
   }
 
   private func isMute(at second: Int) -> Bool {

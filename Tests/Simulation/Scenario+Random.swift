@@ -89,7 +89,11 @@ extension Scenario {
     addFormRefusals()
     // In every eighth the settings say how long positions may stay in memory.
     if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
+    if seed > Scenario.lastOfFirstRange { addRing() }
   }
+
+  /// Later seeds have faults of the ring as well.
+  static let lastOfFirstRange: UInt64 = 10_000_000
 
   /// Servers that do not accept the compact form, or not always, or change their mind, from a seed of their own.
   private mutating func addFormRefusals() {

@@ -26,6 +26,10 @@ struct Scenario {
     case clockStep(Int64)
     /// The wall clock is set right.
     case clockSet
+    /// A request on the control socket.
+    case ask(Daemon.Request)
+    /// The store's directory, and all that is in it, is deleted; the daemon notices it after these milliseconds.
+    case deleteDirectory(noticedAfter: Int)
     /// After this many more effects there is a power cut of this many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
     /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
@@ -84,7 +88,13 @@ struct Scenario {
   var isNetworked = false
   /// The first receiver is in a modem that ModemManager has.
   var hasModem = false
+  /// The first receiver is one of gpsd's.
+  var hasGPSD = false
   var second: Second?
+  /// Faults of the ring around the vehicle: settings, credentials, directories.
+  var hasRing = false
+  /// The files of the runtime directory survive a reboot, as in a container.
+  var keepsRuntimeFiles = false
   /// Certificates are valid from a month before boot to two months after, by the clock that they are checked with.
   var hasCertificates = false
 
@@ -129,7 +139,8 @@ struct Scenario {
     store.directory = "/var/lib/fleet-locationd"
     store.commitInterval = commitInterval
     return Daemon.Configuration(
-      vehicle: vehicle, store: store, settingsText: "settings", metricsFile: "fleet_locationd.prom")
+      vehicle: vehicle, store: store, settingsText: vehicle.delivery.endpoint.vehicle.vehicleID,
+      metricsFile: "fleet_locationd.prom")
   }
 
   /// The settings of a vehicle of on-demand trips; nil: scheduled tasks.

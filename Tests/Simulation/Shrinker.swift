@@ -49,6 +49,8 @@ struct Shrinker {
     }
     if scenario.isAutobaud { add { $0.isAutobaud = false } }
     if scenario.isNetworked { add { $0.isNetworked = false } }
+    if scenario.keepsRuntimeFiles { add { $0.keepsRuntimeFiles = false } }
+    if scenario.hasGPSD { add { $0.hasGPSD = false } }
     if scenario.hasModem { add { $0.hasModem = false } }
     if scenario.baud != 9600 { add { $0.baud = 9600 } }
     if scenario.dialect != .brief { add { $0.dialect = .brief } }
@@ -101,9 +103,12 @@ extension Scenario {
     if isAutobaud { parts.append("isAutobaud: true") }
     if isNetworked { parts.append("isNetworked: true") }
     if hasModem { parts.append("hasModem: true") }
+    if hasGPSD { parts.append("hasGPSD: true") }
     if let second {
       parts.append("second: Scenario.Second(lag: \(second.lag), metresOff: \(second.metresOff))")
     }
+    if hasRing { parts.append("hasRing: true") }
+    if keepsRuntimeFiles { parts.append("keepsRuntimeFiles: true") }
     if hasCertificates { parts.append("hasCertificates: true") }
     return "Scenario(\(parts.joined(separator: ", ")))"
   }

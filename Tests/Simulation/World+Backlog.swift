@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Positioning
+import Daemon
 import Delivery
 import Timekeeping
 
@@ -76,7 +77,7 @@ extension World {
       default: false
       }
     }
-    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff else { return }
+    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff, daemon.run != nil else { return }
     let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
     let since = attempts.filter {
       $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.runNumber == runNumber

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import HTTPMessages
 import Timekeeping
@@ -55,7 +56,7 @@ extension World {
     if pausedAt != nil, !isAlone { violate("an update during a pause") }
     if offlineSince != nil {
       if isAlone, !isOfflinePending { violate("OFFLINE once more than it takes") }
-    } else if isAlone, agent.lifecycle.isRunning || scenario.trips?.offlineOnStop != true {
+    } else if isAlone, daemon.run?.vehicle.lifecycle.isRunning == true || scenario.trips?.offlineOnStop != true {
       violate("OFFLINE on duty")
     }
     guard setsState, !isAlone else { return }

@@ -2,6 +2,7 @@
 import FleetEngine
 import HTTPMessages
 import Positioning
+import Daemon
 import Delivery
 import Timekeeping
 
@@ -23,13 +24,14 @@ extension World {
     checkLock()
     if finishedAt == nil { checkOffline() }
     checkStateOrder()
+    checkSettings()
     if mostFormRefusals > 3 {
       violate(
         "\(mostFormRefusals) compact updates in a row were refused, and plain ones would have been accepted")
     }
     // The file is read after the first request, which may take its whole deadline.
-    if !isOff, finishedAt == nil, openFile.troubledSince == nil, unrestored[vehicle] != nil,
-      now - startedAt > .seconds(30)
+    if !isOff, finishedAt == nil, daemon.run != nil, openFile.troubledSince == nil, unrestored[vehicle] != nil,
+      now - max(startedAt, ring.ranAt) > .seconds(30)
     {
       violate("the stored positions of \(vehicle) were never restored")
     }
@@ -253,7 +255,7 @@ extension World {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
-    let reported = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
+    let reported = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     for key in lostInCuts where key.vehicle == vehicle && known[key.id] == nil {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
     }

@@ -74,6 +74,10 @@ extension World {
           name: "udp", transport: .datagrams(isGroup: false),
           allow: [AddressRange("192.168.0.0/24")].compactMap(\.self), silenceTimeout: World.silenceTimeout, seed: seed))
     }
+    if ports[index].isGPSD {
+      return PortSession(
+        GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: World.silenceTimeout, seed: seed))
+    }
     return PortSession(
       SerialSession(
         device: "/dev/gps\(index)", baud: scenario.isAutobaud ? nil : scenario.baud,
@@ -118,8 +122,13 @@ extension World {
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
       if isFound { isSound = true }
       var bytes: [UInt8] = []
-      for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
-      if let stamp = output.voidAt { bytes += scenario.dialect.void(at: stamp, isDated: !scenario.isDateless) }
+      if ports[index].isGPSD {
+        for fix in output.fixes { bytes += GPSDModel.report(of: fix) }
+        if let stamp = output.voidAt { bytes += GPSDModel.void(at: stamp) }
+      } else {
+        for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
+        if let stamp = output.voidAt { bytes += scenario.dialect.void(at: stamp, isDated: !scenario.isDateless) }
+      }
       checkPort(index, at: second, speed: speed, isTalking: !bytes.isEmpty)
       ports[index].transmit(bytes, at: second, receiverSpeed: speed)
     }
@@ -176,7 +185,7 @@ extension World {
       ports[index].awaited.remove(awaited)
     }
     guard isTalking, !ports[index].isDisturbed(at: second), !ports[index].hasEnded, !ports[index].isReleased,
-      inUseSince == nil
+      inUseSince == nil, daemon.run != nil
     else {
       ports[index].fineSince = nil
       return
@@ -225,7 +234,7 @@ extension World {
       ports[index].isReleased = false
       ports[index].speed = baud ?? scenario.baud
       ports[index].openedAt = now
-      handlePort(index, .opened(isTerminal: !ports[index].isNetwork))
+      handlePort(index, .opened(isTerminal: !ports[index].isNetwork && !ports[index].isGPSD))
     case .setSpeed(let baud):
       ports[index].speed = baud
       ports[index].openedAt = now
@@ -240,7 +249,11 @@ extension World {
       ports[index].isWatched = true
       pendRead(of: index, isDrain: false)
     case .modem(let request): ask(request, of: index)
-    case .send, .rejoin: break
+    case .send(let command):
+      guard ports[index].isGPSD else { break }
+      if command != GPSDSession.watchCommand(for: nil) { violate("gpsd is asked for something else") }
+      ports[index].deliver(GPSDModel.greeting, at: now + .milliseconds(5))
+    case .rejoin: break
     }
   }
 

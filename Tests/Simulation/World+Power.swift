@@ -14,7 +14,7 @@ extension World {
     cut = nil
     if isOfPower {
       boots += 1
-      storedRunState = nil
+      if !scenario.keepsRuntimeFiles { storedRunState = nil }
     }
     loseUnwritten()
     thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
@@ -55,7 +55,9 @@ extension World {
 
   func powerReturns() {
     note("!power returns")
+    guard isStartable else { return }
     isOff = false
+    restoreDirectory()
     runNumber += 1
     startedAt = now
     starts[runNumber] = now
@@ -76,12 +78,13 @@ extension World {
 
   /// The program has its first settings: the shell passes what earlier runs have left.
   func beginRun() {
+    ring.ranAt = now
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedUpdateForm { handle(.updateFormFound(storedUpdateForm)) }
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
     if let dutyNote { handle(.goOffline(dutyNote)) }
-    guard runNumber > 0 else {
+    guard runNumber > 0 || scenario.hasRing else {
       pass(.start)
       return startPorts()
     }

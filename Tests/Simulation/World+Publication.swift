@@ -35,14 +35,15 @@ extension World {
       measurement.fleetEngine.tcp.sent = UInt64(attempts.count { $0.runNumber == runNumber }) * 300
       pass(.measured(measurement))
     case .writeMetrics: published.metricsAt = now
-    case .storeTraffic(let text): published.traffic = text
-    default: violate("a response that was not asked for")
+    case .storeTraffic(let text): if ring.directoryTrouble == nil { published.traffic = text }
+    case .respond(let id, let response): answered(id, response)
+    default: break
     }
   }
 
   /// After each input the status line is as new as it has to be, and so are the metrics.
   func checkPublished() {
-    guard !isOff, finishedAt == nil, let statusAt = published.statusAt else { return }
+    guard !isOff, finishedAt == nil, daemon.run != nil, let statusAt = published.statusAt else { return }
     if now - statusAt >= .seconds(10) { violate("the status line is \((now - statusAt).inSeconds) s old") }
     let metricsAt = published.metricsAt ?? .boot
     if now - metricsAt >= .seconds(60) { violate("the metrics are \((now - metricsAt).inSeconds) s old") }

@@ -138,23 +138,16 @@ extension World {
       case .diskDamaged: isDamaged = !damages.contains(fault.from)
       case .diskDeleted:
         guard damages.insert(fault.from).inserted else { break }
-        // What it held of other vehicles is nowhere else.
-        for (name, records) in disk.held where name != vehicle {
-          for id in records.keys { lostInCuts.insert(Disk.Key(vehicle: name, id: id)) }
-        }
-        for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
-          lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
-        }
-        // What is in memory is nowhere else until it is written anew.
-        if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
-        loseFile()
-        disk.deletions += 1
+        deleteStore()
       default: break
       }
       if isDamaged { damages.insert(fault.from) }
     }
     if case .close = operation { return nil }
     guard !isFailing else { return fail(.other, "an input or output error") }
+    if let trouble = ring.directoryTrouble {
+      if case .commit = operation {} else { return fail(.other, trouble) }
+    }
     switch operation {
     case .open:
       defer { openFile.openedAfter = disk.deletions }
@@ -190,6 +183,21 @@ extension World {
       return .forgotten
     case .close: return nil
     }
+  }
+
+  /// The file is deleted, as its directory may be.
+  func deleteStore() {
+    // What it held of other vehicles is nowhere else.
+    for (name, records) in disk.held where name != vehicle {
+      for id in records.keys { lostInCuts.insert(Disk.Key(vehicle: name, id: id)) }
+    }
+    for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
+      lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
+    }
+    // What is in memory is nowhere else until it is written anew.
+    if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
+    loseFile()
+    disk.deletions += 1
   }
 
   /// The file is gone. What another vehicle has left and was never written is still in the store's memory.

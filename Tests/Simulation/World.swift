@@ -36,6 +36,8 @@ final class World {
     case powerReturns
     /// The result of an attempt to lock the vehicle.
     case lockAttempted(runNumber: UInt64)
+    /// The daemon notices that the store's directory was deleted.
+    case deletionNoticed(runNumber: UInt64)
   }
 
   struct Flight {
@@ -112,10 +114,14 @@ final class World {
   private var isStepping = false
   /// Whether an input has reached the vehicle since what is published was last checked.
   private var hasCalledVehicle = false
-  /// The vehicle of the settings files, while they are not read yet.
-  private var settingsVehicle: String?
+  /// The vehicle of the settings files.
+  var settingsVehicle = "truck-1"
+  /// Whether somebody has asked for a reload, or the program starts.
+  var mayReadSettings = false
   /// Whether the program has settings.
   private var hasSettings = false
+  /// Settings, credentials and directories.
+  var ring = Ring()
   /// Whether another process has the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
   /// What was published.
@@ -228,7 +234,7 @@ final class World {
     receivers = sources.map { Receiver(scenario, index: $0) }
     ports = sources.map { index in
       Port(
-        isNetwork: scenario.isNetworked && index == 0,
+        isNetwork: scenario.isNetworked && index == 0, isGPSD: scenario.hasGPSD && index == 0,
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
@@ -313,7 +319,7 @@ final class World {
 
   /// The program is started.
   func launch() {
-    settingsVehicle = vehicle
+    mayReadSettings = true
     hasSettings = false
     pass(.launched)
   }
@@ -331,10 +337,12 @@ final class World {
     case .tick(let second):
       waiting.append(copy.count)
       transmit(second: second)
+      checkWaiting()
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
     case .lockAttempted(let number): if !isOff, number == runNumber { lockVehicle() }
+    case .deletionNoticed(let number): if !isOff, number == runNumber { noticeDeletion() }
     case .lateAnswer(let id, let outcome):
       if !isOff, id >> 32 == runNumber { handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
     case .requestArrives(let id): updateArrives(id)
@@ -380,6 +388,8 @@ final class World {
       // The clock of a machine continues while it is off, and is set at boot.
       if case .clockStep(let seconds) = act { wallError += seconds }
       if case .clockSet = act { wallError = 0 }
+      // The settings are edited nevertheless.
+      if scenario.hasRing, case .reload(let other) = act { settingsVehicle = other }
       return
     }
     switch act {
@@ -399,7 +409,14 @@ final class World {
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other):
       settingsVehicle = other
+      mayReadSettings = true
       pass(.reload)
+    case .ask(let request): ask(request)
+    case .deleteDirectory(let milliseconds): deleteDirectory(noticedAfter: .milliseconds(milliseconds))
+    case .pause where scenario.hasRing: ask(.drive(.pause))
+    case .resume where scenario.hasRing: ask(.drive(.resume))
+    case .goOffline where scenario.hasRing: ask(.drive(.offline))
+    case .goOnline where scenario.hasRing: ask(.drive(.online))
     case .pause: handle(.pause(nil))
     case .resume: handle(.resume)
     case .goOffline: if agent.dutyRefusal == nil { handle(.goOffline(nil)) }
@@ -440,7 +457,7 @@ final class World {
       case .tokenEnds(let id, _):
         queue.schedule(
           .tokenEnds(id: id, .failure(TransportFailure(.timedOut, "suspended"))), at: wake + .milliseconds(1))
-      case .act, .lockAttempted: queue.schedule(event, at: wake + .milliseconds(2))
+      case .act, .lockAttempted, .deletionNoticed: queue.schedule(event, at: wake + .milliseconds(2))
       case .lateAnswer, .powerReturns: break
       }
     }
@@ -452,15 +469,20 @@ final class World {
 
   /// The settings that the daemon has asked for.
   private func readSettings() {
-    guard let other = settingsVehicle else { return violate("settings are read without a reload") }
-    settingsVehicle = nil
-    guard var new = try? World.configuration(vehicle: other) else { return }
+    if !mayReadSettings, daemon.run != nil { violate("settings are read without a reload") }
+    mayReadSettings = false
+    pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle)))
+  }
+
+  /// Settings of this vehicle, with all that they need.
+  func validSettings(of other: String) -> SettingsOutcome {
+    guard var new = try? World.configuration(vehicle: other) else { return .invalid("no vehicle") }
     scenario.adjust(&new)
     new.tokenKey = StoredToken.Key(subject: other, boot: "\(boots)")
     new.boot = "\(boots)"
     let holder = lock(other)
     isNextVehicleInUse = holder != nil
-    pass(.settingsRead(.valid(scenario.daemonConfiguration(new), lockedBy: holder)))
+    return .valid(scenario.daemonConfiguration(new), lockedBy: holder)
   }
 
   /// The daemon is about to use these settings.
@@ -511,8 +533,11 @@ final class World {
       switch inputs.removeFirst() {
       case .input(let input):
         if isTranscribing { note("> \(World.brief(input))") }
-        if case .settingsRead(.valid(let new, _)) = input { configure(new.vehicle) }
-        if case .vehicle(let input) = input { reach.note(input, at: now) }
+        switch input {
+        case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))): configure(new.vehicle)
+        case .vehicle(let input): reach.note(input, at: now)
+        default: break
+        }
         step { $0.handle(input, at: moment, observer: $1) }
       case .read(let port, let isDrain):
         readPort(port)
@@ -522,6 +547,7 @@ final class World {
     inputs = []
     isStepping = false
     checkStop()
+    checkAnswers()
     // What concerns a source's session alone publishes nothing.
     guard hasCalledVehicle else { return }
     hasCalledVehicle = false
@@ -599,7 +625,7 @@ final class World {
     case .storeToken(let text): storedToken = text
     case .removeStoredToken: storedToken = nil
     case .storeRunState(let text): storedRunState = text
-    case .storeUpdateForm(let text): storedUpdateForm = text
+    case .storeUpdateForm(let text): if ring.directoryTrouble == nil { storedUpdateForm = text }
     case .fetchToken: violate("a token provider that is not there")
     case .dropConnections:
       drops.append(now)
@@ -608,26 +634,29 @@ final class World {
     case .event(let event): events.append((now, event))
     case .storePause(let note):
       storePause(note)
-      pass(.pauseStored(nil))
+      pass(.pauseStored(ring.directoryTrouble))
     case .storeDuty(let note):
       storeDuty(note)
-      pass(.dutyStored(nil))
+      pass(.dutyStored(ring.directoryTrouble))
     case .store(let operation): if let outcome = run(operation) { pass(.storeEnded(outcome)) }
     case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .readSettings: readSettings()
-    case .readKeptSettings: violate("kept settings are read, and the files have no mistake")
+    case .readKeptSettings: readKeptSettings()
     case .useSettings:
       if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }
       hasSettings = true
-    case .connect, .storeSettings, .ready, .stopping: break
+    case .storeSettings(let text): storeSettings(text)
+    case .connect, .ready, .stopping: break
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
+    // systemd starts it again.
+    case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)
     case .finished(let ending):
       finishedAt = now
       checkOfflineOnStop()
       undelivered = ending.undelivered
       checkClosedStore()
-    case .exit(let exit): violate("the process ends: \(exit)")
+    case .exit(let exit): end(exit)
     }
   }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import Daemon
+import Timekeeping
+
+/// What goes wrong around the vehicle: settings, credentials, directories. Each is drawn from a seed of its own.
+extension Scenario {
+  mutating func addRing() {
+    hasRing = true
+    addMistakes()
+    addMissingCredential()
+    addReloads()
+    addDeletedDirectory()
+    addOtherBoot()
+    addRequests()
+    addGPSD()
+  }
+
+  /// A mistake in the settings, or none to read, from the start or later, and a start or a reload while it lasts.
+  private mutating func addMistakes() {
+    var random = SplitMix64(seed: seed ^ 0x7365_7474)
+    for _ in 0..<Int.random(in: 0...2, using: &random) {
+      let from = Int.random(in: 0..<3, using: &random) == 0 ? 0 : Int.random(in: 0..<duration, using: &random)
+      let length = Int.random(in: 1...200, using: &random)
+      let kinds: [Fault.Kind] = [
+        .settingsWrong(mayConcernVehicle: false), .settingsWrong(mayConcernVehicle: true), .settingsUnreadable,
+        .settingsDeleted,
+      ]
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .settingsUnreadable, from..<(from + length)))
+      let moment = from + Int.random(in: 0...length, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: acts.append((moment, .ask(.reload)))
+      case 1: acts.append((moment, .powerCut(afterEffects: Int.random(in: 0...6, using: &random), seconds: 10)))
+      case 2: acts.append((moment, .kill(afterEffects: Int.random(in: 0...6, using: &random), seconds: 2)))
+      default: break
+      }
+      if Bool.random(using: &random) { acts.append((from + length, .ask(.reload))) }
+    }
+  }
+
+  /// A credential that comes late, or never, or is gone at a restart.
+  private mutating func addMissingCredential() {
+    var random = SplitMix64(seed: seed ^ 0x6372_6564)
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: faults.append(Fault(.credentialMissing, 0..<Int.random(in: 1...300, using: &random)))
+    case 1: faults.append(Fault(.credentialMissing, 0..<(duration + 1)))
+    case 2:
+      let from = Int.random(in: 1..<duration, using: &random)
+      faults.append(Fault(.credentialMissing, from..<(from + Int.random(in: 1...200, using: &random))))
+      let effects = Int.random(in: 0...6, using: &random)
+      acts.append((from, .kill(afterEffects: effects, seconds: Int.random(in: 1...20, using: &random))))
+    default: break
+    }
+  }
+
+  private mutating func addReloads() {
+    var random = SplitMix64(seed: seed ^ 0x7265_6C6F)
+    for _ in 0..<Int.random(in: 0...4, using: &random) {
+      let second = Int.random(in: 0..<duration, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: acts.append((second, .reload(vehicle: "truck-2")))
+      case 1: acts.append((second, .reload(vehicle: "truck-1")))
+      default: acts.append((second, .ask(.reload)))
+      }
+    }
+  }
+
+  private mutating func addDeletedDirectory() {
+    var random = SplitMix64(seed: seed ^ 0x6469_7265)
+    guard Int.random(in: 0..<4, using: &random) == 0 else { return }
+    let milliseconds = Int.random(in: 0...15_000, using: &random)
+    acts.append((Int.random(in: 1..<duration, using: &random), .deleteDirectory(noticedAfter: milliseconds)))
+  }
+
+  /// The runtime directory of another boot.
+  private mutating func addOtherBoot() {
+    var random = SplitMix64(seed: seed ^ 0x626F_6F74)
+    guard Int.random(in: 0..<3, using: &random) == 0 else { return }
+    keepsRuntimeFiles = true
+    let effects = Int.random(in: 0...6, using: &random)
+    let seconds = Int.random(in: 6...60, using: &random)
+    acts.append((Int.random(in: 1..<duration, using: &random), .powerCut(afterEffects: effects, seconds: seconds)))
+  }
+
+  /// A receiver of gpsd: nothing changes a byte on the way, and it always reports a date.
+  private mutating func addGPSD() {
+    var random = SplitMix64(seed: seed ^ 0x6770_7364)
+    guard Int.random(in: 0..<4, using: &random) == 0, !isDateless, !isNetworked, !hasModem else { return }
+    hasGPSD = true
+    isAutobaud = false
+    faults.removeAll { fault in
+      switch fault.kind {
+      case .noise, .bytesLost, .speed: fault.source == 0
+      default: false
+      }
+    }
+  }
+
+  private mutating func addRequests() {
+    var random = SplitMix64(seed: seed ^ 0x6173_6B73)
+    for _ in 0..<Int.random(in: 2...8, using: &random) {
+      let requests: [Daemon.Request] = [.status, .status, .metrics, .reload]
+      acts.append(
+        (Int.random(in: 0..<duration, using: &random), .ask(requests.randomElement(using: &random) ?? .status)))
+    }
+  }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+import Daemon
+import Delivery
+import Observability
+import Timekeeping
+
+/// Settings, credentials and directories of the machine, and who asks the daemon what.
+struct Ring {
+  /// The vehicle of the last settings that worked; nil if none are stored.
+  var keptVehicle: String?
+  /// Why nothing can be stored in the daemon's directory; nil if it is there.
+  var directoryTrouble: String?
+  /// Whether the unit has failed: it starts when the settings change.
+  var hasFailed = false
+  /// When the daemon last had its first settings.
+  var ranAt = BootInstant.boot
+  /// Since when the daemon could have settings; nil if it cannot, or has them.
+  var usableSince: BootInstant?
+  var lastRequest: UInt64 = 0
+  /// Requests without a response.
+  var requests: [UInt64: Daemon.Request] = [:]
+}
+
+extension World {
+  // MARK: - Settings
+
+  private func isActive(_ matches: (Fault.Kind) -> Bool) -> Bool { scenario.isActive(at: second, matches) }
+
+  /// What is wrong with the settings files, or with a credential that they name; nil: nothing.
+  var settingsFault: SettingsOutcome? {
+    guard scenario.hasRing else { return nil }
+    for fault in scenario.faults where fault.place == .settings && fault.isActive(at: second) {
+      switch fault.kind {
+      case .settingsWrong: return .invalid("x.toml:3:1: reporting.intervall: is not a setting")
+      case .settingsUnreadable: return .invalid("x.toml: may not be read")
+      case .settingsDeleted: return .invalid("x.toml: there is no such file")
+      default: break
+      }
+    }
+    let known = KnownSettings(provider: "provider", vehicle: settingsVehicle, metricsFile: "fleet_locationd.prom")
+    return isActive { if case .credentialMissing = $0 { true } else { false } }
+      ? .missing("token.headers.Authorization: the credential is missing", known: known) : nil
+  }
+
+  func readKeptSettings() {
+    let concernsVehicle = isActive {
+      if case .settingsWrong(mayConcernVehicle: true) = $0 { return true }
+      if case .settingsDeleted = $0 { return true }
+      return false
+    }
+    if settingsFault == nil { violate("kept settings are read, and the files have no mistake") }
+    let outcome: KeptSettingsOutcome
+    if let kept = ring.keptVehicle {
+      if concernsVehicle || kept != settingsVehicle {
+        outcome = .read(.invalid("The kept settings are not used: they differ"))
+      } else if isActive({ if case .credentialMissing = $0 { true } else { false } }) {
+        outcome = .read(.missing("the credential is missing"))
+      } else {
+        outcome = .read(validSettings(of: kept))
+      }
+    } else {
+      outcome = .none
+    }
+    pass(.keptSettingsRead(outcome))
+  }
+
+  func storeSettings(_ text: String) {
+    if text != vehicle { violate("the settings of \(text) are stored as those of \(vehicle)") }
+    if ring.directoryTrouble == nil { ring.keptVehicle = text }
+  }
+
+  // MARK: - The unit
+
+  /// The process has ended without having had settings.
+  func end(_ exit: Daemon.Exit) {
+    switch exit {
+    case .stopped:
+      finishedAt = now
+    case .restarting, .unavailable: cutPower(for: 2, isOfPower: false)
+    case .failed:
+      guard settingsFault != nil else { return violate("the process ends with status 78, and the settings are valid") }
+      ring.hasFailed = true
+      cutPower(for: 2, isOfPower: false)
+    }
+  }
+
+  /// Whether systemd starts the service now; otherwise it does when the settings change.
+  var isStartable: Bool {
+    guard scenario.hasRing else { return true }
+    let isDeleted = isActive { if case .settingsDeleted = $0 { true } else { false } }
+    guard ring.hasFailed || isDeleted else { return true }
+    // Each change of the files is a new attempt.
+    let next = scenario.faults.filter { $0.place == .settings && Double($0.until) > second }.map(\.until).min()
+    ring.hasFailed = false
+    if isDeleted || settingsFault != nil, let next {
+      queue.schedule(.powerReturns, at: World.time(next) + .seconds(2))
+      return false
+    }
+    return !isDeleted
+  }
+
+  // MARK: - The directory
+
+  /// The store's directory is deleted, with all that is in it.
+  func deleteDirectory(noticedAfter time: Duration) {
+    ring.directoryTrouble = "/var/lib/fleet-locationd: there is no such directory"
+    ring.keptVehicle = nil
+    (storedUpdateForm, published.traffic) = (nil, nil)
+    deleteStore()
+    queue.schedule(.deletionNoticed(runNumber: runNumber), at: now + time)
+  }
+
+  func noticeDeletion() {
+    handle(.directoryDeleted("/var/lib/fleet-locationd", within: .seconds(8)))
+  }
+
+  /// systemd makes the directory for the next process, which knows nothing of what was in it.
+  func restoreDirectory() {
+    guard ring.directoryTrouble != nil else { return }
+    ring.directoryTrouble = nil
+    // Until now they were in force, and nowhere stored.
+    (pauseNote, dutyNote) = (nil, nil)
+    if let began = pausedAt { offDuty.append(began...now) }
+    (pausedAt, offlineSince, offlineSettledAt) = (nil, nil, nil)
+  }
+
+  // MARK: - Requests
+
+  func ask(_ request: Daemon.Request) {
+    ring.lastRequest += 1
+    ring.requests[ring.lastRequest] = request
+    if request == .reload { mayReadSettings = true }
+    pass(.request(id: ring.lastRequest, request))
+  }
+
+  func answered(_ id: UInt64, _ response: Daemon.Response) {
+    guard let request = ring.requests.removeValue(forKey: id) else {
+      return violate("a response that was not asked for")
+    }
+    switch (request, response) {
+    case (.status, .status(let report)):
+      if report.lacksSettings != (daemon.run == nil) { violate("the status says \(report.summary)") }
+      if daemon.run != nil, report.vehicle != vehicle { violate("the status is of \(report.vehicle ?? "no vehicle")") }
+      if report.isPaused != (pausedAt != nil) { violate("the status says that the pause is \(report.isPaused)") }
+    case (.metrics, .metrics): break
+    case (.reload, .done):
+      if vehicle != settingsVehicle { violate("a reload succeeds, and the vehicle is still \(vehicle)") }
+    case (.reload, .refused(let why)):
+      let isStopping = daemon.run?.vehicle.lifecycle.isRunning == false
+      if settingsFault == nil, !isStopping { violate("a reload is refused, and the settings are valid: \(why)") }
+    case (.drive, .done), (.drive(.offline), .refused), (.drive(.online), .refused): break
+    case (.drive, .refused(let why)):
+      if daemon.run?.vehicle.lifecycle.isRunning == true { violate("\(request) is refused: \(why)") }
+    default: violate("\(request) is answered with \(response)")
+    }
+  }
+
+  /// Each request is answered at once: nothing that a response depends on takes time here.
+  func checkAnswers() {
+    guard !ring.requests.isEmpty else { return }
+    if !isOff, finishedAt == nil { violate("\(ring.requests.values) is not answered") }
+    ring.requests = [:]
+  }
+
+  /// Once a second: the daemon has settings soon after it can have them, and says meanwhile that it has none.
+  func checkWaiting() {
+    guard scenario.hasRing, !isOff, finishedAt == nil, daemon.run == nil else { return ring.usableSince = nil }
+    if let statusAt = published.statusAt, now - statusAt > .seconds(61) {
+      violate("the status line is \((now - statusAt).inSeconds) s old, and the daemon waits")
+    }
+    guard settingsFault == nil else { return ring.usableSince = nil }
+    let since = max(ring.usableSince ?? now, resumedAt)
+    ring.usableSince = since
+    if now - since > .seconds(61) {
+      violate("the settings have been valid for \((now - since).inSeconds) s, and the daemon waits")
+    }
+  }
+
+  /// At the end of a run.
+  func checkSettings() {
+    guard scenario.hasRing, !isOff, finishedAt == nil else { return }
+    guard daemon.run != nil else { return checkWaiting() }
+    if daemon.run?.vehicle.snapshot(at: moment).vehicle != vehicle { violate("another vehicle runs than \(vehicle)") }
+  }
+}
