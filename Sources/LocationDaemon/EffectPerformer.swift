@@ -96,7 +96,8 @@ final class EffectPerformer {
       owner?.readSettings()
     case .readKeptSettings: owner?.readKeptSettings()
     case .useSettings: owner?.useSettings()
-    case .ready: notifier.ready()
+    // After the status of all that is passed in this call of the loop, which names the first source.
+    case .ready: loop.defer { [notifier] in _ = notifier.ready() }
     case .lockVehicle: owner?.lockVehicle()
     // The rest is for the store's last commit.
     case .stopping(let time): notifier.stopping(within: time + .seconds(5))
