@@ -45,7 +45,7 @@ final class TestProcess {
     return isDone
   }
 
-  /// Whole lines so far, once they satisfy; runs the loop meanwhile.
+  /// Whole lines so far, once they satisfy; runs the loop meanwhile. Fails after ten seconds without any.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<2000 {
@@ -53,7 +53,10 @@ final class TestProcess {
       if isEnough(lines) { return lines }
       _ = try loop?.runOnce(timeout: .milliseconds(5))
       var descriptor = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-      guard poll(&descriptor, 1, loop == nil ? 10_000 : 5) > 0 else { continue }
+      guard poll(&descriptor, 1, loop == nil ? 10_000 : 5) > 0 else {
+        if loop == nil { break }
+        continue
+      }
       let count = read(output, &buffer, buffer.count)
       guard count > 0 else { break }
       text += String(decoding: buffer.prefix(count), as: UTF8.self)
