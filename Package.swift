@@ -241,7 +241,7 @@ let package = Package(
     tests(
       "NMEATests", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "NMEATesting", "DriveTesting"]),
     tests(
-      "SimulatedDrivesTests", ["Timekeeping", "Positioning", "SimulatedDrives", "DriveTesting"]),
+      "SimulatedDrivesTests", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "DriveTesting"]),
     tests(
       "FixSourcesTests",
       [
