@@ -46,8 +46,8 @@ package struct Fault: Equatable, Sendable {
   package var times: Int?
   /// Steady milliseconds when it ends; nil when it ends by count.
   package var end: Int64?
-  /// Whether it applies only to requests whose body is compressed, as of a gateway that does not know the coding.
-  package var isForEncoded = false
+  /// What a request must have; nil: it applies to all.
+  package var feature: Feature?
   /// HTTP status of the response, 200 to 599; nil for the usual one.
   package var status: Int?
   /// A body that replaces the usual one.
@@ -114,7 +114,7 @@ package struct Fault: Equatable, Sendable {
     message = try reader.text("message")
     flaw = try reader.choice("token", TokenIssuer.Flaw.self)
     applies = try reader.flag("apply")
-    isForEncoded = try reader.flag("compressed")
+    feature = try reader.choice("for", Feature.self)
     let reset = try reader.flag("reset")
     let drop = try reader.flag("drop")
     silence = reset ? .reset : drop ? .drop : nil

@@ -40,13 +40,13 @@ package struct FaultPlan: Sendable {
 
   /// The fault for a request, counted as used.
   ///
-  /// - Parameter isEncoded: whether its body is compressed.
+  /// - Parameter features: what the request has.
   package mutating func take(
-    _ target: Fault.Target, vehicle: String, isEncoded: Bool = false, at now: ServerTime
+    _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
     let index = faults.firstIndex { fault in
-      fault.target.covers(target) && (isEncoded || !fault.isForEncoded) && (fault.vehicle ?? vehicle) == vehicle
-        && fault.end.map { $0 > now.steady } ?? true
+      fault.target.covers(target) && (fault.feature.map { features.contains($0) } ?? true)
+        && (fault.vehicle ?? vehicle) == vehicle && fault.end.map { $0 > now.steady } ?? true
     }
     guard let index else { return nil }
     let fault = faults[index]

@@ -15,9 +15,9 @@ extension FleetService {
 
   /// The fault that applies to a request, counted as used.
   func takeFault(
-    _ target: Fault.Target, vehicle: String, isEncoded: Bool = false, at now: ServerTime
+    _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
-    guard let fault = faults.take(target, vehicle: vehicle, isEncoded: isEncoded, at: now) else { return nil }
+    guard let fault = faults.take(target, vehicle: vehicle, features: features, at: now) else { return nil }
     if fault.times != nil { publish(.faults(faults.faults), "", "", at: now) }
     return fault
   }

@@ -142,7 +142,7 @@ import Testing
   func fault() throws {
     let bench = try FleetBench()
     let token = try bench.token()
-    try bench.fault(#"{"target":"update","status":415,"compressed":true,"times":2}"#)
+    try bench.fault(#"{"target":"update","status":415,"for":"compressed","times":2}"#)
     #expect(bench.update(token: token).status == 200)
     let body = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
     let request = Request(

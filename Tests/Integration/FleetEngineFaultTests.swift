@@ -71,18 +71,20 @@ import Testing
     #expect(daemon.statuses.last?.hasSuffix("backlog 0") == true)
   }
 
-  @Test("a gateway that refuses compressed updates gets plain ones, also after a restart, and no position is late")
-  func refusedForm() throws {
+  @Test(
+    "a server that refuses any part of the compact form gets plain updates, also after a restart, and no position is late",
+    arguments: [("compressed", 415), ("no-sensor", 400), ("response-mask", 400), ("pretty-print", 400)])
+  func refusedForm(part: String, status: Int) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
-    try bench.emulator?.fault(#"{"target": "update", "status": 415, "compressed": true, "times": 1000}"#)
+    try bench.emulator?.fault(#"{"target": "update", "status": \#(status), "for": "\#(part)", "times": 1000}"#)
     let program = try ChildProcess("fleet-locationd", ["--version"])
     #expect(try program.finish() == 0)
     let release = try #require(program.output.lines.first?.split(separator: " ").last)
     let port = try #require(bench.emulator).port
     func text(refusals: Int) -> String {
       "fleet-locationd update form 1\nserver http://127.0.0.1:\(port)\nrelease \(release)\nrefusals \(refusals)\n"
-        + "status 415\nend\n"
+        + "status \(status)\nend\n"
     }
     // An earlier run has found the first refusal.
     try FileManager.default.createDirectory(atPath: bench.directory("state"), withIntermediateDirectories: false)
@@ -91,7 +93,7 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    try bench.wait("the journal says so") { daemon.logs("compact ones were refused (HTTP 415)") }
+    try bench.wait("the journal says so") { daemon.logs("compact ones were refused (HTTP \(status))") }
     #expect(try String(contentsOfFile: file, encoding: .utf8) == text(refusals: 2))
     #expect(!daemon.shows("Offline"))
     #expect(bench.emulator?.updates.count == 2)
