@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NMEA
+import Positioning
 import SimulatedDrives
 import RouteFile
 import Timekeeping

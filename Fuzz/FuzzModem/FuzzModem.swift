@@ -4,6 +4,7 @@
 //
 //   scripts/fuzz.sh 60 FuzzModem
 import FixSources
+import Positioning
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -5,6 +5,7 @@
 //   scripts/fuzz.sh 60 FuzzSenders
 import ExternalInput
 import FixSources
+import Positioning
 import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")
