@@ -27,6 +27,8 @@ programs() {
     "$python" "$here/emulator_by_google_client.py" "$bin/fleet-engine-emulator"
   judge "Google's auth library verifies the tokens of token-server" \
     "$python" "$here/token_server_by_google_auth.py" "$bin/fleet-engine-emulator"
+  judge "The first hour with Fleet Engine, and each of its assumptions broken once" \
+    python3 "$here/first_hour.py" "$bin"
   judge "Google's client libraries read what daemons of both services send" \
     "$here/daemon-by-google-client.sh" "$bin"
   judge "Tokens of other people's libraries, and ours under theirs" \
