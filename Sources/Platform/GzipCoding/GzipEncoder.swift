@@ -18,25 +18,21 @@ import CZlib
   private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
 
   private let positionCode = PositionCode()
-  /// It does not move: zlib compares its address.
-  private let stream: UnsafeMutablePointer<z_stream>
-  private let isUsable: Bool
+  /// Made for the first body that needs it; nil before. It does not move: zlib compares its address.
+  private var stream: UnsafeMutablePointer<z_stream>?
 
-  package init() {
-    unsafe stream = .allocate(capacity: 1)
-    unsafe stream.initialize(to: z_stream())
-    isUsable = unsafe fleet_deflate_init(stream, Parameters.level, Parameters.window, Parameters.memory) == Z_OK
-  }
+  package init() {}
 
   deinit {
-    if isUsable { _ = unsafe deflateEnd(stream) }
+    guard let stream = unsafe stream else { return }
+    _ = unsafe deflateEnd(stream)
     unsafe stream.deallocate()
   }
 
   /// - Returns: nil if there is no memory.
   package func encode(_ body: [UInt8]) -> [UInt8]? {
     if let short = positionCode.encode(body, after: GzipEncoder.header, before: trailer(of: body)) { return short }
-    guard isUsable, unsafe deflateReset(stream) == Z_OK else { return nil }
+    guard let stream = unsafe preparedStream() else { return nil }
     let bound = Int(unsafe deflateBound(stream, uLong(body.count)))
     var isComplete = false
     let output = unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
@@ -50,6 +46,19 @@ import CZlib
       }
     }
     return isComplete ? output : nil
+  }
+
+  /// The stream, ready for a new body; nil if there is no memory.
+  private func preparedStream() -> UnsafeMutablePointer<z_stream>? {
+    if let stream = unsafe stream { return unsafe deflateReset(stream) == Z_OK ? stream : nil }
+    let new = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    unsafe new.initialize(to: z_stream())
+    guard unsafe fleet_deflate_init(new, Parameters.level, Parameters.window, Parameters.memory) == Z_OK else {
+      unsafe new.deallocate()
+      return nil
+    }
+    unsafe stream = new
+    return unsafe new
   }
 
   /// What follows the compressed data: the checksum and the size of the body (RFC 1952, section 2.3.1).

@@ -80,7 +80,7 @@ struct PositionCode: Sendable {
   /// The compressed body between what precedes and what follows it.
   ///
   /// - Returns: nil if the body is no update with one position.
-  func encode(_ body: [UInt8], after prefix: [UInt8], before suffix: [UInt8]) -> [UInt8]? {
+  func encode(_ body: [UInt8], after prefix: [UInt8], before suffix: @autoclosure () -> [UInt8]) -> [UInt8]? {
     guard body.count <= PositionCode.maximumSize else { return nil }
     let start = prefix.count + PositionCode.header.count
     var output = prefix + PositionCode.header
@@ -88,7 +88,7 @@ struct PositionCode: Sendable {
     output += repeatElement(0, count: body.count + 2)
     guard let count = encode(body.span, into: &output, at: start) else { return nil }
     output.removeLast(output.count - start - count)
-    return output + suffix
+    return output + suffix()
   }
 
   /// - Returns: the number of bytes written; nil if one has no code.
