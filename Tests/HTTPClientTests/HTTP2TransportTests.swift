@@ -52,6 +52,34 @@ struct HTTP2TransportTests {
     #expect(bench.fixture.client.counters.connections == 1)
   }
 
+  @Test("an idle connection is probed only when a heartbeat is overdue, so that a parked vehicle pays for no probe")
+  func keepAlive() throws {
+    let bench = try Bench("")
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    let connection = try #require((3..<1024).first { Self.remotePort(of: $0) == bench.server.port })
+    #expect(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: connection) == 1)
+    // The longest heartbeat that the settings allow is 60 s.
+    #expect(Self.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: connection) == 65)
+  }
+
+  /// The port of the other end of a connected socket over IPv4 or IPv6.
+  private static func remotePort(of descriptor: Int32) -> Int? {
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let result = withUnsafeMutableBytes(of: &address) { bytes in
+      getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+    }
+    // The port lies at the same place in both families.
+    return result == 0 && [AF_INET, AF_INET6].contains(Int32(address.sin6_family))
+      ? Int(UInt16(bigEndian: address.sin6_port)) : nil
+  }
+
+  private static func option(_ level: Int32, _ name: Int32, of descriptor: Int32) -> Int32? {
+    var value: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(descriptor, level, name, &value, &size) == 0 ? value : nil
+  }
+
   @Test("each new connection resumes the TLS session of the one before")
   func resumption() throws {
     let bench = try Bench("")
