@@ -12,7 +12,7 @@ package struct TileSource: Equatable, Sendable {
   /// - Throws: `EmulatorError` with the expected format.
   package init(url: String, attribution: String) throws(EmulatorError) {
     let expected = EmulatorError(
-      .tiles, "\(UpdateLine.plain(url)): expected a URL such as https://tiles.example.org/{z}/{x}/{y}.png")
+      .tiles, "\(UpdateLine.plain(url)): expected a URL such as https://tiles.example.com/{z}/{x}/{y}.png")
     guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count <= 500 else {
       throw expected
     }

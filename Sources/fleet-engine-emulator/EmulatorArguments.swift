@@ -52,7 +52,7 @@ struct EmulatorArguments {
       --clock-offset N         seconds by which this server's clock is ahead; negative: behind
       --record FILE            append each update request to FILE, as one line of JSON
       --ready-file FILE        write the URL to FILE when the server is listening
-      --tiles URL              background tiles of the map, such as https://tiles.example.org/{z}/{x}/{y}.png; without
+      --tiles URL              background tiles of the map, such as https://tiles.example.com/{z}/{x}/{y}.png; without
                                this the page fetches nothing from other servers
       --attribution TEXT       the tiles' copyright notice; required with --tiles
       --page-rate N            maximum bytes per second to each page of the live map, 10000 to 100000000 (default 100000)
