@@ -31,6 +31,7 @@ DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 # The architecture of the packages.
 MACHINE := $(shell dpkg --print-architecture 2>/dev/null)
 ARCH ?= $(MACHINE)
+ARCHITECTURES ?= $(MACHINE)
 ARM64 := scripts/arm64/toolchain.sh
 ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
 
@@ -38,7 +39,7 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
   libmicrohttpd-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-light strace procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
   chromium-headless-shell fonts-inter libjs-leaflet dbus-daemon python3-dbus python3-gi modemmanager
-DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc python3
+DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc python3 gpg gpgv gpg-agent
 # The live map's page.
 DEMO_PACKAGES := libjs-leaflet
 # What makes a compiler for arm64 out of Debian's packages.
@@ -61,7 +62,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Lists the targets.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
@@ -204,8 +205,15 @@ symbol-order: setup build ## Records which functions a run executes, for the lin
 format: ## Formats the sources.
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
+# Those of the packages: "Fleet team <fleet@example.com>", https://…
+MAINTAINER ?=
+HOMEPAGE ?=
+export MAINTAINER HOMEPAGE
+PROGRAMS := fleet-locationd fleet-engine-emulator
 ifeq ($(ARCH),$(MACHINE))
-deb: setup-build setup-deb build ## Makes the Debian packages, in build/; ARCH=arm64 for that architecture, on amd64.
+deb: setup-build setup-deb build ## Makes the Debian packages, in build/; ARCH=arm64 for that architecture, on amd64; MAINTAINER, HOMEPAGE.
+	@mkdir -p build/linked/$(ARCH)
+	@for program in $(PROGRAMS); do scripts/linked.py $(BIN) $$program > build/linked/$(ARCH)/$$program.json || exit; done
 	@scripts/build-deb.sh $(BIN)
 	lintian --fail-on error,warning --info build/*_$(ARCH).changes
 else
@@ -213,9 +221,22 @@ deb:
 	@[ $(MACHINE)-$(ARCH) = amd64-arm64 ] || { echo "ARCH=$(ARCH): from $(MACHINE) only arm64 can be made, and that on amd64" >&2; exit 1; }
 	@scripts/install-packages.sh $(ARM64_PACKAGES)
 	$(ARM64) build $(RELEASE)
+	@mkdir -p build/linked/arm64
+	@for program in $(PROGRAMS); do $(ARM64) linked $(ARM64_BIN) $$program > build/linked/arm64/$$program.json || exit; done
 	@$(ARM64) packaging scripts/build-deb.sh $(ARM64_BIN) arm64
 	$(ARM64) packaging lintian --fail-on error,warning --info build/*_arm64.changes
 endif
+
+release: ## Packages for others, signed with KEY (of gpg), in build/release; needs MAINTAINER and HOMEPAGE; ARCHITECTURES="amd64 arm64".
+	@[ -n "$(KEY)" ] && [ -n "$$MAINTAINER" ] && [ -n "$$HOMEPAGE" ] || { echo "release: needs KEY, MAINTAINER and HOMEPAGE: docs/fleet.md" >&2; exit 1; }
+	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are changes that no commit has" >&2; exit 1; }
+	@for architecture in $(ARCHITECTURES); do $(MAKE) deb ARCH=$$architecture || exit; done
+	@scripts/release.sh "$(KEY)" $(ARCHITECTURES)
+
+package-test: deb ## The packages: their lists of components, the same bytes when they are packed elsewhere, and make release.
+	Tests/Packages/components.py build
+	Tests/Packages/twice.sh $(BIN) build
+	Tests/Packages/release.sh
 
 # Not after `build`: root has no Swift in its path, and need not have it.
 install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.

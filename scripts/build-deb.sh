@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Packs built programs as Debian packages, in build/: build-deb.sh BINDIR [ARCHITECTURE]
+# Packs built programs as Debian packages, in build/, with the lists of their components (SPDX): build-deb.sh BINDIR [ARCHITECTURE]
+# What they were linked from (linked.py) is in build/linked/ARCHITECTURE. MAINTAINER, as in "Fleet team <fleet@example.com>", and HOMEPAGE
+# are those of the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,15 +19,28 @@ cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheu
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 scripts/reproducible.py "$stage"/bin/*
-cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
+cp systemd/fleet-locationd.catalog scripts/crash-names.sh scripts/sbom.py "$stage/"
+cp -r "build/linked/$architecture" "$stage/linked"
 for file in service sysusers tmpfiles; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
 cp systemd/fleet-locationd-{settings,failed,retry}* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
+
+if [ -n "${MAINTAINER-}" ]; then
+  [[ $MAINTAINER =~ ^[^\<\>\\/]+\ \<[^\<\>\ ]+@[^\<\>\ ]+\>$ ]] || { echo "MAINTAINER=$MAINTAINER: expected NAME <ADDRESS>" >&2; exit 1; }
+  sed -i "s/fleet-locationd maintainers <.*\.invalid>/${MAINTAINER//&/\\&}/" "$stage"/debian/{control,changelog}
+fi
+if [ -n "${HOMEPAGE-}" ]; then
+  [[ $HOMEPAGE =~ ^https://[^\ \|]+$ ]] || { echo "HOMEPAGE=$HOMEPAGE: expected https://…" >&2; exit 1; }
+  sed -i "s|^Standards-Version:|Homepage: ${HOMEPAGE//&/\\&}\n&|" "$stage/debian/control"
+fi
 
 # Reproducible: the same commit gives the same bytes, regardless of directory, time and umask.
 umask 022
 chmod -R u=rwX,go=rX "$stage"
 (cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >"../../$log" 2>&1) ||
   { tail -n 40 "$log" >&2; exit 1; }
+for package in fleet-locationd fleet-engine-emulator; do
+  cp "$stage/debian/$package/usr/share/doc/$package/$package.spdx.json" "build/${package}_${version}_$architecture.spdx.json"
+done
 rm -rf "$stage"
 ls build/*_"$architecture".deb

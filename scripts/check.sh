@@ -46,6 +46,7 @@ compute() {
 }
 packages() {
   step "unit" make --no-print-directory unit
+  step "packages" make --no-print-directory package-test
   step "packages under systemd" make --no-print-directory systemd-test
 }
 wait_for() {

@@ -4,6 +4,7 @@
 #
 #   toolchain.sh create                 once; kept in $ARM64_CACHE (/var/cache/fleet-locationd-arm64)
 #   toolchain.sh build ARGUMENTS...     `swift build` of this source tree for arm64, into .build/arm64
+#   toolchain.sh linked BINDIR PROGRAM  what a program was linked from, as JSON: scripts/linked.py
 #   toolchain.sh packaging COMMAND...   a command of Debian 12, with the arm64 libraries where Debian's tools look for them
 #
 # Two roots, each entered with bubblewrap, read-only and without a network. `compiler` is the Debian release that has Swift
@@ -19,7 +20,7 @@ triple=aarch64-unknown-linux-gnu
 swift=/usr/libexec/swift
 pkgconfig=/target/usr/lib/aarch64-linux-gnu/pkgconfig
 
-compiler=(swiftlang libc6-dev libstdc++-14-dev pkg-config ca-certificates)
+compiler=(swiftlang libc6-dev libstdc++-14-dev pkg-config ca-certificates python3)
 libraries=(libc6-dev libstdc++-12-dev libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev
   libmicrohttpd-dev libsqlite3-dev zlib1g-dev)
 packaging=(debhelper dpkg-dev fakeroot lintian mandoc python3 binutils-aarch64-linux-gnu)
@@ -130,12 +131,15 @@ case $command in
     enter compiler swift build --scratch-path .build/arm64 --swift-sdks-path /sdk --swift-sdk debian \
       --pkg-config-path "$pkgconfig" --cache-path /tmp/cache --config-path /tmp/config --security-path /tmp/security "$@"
     ;;
+  linked)
+    enter compiler scripts/linked.py "$@"
+    ;;
   packaging)
     create
     enter target "$@"
     ;;
   *)
-    sed -n 3,12p "$0"
+    sed -n 3,13p "$0"
     exit 64
     ;;
 esac
