@@ -88,94 +88,6 @@ import Timekeeping
     #expect(bench.wait() == ["open at 4800"])
   }
 
-  /// A line that hands over 16 bytes at a time, as a UART does, and the shell that reads it.
-  private struct Line {
-    var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
-    var arrivals: [(at: BootInstant, bytes: [UInt8])] = []
-    /// When the last byte of each epoch came, by its time.
-    var ends: [Int64: BootInstant] = [:]
-    var turns = 0
-    /// How long after its epoch's last byte each fix was there.
-    var delays: [Duration] = []
-    private var isWatched = true
-    private var unread: [UInt8] = []
-
-    /// - Parameter sentences: bodies without time, after RMC with one.
-    init(baud: Int, rate: Int, seconds: Int, sentences: [String]) {
-      var free = BootInstant.boot
-      for number in 0..<seconds * rate {
-        let milliseconds = Int64(number * 1000 / rate)
-        var start = BootInstant.boot + .milliseconds(1000 + milliseconds)
-        if start < free { start = free }
-        let time = "1200\(Line.padded(milliseconds / 1000)).\(milliseconds % 1000 / 100)"
-        let first = "GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
-        let bodies = [first] + sentences.map { $0.replacing("TIME", with: time) }
-        let bytes: [UInt8] = bodies.flatMap { Array("$\($0)*\(Line.checksum($0))\r\n".utf8) }
-        for end in stride(from: 16, to: bytes.count + 16, by: 16) {
-          let piece = bytes[(end - 16)..<min(end, bytes.count)]
-          free = start + .microseconds(Int64(min(end, bytes.count)) * 10_000_000 / Int64(baud))
-          arrivals.append((free, Array(piece)))
-        }
-        ends[milliseconds] = free
-      }
-    }
-
-    private static func padded(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-    private static func checksum(_ body: String) -> String {
-      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
-      return sum.count < 2 ? "0\(sum)" : sum
-    }
-
-    mutating func run() {
-      _ = session.handle(.start, at: .boot)
-      _ = session.handle(.opened(isTerminal: true), at: .boot)
-      var next = 0
-      while next < arrivals.count || session.nextDeadline.map({ $0 < .boot + .seconds(70) }) ?? false {
-        let deadline = session.nextDeadline ?? .distantFuture
-        if next < arrivals.count, arrivals[next].at <= deadline {
-          let arrival = arrivals[next]
-          next += 1
-          unread += arrival.bytes
-          if isWatched { read(at: arrival.at, isTurn: true) }
-        } else {
-          turns += 1
-          perform(session.handle(.deadline, at: deadline), at: deadline)
-        }
-      }
-    }
-
-    private mutating func read(at now: BootInstant, isTurn: Bool) {
-      guard !unread.isEmpty else { return }
-      if isTurn { turns += 1 }
-      let bytes = unread
-      unread = []
-      perform(session.receive(bytes.span, at: now), at: now)
-    }
-
-    private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) {
-      for effect in effects {
-        switch effect {
-        case .line(.pause): isWatched = false
-        case .line(.watch):
-          isWatched = true
-          read(at: now, isTurn: true)
-        case .line(.read):
-          read(at: now, isTurn: false)
-          perform(session.handle(.drained, at: now), at: now)
-        case .report(.fix(let fix)):
-          let milliseconds = (fix.timestamp?.milliseconds ?? 0) % 60_000
-          if let end = ends[milliseconds] { delays.append(now - end) }
-        default: break
-        }
-      }
-    }
-  }
-
-  private static let manySentences =
-    ["GPGGA,TIME,4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"]
-    + (1...12).map { "GPGSV,12,\($0),48,01,40,083,46,02,17,308,41,12,07,344,39,14,22,228,45" }
-
   @Test(
     "pieces of 16 bytes: a few turns a second, and every fix at most 200 ms after its last sentence",
     arguments: [
@@ -184,15 +96,16 @@ import Timekeeping
       (921_600, 10, 12, 31),
     ] as [(Int, Int, Int, Double)])
   func bursts(baud: Int, rate: Int, sentences: Int, most: Double) {
-    var line = Line(
-      baud: baud, rate: rate, seconds: 50,
-      sentences: Array(Self.manySentences.prefix(sentences == 0 ? 0 : sentences + 1)))
+    var line = UARTLine(baud: baud)
+    line.sentences = Array(UARTLine.manySentences.prefix(sentences == 0 ? 0 : sentences + 1))
+    for number in 0..<50 * rate { line.burst(at: Int64(number * 1000 / rate)) }
     line.run()
     // 50 s of the receiver, and the silence after it.
-    #expect(Double(line.turns) / 50 < most, "\(Double(line.turns) / 50)")
+    #expect(Double(line.turns.count) / 50 < most, "\(Double(line.turns.count) / 50)")
     // None is cut in two, none is missing.
-    #expect(line.delays.count == 50 * rate)
-    #expect(line.delays.allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays.max() ?? .zero)")
+    let delays = line.delays()
+    #expect(delays.count == 50 * rate)
+    #expect(delays.allSatisfy { $0 <= .milliseconds(200) }, "\(delays.max() ?? .zero)")
   }
 
   @Test(

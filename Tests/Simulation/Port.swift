@@ -18,6 +18,8 @@ final class Port {
   var modem: SimulatedModem?
   /// It is a connection to gpsd.
   let isGPSD: Bool
+  /// Whether each epoch comes in several portions, as from a UART.
+  let isSplit: Bool
   let faults: [Fault]
   /// Bits per second that it is set to; nil while it is closed.
   var speed: Int?
@@ -31,6 +33,8 @@ final class Port {
   var reads: [Read] = []
   /// Whether what comes is handed over when it comes.
   var isWatched = true
+  /// It is only handed over when it is this many bytes.
+  var leastBytes = 1
   /// What has come and was not read.
   var unread: [UInt8] = []
 
@@ -44,9 +48,10 @@ final class Port {
   var soundFor = 0
   private var random: SplitMix64
 
-  init(isNetwork: Bool, isGPSD: Bool = false, faults: [Fault], seed: UInt64) {
+  init(isNetwork: Bool, isGPSD: Bool = false, isSplit: Bool = false, faults: [Fault], seed: UInt64) {
     self.isNetwork = isNetwork
     self.isGPSD = isGPSD
+    self.isSplit = isSplit
     self.faults = faults
     random = SplitMix64(seed: seed)
   }
@@ -57,7 +62,7 @@ final class Port {
   func close() {
     speed = nil
     reads = []
-    (isWatched, unread) = (true, [])
+    (isWatched, leastBytes, unread) = (true, 1, [])
     awaited = []
     soundFor = 0
   }
@@ -93,7 +98,7 @@ final class Port {
     }
     if receiverSpeed != speed { corrupt(&bytes, 1) }
     if bytes != epoch { collisions.look(at: bytes, written: epoch, at: second) }
-    let pieces = max(Int.random(in: -4...3, using: &random), 1)
+    let pieces = max(Int.random(in: (isSplit ? 2 : -4)...3, using: &random), 1)
     var start = 0
     for piece in 1...pieces {
       var end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)

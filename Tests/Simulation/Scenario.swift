@@ -91,6 +91,8 @@ struct Scenario {
   /// The first receiver is one of gpsd's.
   var hasGPSD = false
   var second: Second?
+  /// Each epoch comes in several portions, as from a UART: then it is predicted when the next one is complete.
+  var isSplit: Bool { seed % 4 == 3 }
   /// Faults of the ring around the vehicle: settings, credentials, directories.
   var hasRing = false
   /// The files of the runtime directory survive a reboot, as in a container.

@@ -235,6 +235,7 @@ final class World {
     ports = sources.map { index in
       Port(
         isNetwork: scenario.isNetworked && index == 0, isGPSD: scenario.hasGPSD && index == 0,
+        isSplit: scenario.isSplit && !scenario.hasModem,
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }

@@ -33,6 +33,8 @@ package struct NMEADecoder {
 
   /// Since initialization.
   package private(set) var counters = Counters()
+  /// The number of bytes of the last `decode` after the sentence with which its last fix was complete.
+  package private(set) var bytesAfterFix = 0
   private var framing = NMEAFraming()
   private var assembler: NMEAAssembler
   private var scratch: [UInt8] = []
@@ -78,7 +80,11 @@ package struct NMEADecoder {
   ///   - emit: called with each fix when its epoch has ended.
   package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     var index = 0
-    if framing.isHolding { index = resume(bytes, at: now, into: emit) }
+    var fixes = counters.fixes
+    if framing.isHolding {
+      index = resume(bytes, at: now, into: emit)
+      if counters.fixes != fixes { (fixes, bytesAfterFix) = (counters.fixes, bytes.count - index) }
+    }
     while index < bytes.count {
       let byte = bytes[index]
       guard byte == UInt8(ascii: "$") else {
@@ -96,6 +102,7 @@ package struct NMEADecoder {
       case .sentence(let end):
         accept(bytes.extracting(index..<end), at: now, into: emit)
         index = end
+        if counters.fixes != fixes { (fixes, bytesAfterFix) = (counters.fixes, bytes.count - index) }
       case .wrongChecksum(let end):
         counters.wrongChecksum += 1
         index = end

@@ -71,11 +71,11 @@ package final class SerialPort {
     descriptor = nil
   }
 
-  /// Reports neither data nor an end until `readNow` or `watch`.
-  package func pause() { source?.pause() }
+  /// Reports no data until `readNow` or `watch`, but the end of the device.
+  package func pause() { source?.watch(for: []) }
 
   /// Reports data when it arrives, as initially.
-  package func watch() { source?.resume() }
+  package func watch() { source?.watch(for: .readable) }
 
   /// Reports available data.
   package func readNow() {

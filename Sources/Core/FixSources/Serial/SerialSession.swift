@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NMEA
+import Positioning
 package import Timekeeping
 
 /// Reads a receiver on a serial port: `PortSupervisor` decides when to open it, `BaudProbe` at which rate if none is
@@ -8,25 +9,43 @@ package import Timekeeping
 /// A UART delivers 16 bytes at a time, and a receiver sends a thousand per second. To limit wake-ups, the first bytes
 /// of a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read
 /// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
-/// again.
+/// again. Once it is known when the receiver's next fix is complete (`BurstForecast`), the port is not watched until
+/// then: it is read once for each burst.
 package struct SerialSession: ElapsedTimeSession {
   private enum Reading {
     /// Data is passed on when it arrives.
     case watching
-    /// The next read is due then.
-    case paused(until: BootInstant)
+    /// The next read is due then; whether that is when the next fix is predicted.
+    case paused(until: BootInstant, isForecast: Bool = false)
     /// A read is in progress; whether it has returned data.
-    case draining(hasBytes: Bool)
+    case draining(hasBytes: Bool = false, isForecast: Bool)
   }
 
   /// The maximum time between reads in a burst.
   private static let longestPeriod = Duration.milliseconds(100)
+  /// The time until the first read after a predicted one that came too early. It doubles with each further one.
+  private static let shortestRest = Duration.milliseconds(2)
   /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
   private static let largeRead = 2048
 
   private let device: String
   private let baud: Int?
   private var reading = Reading.watching
+  private var forecast = BurstForecast()
+  /// The newest fix that was complete when its last sentence was read, until the next read is planned.
+  private var newest: Fix?
+  /// The burst that is being read, if the port was watched when it began: when its first bytes were read, and the
+  /// number of bytes since.
+  private var burst: (start: BootInstant, bytes: Int)?
+  /// When the newest fix was complete, as far as that is known.
+  private var completed = BootInstant.boot
+  /// Bytes since the end of the last fix, and between the ends of the two last ones.
+  private var bytesSinceFix = 0
+  private var bytesPerFix = 0
+  /// Reads of this burst after a predicted one that came too early.
+  private var earlyReads = 0
+  /// Whether a read shortly before the predicted one has returned data.
+  private var isInBurst = false
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
@@ -72,7 +91,7 @@ package struct SerialSession: ElapsedTimeSession {
     let next: BootInstant? =
       switch reading {
       case .watching: decoder.deadline
-      case .paused(let time): time
+      case .paused(let time, _): time
       case .draining: nil
       }
     return BootInstant.earliest(
@@ -97,9 +116,22 @@ package struct SerialSession: ElapsedTimeSession {
       close()
       return fixes + supervise(.ended(why), at: now)
     case .drained:
-      guard case .draining(let hasBytes) = reading else { return [] }
-      guard !hasBytes || !decoder.isInSentence else {
-        reading = .paused(until: now + period)
+      guard case .draining(let hasBytes, let isForecast) = reading else { return [] }
+      if awaitNextFix() { return [] }
+      if isForecast {
+        if let next = forecast.missed() {
+          isInBurst = hasBytes
+          reading = .paused(until: next, isForecast: true)
+          return []
+        }
+        earlyReads = 0
+      } else if !hasBytes {
+        // The burst is over: what was predicted did not come in it.
+        forecast.reset()
+      }
+      // Without any bytes, the burst has not begun.
+      guard !hasBytes || !decoder.isInSentence && !forecast.isMissed else {
+        reading = .paused(until: now + pause())
         return []
       }
       // The burst may be over: silence will end the epoch.
@@ -107,8 +139,8 @@ package struct SerialSession: ElapsedTimeSession {
       return (hasBytes ? [] : expire(at: now)) + [.line(.watch)]
     case .speedRefused: return isProbing ? probe.refused().map { [.line(.setSpeed(baud: $0))] } ?? [] : []
     case .deadline:
-      if case .paused(let time) = reading, now >= time {
-        reading = .draining(hasBytes: false)
+      if case .paused(let time, let isForecast) = reading, now >= time {
+        reading = .draining(isForecast: isForecast)
         return [.line(.read)]
       }
       // Silence cannot be detected between two reads.
@@ -130,7 +162,14 @@ package struct SerialSession: ElapsedTimeSession {
     hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
     var fixes = [SourceEffect]()
-    decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
+    var newest: Fix?
+    decoder.decode(bytes, at: now) { fix in
+      newest = fix
+      fixes.append(.report(.fix(fix)))
+    }
+    // Several at once are no burst for each, or were read too late.
+    if fixes.count > 1 { forecast.reset() }
+    note(bytes.count, fixes.count == 1 ? newest : nil, at: now)
     // Data at a rate that is only tried says nothing about the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
@@ -144,20 +183,72 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func pace(_ count: Int, at now: BootInstant) -> [SourceEffect] {
     switch reading {
     case .watching:
+      (burst, newest) = (nil, nil)
       guard count < SerialSession.largeRead else { return [] }
-      reading = .paused(until: now + period)
+      burst = (now, -count)
+      reading = .paused(until: now + pause(after: count))
       return [.line(.pause)]
     case .paused: return []
-    case .draining:
-      // The data arrived between the last read and this one: the line was active in the meantime.
-      decoder.noteActivity(at: now)
+    case .draining(_, let isForecast):
+      // The data arrived between the last read and this one: the line was active in the meantime. Before a predicted
+      // read it was silent.
+      if !isForecast || isInBurst { decoder.noteActivity(at: now) }
+      if isForecast { (burst, isInBurst) = (nil, false) }
       guard count >= SerialSession.largeRead else {
-        reading = .draining(hasBytes: true)
+        reading = .draining(hasBytes: true, isForecast: isForecast)
         return []
       }
       reading = .watching
       return [.line(.watch)]
     }
+  }
+
+  /// Time until the next read in a burst. After a predicted read that came too early, the rest of the burst is assumed
+  /// to be as long as that of the one before.
+  ///
+  /// - Parameter count: bytes that were just read, and are not counted yet.
+  private mutating func pause(after count: Int = 0) -> Duration {
+    guard forecast.isMissed else { return period }
+    let shortest = SerialSession.shortestRest * (1 << min(earlyReads, 6))
+    earlyReads += 1
+    // A UART may report the last bytes a few later.
+    let rest = duration(of: bytesPerFix - bytesSinceFix - count + 8)
+    return min(max(rest, shortest), period)
+  }
+
+  /// Notes what was read, with the newest fix in it.
+  private mutating func note(_ count: Int, _ fix: Fix?, at now: BootInstant) {
+    burst?.bytes += count
+    bytesSinceFix += count
+    // With a position pending, the fix is one that the next burst has ended.
+    guard let fix, decoder.deadline == nil else { return }
+    newest = fix
+    let later = decoder.bytesAfterFix
+    // A UART delivers 16 bytes at a time.
+    completed = burst.map { min(now, $0.start + duration(of: $0.bytes - later + 16)) } ?? now
+    (bytesPerFix, bytesSinceFix) = (bytesSinceFix - later, later)
+    // The first read of a burst has found it at once: a prediction could only be later.
+    guard case .paused = reading else { return }
+    self.newest = nil
+    forecast.reset()
+  }
+
+  /// Leaves the port, which is paused, unread until the next fix is predicted.
+  ///
+  /// - Returns: false if there is no new fix, or no prediction.
+  private mutating func awaitNextFix() -> Bool {
+    guard let fix = newest else { return false }
+    newest = nil
+    guard bytesPerFix < SerialSession.largeRead, let next = forecast.found(fix, complete: completed) else {
+      return false
+    }
+    reading = .paused(until: next, isForecast: true)
+    return true
+  }
+
+  /// The time that this many bytes take on the line, with ten bits each.
+  private func duration(of bytes: Int) -> Duration {
+    .microseconds(Int64(max(bytes, 0)) * 10_000_000 / Int64(max(baud ?? probe.baud, 1)))
   }
 
   /// A receiver that has sent a sentence speaks NMEA, whatever else it sends.
@@ -167,11 +258,10 @@ package struct SerialSession: ElapsedTimeSession {
     if let found = protocols.found { supervisor.useless = PortSupervisor.Problem(sending: found) }
   }
 
-  /// Time between reads in a burst: at most half of the kernel's buffer fills up in it, with ten bits per byte.
+  /// Time between reads in a burst: at most half of the kernel's buffer fills up in it.
   private var period: Duration {
     guard isTerminal == true else { return SerialSession.longestPeriod }
-    let bits = Int64(SerialSession.largeRead) * 10
-    return min(SerialSession.longestPeriod, .microseconds(bits * 1_000_000 / Int64(max(baud ?? probe.baud, 1))))
+    return min(SerialSession.longestPeriod, duration(of: SerialSession.largeRead))
   }
 
   private var isProbing: Bool { baud == nil && isTerminal == true }
@@ -197,6 +287,8 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func close() {
     isTerminal = nil
     reading = .watching
+    forecast.reset()
+    (newest, burst, bytesSinceFix, bytesPerFix) = (nil, nil, 0, 0)
     probe.closed()
     decoder = NMEADecoder()
     lineStatistics.decoderReplaced()

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// Predicts when the next fix of a receiver can be read, so that its line is read once for each fix, and need not be
+/// watched.
+///
+/// Receivers send a burst for each fix, a period of their own clock apart. The first prediction is a period after a fix
+/// was complete; each next one is a period after the one before, a little earlier each time: a read that comes too
+/// early shows when the fix is complete, and the next one is that much later. About one read in sixteen is too early.
+/// Each sixteenth prediction begins with a read that must be too early, so that bursts which come earlier than before
+/// are noticed. Receivers whose bursts do not come on a grid are watched.
+struct BurstForecast: Sendable {
+  /// The number of fixes a period apart before the first prediction.
+  private static let leastRegular = 5
+  private static let mostRegular = 320
+  /// A shorter period is not worth a prediction. A longer one would delay a fix too much when the receiver's rate
+  /// changes.
+  private static let periods: ClosedRange<Int64> = 200...1000
+  /// The lateness before anything was measured.
+  private static let initialLateness = Duration.milliseconds(12)
+  private static let leastLateness = Duration.milliseconds(4)
+  /// With bursts that are later than this on average, predictions would cost more than a few milliseconds.
+  private static let mostLateness = Duration.milliseconds(20)
+  /// A single burst that is later than this says nothing about the next one.
+  private static let outlier = Duration.milliseconds(40)
+  /// The first prediction needs fixes that come a period apart, more or less than this.
+  private static let mostDeviation = Duration.milliseconds(20)
+  private static let mostMisses = 3
+  /// How often a read that must be too early comes before the predicted one, and by how much.
+  private static let predictionsPerCheck = 16
+  private static let advance = Duration.milliseconds(50)
+  private static let millisecondsPerDay: Int64 = 86_400_000
+
+  /// The receiver's time of the last fix, in milliseconds of the day, and when it was complete.
+  private var last: (time: Int64, at: BootInstant)?
+  /// Milliseconds between the last two fixes.
+  private var period: Int64 = 0
+  /// How many fixes in a row were a period apart, and how many have to be.
+  private var regular = 0
+  private var required = leastRegular
+  /// The smoothed time by which a fix comes after a read that was too early.
+  private var lateness = initialLateness
+  /// The predicted time of the next fix.
+  private var expected: BootInstant?
+  /// The read then came too early.
+  private(set) var isMissed = false
+  private var misses = 0
+  /// Predictions until the next check.
+  private var untilCheck = predictionsPerCheck
+  /// The next read must be too early.
+  private var isCheck = false
+
+  /// A fix was read.
+  ///
+  /// - Parameter complete: when its last byte had come, as far as that is known; otherwise the time of the read.
+  /// - Returns: when to read the next one; nil if that cannot be predicted.
+  mutating func found(_ fix: Fix, complete: BootInstant) -> BootInstant? {
+    guard let time = fix.millisecondsOfDay else {
+      reset()
+      return nil
+    }
+    defer { last = (time, complete) }
+    guard let last else { return nil }
+    let interval = (time - last.time + Self.millisecondsPerDay) % Self.millisecondsPerDay
+    guard interval == period, Self.periods.contains(interval) else {
+      reset()
+      period = interval
+      return nil
+    }
+    guard expected != nil || isOnGrid(after: last.at, complete) else {
+      regular = 0
+      return nil
+    }
+    regular = min(regular + 1, required)
+    guard regular == required else { return nil }
+    guard let expected else {
+      self.expected = complete + .milliseconds(period) + Self.leastLateness
+      return self.expected
+    }
+    guard !isCheck, let target = target(expected, complete) else {
+      // Bursts come earlier than before, or not on a grid.
+      if !isCheck { required = min(required * 2, Self.mostRegular) }
+      reset()
+      return nil
+    }
+    isMissed = false
+    let next = target + .milliseconds(period)
+    self.expected = next
+    untilCheck -= 1
+    guard untilCheck == 0 else { return next }
+    (untilCheck, isCheck) = (Self.predictionsPerCheck, true)
+    return next - Self.advance
+  }
+
+  /// The predicted read found no fix.
+  ///
+  /// - Returns: when to read again, if that read had to be too early; nil: as for a receiver without a prediction.
+  mutating func missed() -> BootInstant? {
+    guard isCheck else {
+      isMissed = expected != nil
+      return nil
+    }
+    isCheck = false
+    return expected
+  }
+
+  /// Another stream begins, or the receiver has stopped.
+  mutating func reset() {
+    self = BurstForecast(required: required)
+  }
+
+  init() {}
+
+  private init(required: Int) { self.required = required }
+
+  /// Whether a fix was complete a period after the one before.
+  private func isOnGrid(after last: BootInstant, _ complete: BootInstant) -> Bool {
+    let deviation = complete - last - .milliseconds(period)
+    return max(deviation, .zero - deviation) <= Self.mostDeviation
+  }
+
+  /// Where on the grid of the predictions this fix should have been read; nil if there is no such grid.
+  private mutating func target(_ expected: BootInstant, _ complete: BootInstant) -> BootInstant? {
+    guard isMissed else {
+      misses = 0
+      lateness = max(lateness - lateness / 32, Self.leastLateness)
+      return expected - lateness / 32
+    }
+    misses += 1
+    let late = complete - expected
+    lateness = max(lateness + (min(late, Self.outlier) - lateness) / 4, Self.leastLateness)
+    guard misses < Self.mostMisses, lateness <= Self.mostLateness else { return nil }
+    return late <= Self.outlier ? complete + lateness / 2 : expected + lateness
+  }
+}
+
+extension Fix {
+  /// The receiver's time of day; nil if it has none.
+  var millisecondsOfDay: Int64? {
+    switch time {
+    case .utc(let stamp): stamp.millisecondsOfDay
+    case .ofDay(let milliseconds): milliseconds
+    case nil: nil
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import Testing
+import Timekeeping
+
+/// A receiver on a UART whose bursts are predicted: how often the daemon wakes up, and how late a fix is.
+@Suite struct BurstForecastTests {
+  @Test(
+    "once the receiver's bursts are known to be regular, one wake-up reads each, and no fix is older for it",
+    arguments: [
+      (115_200, 12, 0, 1.25), (115_200, 12, 5, 1.3), (115_200, 1, 0, 1.25), (115_200, 1, 20, 1.4),
+      (115_200, 12, 50, 2.4),
+      (38_400, 12, 0, 1.25), (9600, 9, 0, 1.3), (9600, 9, 5, 1.4), (9600, 1, 2, 1.3), (4800, 1, 0, 1.3),
+      (4800, 3, 3, 1.5),
+    ] as [(Int, Int, Int, Double)])
+  func regular(baud: Int, sentences: Int, jitter: Int, most: Double) {
+    var line = UARTLine(baud: baud)
+    line.sentences = Array(UARTLine.manySentences.prefix(sentences + 1))
+    var random = SplitMix64(seed: 7)
+    for second in 0..<300 {
+      line.burst(at: Int64(second) * 1000, late: Double.random(in: Double(-jitter)...Double(jitter), using: &random))
+    }
+    line.run()
+    #expect(line.lost == [])
+    #expect(line.wakeUps(20_000..<300_000) < most, "\(line.wakeUps(20_000..<300_000))")
+    let lags = line.lags(from: 20_000)
+    let mean = lags.reduce(.zero, +) / lags.count
+    #expect(mean <= .zero, "\(mean) \(lags.max() ?? .zero)")
+    #expect(lags.allSatisfy { $0 <= .milliseconds(20 + 2 * jitter) }, "\(lags.max() ?? .zero)")
+  }
+
+  @Test(
+    "a receiver's clock that is fast or slow, and one that comes later or earlier for once and for good",
+    arguments: [
+      { $0 * 0.1 }, { $0 * -0.1 }, { $0 * -0.3 }, { $0 == 60 ? 350 : 0 }, { $0 == 60 ? -45 : 0 }, { $0 < 60 ? 0 : 300 },
+      { $0 < 60 ? 0 : -40 },
+    ] as [@Sendable (Double) -> Double])
+  func drift(late: @Sendable (Double) -> Double) {
+    var line = UARTLine(baud: 115_200)
+    line.sentences = UARTLine.manySentences
+    for second in 0..<300 { line.burst(at: Int64(second) * 1000, late: late(Double(second))) }
+    line.run()
+    #expect(line.lost == [])
+    #expect(line.wakeUps(20_000..<300_000) < 1.4, "\(line.wakeUps(20_000..<300_000))")
+    #expect(
+      line.delays(from: 20_000).allSatisfy { $0 <= .milliseconds(100) }, "\(line.delays(from: 20_000).max() ?? .zero)")
+  }
+
+  @Test("bursts that come much earlier from now on are noticed at the sixteenth at the latest")
+  func early() {
+    var line = UARTLine(baud: 115_200)
+    line.sentences = UARTLine.manySentences
+    for second in 0..<200 { line.burst(at: Int64(second) * 1000, late: second < 60 ? 0 : -500) }
+    line.run()
+    #expect(line.lost == [])
+    let delays = line.delays()
+    #expect(delays.count { $0 > .milliseconds(200) } <= 16)
+    #expect(delays.allSatisfy { $0 <= .milliseconds(600) })
+    #expect(line.wakeUps(100_000..<200_000) < 1.3)
+  }
+
+  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is there as soon")
+  func tunnel() {
+    var line = UARTLine(baud: 115_200)
+    line.sentences = UARTLine.manySentences
+    for second in 0..<160 { line.burst(at: Int64(second) * 1000, isValid: !(60..<100).contains(second)) }
+    line.run()
+    #expect(line.lost == [])
+    #expect(line.wakeUps(65_000..<100_000) <= 2.1, "\(line.wakeUps(65_000..<100_000))")
+    #expect(line.lags(from: 10_000).allSatisfy { $0 <= .milliseconds(20) }, "\(line.lags(from: 10_000).max() ?? .zero)")
+    #expect(line.wakeUps(110_000..<160_000) < 1.4)
+  }
+
+  @Test(
+    "5 and 10 Hz", arguments: [(115_200, 5, 12, 6.5), (115_200, 10, 12, 20.1), (38_400, 5, 1, 6.5), (9600, 5, 0, 8)])
+  func fast(baud: Int, rate: Int, sentences: Int, most: Double) {
+    var line = UARTLine(baud: baud)
+    line.sentences = Array(UARTLine.manySentences.prefix(sentences))
+    for number in 0..<100 * rate { line.burst(at: Int64(number * 1000 / rate)) }
+    line.run()
+    #expect(line.lost == [])
+    #expect(line.wakeUps(20_000..<100_000) < most, "\(line.wakeUps(20_000..<100_000))")
+    #expect(line.delays(from: 10_000).allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays().max() ?? .zero)")
+  }
+
+  @Test("a receiver that changes its rate: its fixes are late once, by less than its old period", arguments: [1, 5])
+  func rate(first: Int) {
+    var line = UARTLine(baud: 115_200)
+    line.sentences = Array(UARTLine.manySentences.prefix(2))
+    for number in 0..<60 * first { line.burst(at: Int64(number * 1000 / first)) }
+    for number in 0..<60 * (6 - first) { line.burst(at: 60_000 + Int64(number * 1000 / (6 - first))) }
+    line.run()
+    #expect(line.lost == [])
+    let delays = line.delays(from: 10_000)
+    #expect(delays.count { $0 > .milliseconds(100) } <= 4)
+    #expect(delays.allSatisfy { $0 < .seconds(1) })
+  }
+}
