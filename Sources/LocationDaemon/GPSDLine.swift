@@ -29,8 +29,12 @@ package final class GPSDLine: SourceLine {
     switch operation {
     case .open: connect()
     case .send(let bytes): socket?.send(bytes)
+    case .awaitBytes(let count): socket?.setLeastBytes(count)
+    case .read:
+      socket?.readNow()
+      handlers.pass(.drained)
     case .close, .end: close()
-    case .setSpeed, .pause, .read, .watch, .rejoin, .modem: break
+    case .setSpeed, .pause, .watch, .rejoin, .modem: break
     }
   }
 

@@ -34,7 +34,7 @@ package final class ModemManagerLine: SourceLine {
       }
       close()
     case .close: close()
-    case .setSpeed, .pause, .read, .watch, .send, .rejoin: break
+    case .setSpeed, .pause, .read, .watch, .awaitBytes, .send, .rejoin: break
     }
   }
 

@@ -53,7 +53,7 @@ package final class NMEANetworkLine: SourceLine {
     case .open: open()
     case .close, .end: close()
     case .rejoin: rejoin()
-    case .setSpeed, .pause, .read, .watch, .send, .modem: break
+    case .setSpeed, .pause, .read, .watch, .awaitBytes, .send, .modem: break
     }
   }
 

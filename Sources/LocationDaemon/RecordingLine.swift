@@ -36,7 +36,7 @@ package final class RecordingLine: SourceLine {
     // In a turn of its own: a FIFO without a position can be endless.
     case .read: loop.defer { [weak self] in self?.read() }
     case .close, .end: input = nil
-    case .open, .setSpeed, .pause, .watch, .send, .rejoin, .modem: break
+    case .open, .setSpeed, .pause, .watch, .awaitBytes, .send, .rejoin, .modem: break
     }
   }
 

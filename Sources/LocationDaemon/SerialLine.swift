@@ -32,7 +32,7 @@ package final class SerialLine: SourceLine {
       watch?.close()
       watch = nil
       port = nil
-    case .send, .rejoin, .modem: break
+    case .awaitBytes, .send, .rejoin, .modem: break
     }
   }
 

@@ -106,4 +106,51 @@ import Timekeeping
     try loop.runUntilIdle()
     #expect(log.fixes.count == fixes)
   }
+
+  /// Reports how many bytes came at once. It waits for a hundred, and after these for one.
+  private struct Waiting: ElapsedTimeSession {
+    var nextDeadline: BootInstant? { nil }
+
+    mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
+      switch input {
+      case .start: [.line(.open())]
+      case .opened: [.line(.send(Array("?\n".utf8))), .line(.awaitBytes(100))]
+      case .ended(let why): [.report(.lost(why))]
+      default: []
+      }
+    }
+
+    mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
+      [.report(.reading("\(bytes.count)")), .line(.awaitBytes(bytes.count >= 100 ? 1 : 100))]
+    }
+  }
+
+  @Test("a connection that waits for some bytes is read once they have come, or when it ends")
+  func waiting() throws {
+    let loop = try EventLoop()
+    let server = try FakeGPSD(loop)
+    let log = SourceLog()
+    let source = try SourceRig(loop, Waiting()) {
+      GPSDLine(loop: loop, host: "127.0.0.1", port: server.port, handlers: $0)
+    } report: {
+      log.append($0)
+    }
+    try source.start()
+    #expect(try loop.runs { !server.commands.isEmpty })
+    let line = String(repeating: "x", count: 48)
+    server.say([line])
+    try loop.runUntilIdle()
+    #expect(log.reading == [])
+    server.say([line])
+    #expect(try loop.runs { log.reading == ["100"] })
+    server.say([line])
+    #expect(try loop.runs { log.reading == ["100", "50"] })
+    server.say([line])
+    try loop.runUntilIdle()
+    #expect(log.reading.count == 2)
+    server.dropClients()
+    #expect(try loop.runs { log.lost.count == 1 })
+    #expect(log.reading == ["100", "50", "50"])
+    source.stop()
+  }
 }

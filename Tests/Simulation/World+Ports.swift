@@ -205,7 +205,7 @@ extension World {
   func advancePort(_ index: Int) {
     let read = ports[index].reads.removeFirst()
     ports[index].unread += read.bytes
-    if ports[index].isWatched { readPort(index) }
+    if ports[index].isWatched, ports[index].unread.count >= ports[index].leastBytes { readPort(index) }
   }
 
   /// Passes the daemon what has come. Not while its effects are performed.
@@ -248,6 +248,9 @@ extension World {
     case .watch:
       ports[index].isWatched = true
       pendRead(of: index, isDrain: false)
+    case .awaitBytes(let count):
+      ports[index].leastBytes = count
+      if ports[index].unread.count >= count { pendRead(of: index, isDrain: false) }
     case .modem(let request): ask(request, of: index)
     case .send(let command):
       guard ports[index].isGPSD else { break }

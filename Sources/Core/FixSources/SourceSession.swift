@@ -96,6 +96,8 @@ package enum LineOperation: Equatable, Sendable {
   case read
   /// Watch the line and pass on data when it arrives.
   case watch
+  /// Pass on data only once this many bytes have come, or the line ends. A line that was just opened passes on each.
+  case awaitBytes(Int)
   /// Send these bytes.
   case send([UInt8])
   /// Join the group again: its interface may have been replaced.

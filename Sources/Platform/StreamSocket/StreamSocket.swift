@@ -8,6 +8,8 @@ import Timekeeping
 package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
+  /// Maximum number of reads in `readNow`.
+  private static let mostReads = 8
 
   private let loop: EventLoop
   /// Host and port, for messages.
@@ -110,6 +112,20 @@ package final class StreamSocket {
     write()
   }
 
+  /// Reports data only once at least this many bytes have come, or the connection ends. Initially 1.
+  package func setLeastBytes(_ count: Int) {
+    guard let rawValue = descriptor?.rawValue else { return }
+    try? SocketOption.set(rawValue, SOL_SOCKET, SO_RCVLOWAT, Int32(clamping: count))
+  }
+
+  /// Reports available data.
+  package func readNow() {
+    // Bounded for a peer that sends without end.
+    for _ in 0..<StreamSocket.mostReads {
+      guard read() == StreamSocket.bufferSize else { break }
+    }
+  }
+
   // MARK: - Connecting
 
   /// - Parameter failure: the error of the previous address.
@@ -198,20 +214,25 @@ package final class StreamSocket {
     }
   }
 
-  private func read() {
+  /// - Returns: the number of bytes read.
+  @discardableResult private func read() -> Int {
     let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return }
+      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
       result = outcome
     } catch {
-      return end(StreamSocketError(name, error))
+      end(StreamSocketError(name, error))
+      return 0
     }
     switch result {
     case .bytes(let count):
       let buffer = buffer
       onBytes?(buffer.span.extracting(first: count))
-    case .wouldBlock: break
-    case .end: end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
+      return count
+    case .wouldBlock: return 0
+    case .end:
+      end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
+      return 0
     }
   }
 

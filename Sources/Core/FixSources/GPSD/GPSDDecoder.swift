@@ -69,6 +69,10 @@ package struct GPSDDecoder: Sendable {
 
   /// Since initialization.
   package private(set) var counters = Counters()
+  /// The bytes of the report of the last fix, and those between it and the report of the fix before.
+  private(set) var lastFix = (length: 0, before: 0)
+  /// The bytes of the whole lines since the report of the last fix.
+  private var linesSinceFix = 0
   private let device: String?
   private let silenceTimeout: Duration
   private var lines = GPSDLines()
@@ -89,12 +93,16 @@ package struct GPSDDecoder: Sendable {
   /// The used receiver, if known: the configured one, or the selected one.
   private var currentDevice: String? { device ?? chosen?.device }
 
+  /// The bytes since the report of the last fix.
+  var bytesSinceFix: Int { linesSinceFix + lines.unfinished }
+
   /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 
   /// A new connection begins: resets the state except for the used receiver.
   package mutating func restart() {
     lines.reset()
+    linesSinceFix = 0
     receivers = [:]
   }
 
@@ -108,6 +116,15 @@ package struct GPSDDecoder: Sendable {
     var whole: [[UInt8]?] = []
     lines.append(bytes) { whole.append($0) }
     for line in whole {
+      // With its end.
+      let (fixes, length) = (counters.fixes, (line?.count ?? GPSDLines.maximumLength) + 2)
+      defer {
+        if counters.fixes != fixes {
+          (lastFix, linesSinceFix) = ((length, linesSinceFix), 0)
+        } else {
+          linesSinceFix += length
+        }
+      }
       guard let line else {
         counters.overlong += 1
         continue

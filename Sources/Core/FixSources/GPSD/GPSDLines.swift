@@ -10,6 +10,9 @@ struct GPSDLines {
   /// The line exceeds the buffer: the rest of it is skipped.
   private var isOverlong = false
 
+  /// The bytes of the incomplete line.
+  var unfinished: Int { partial.count }
+
   /// Processes the next bytes.
   ///
   /// - Parameter emit: called with each line without its end; nil for one that was too long. Empty lines are skipped.

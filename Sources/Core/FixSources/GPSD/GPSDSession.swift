@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
+import Positioning
 package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
-/// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines.
+/// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines, `GPSDGroups` with how
+/// many bytes they are read.
 package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
@@ -19,6 +21,9 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var devices: [String]?
   private var sky = SatelliteCountReporter()
   private var isGPSD = false
+  private var groups = GPSDGroups()
+  /// The number of bytes with which the connection is read.
+  private var leastBytes = 1
 
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.
@@ -33,7 +38,9 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   }
 
   /// When to handle `deadline`; nil while connecting, which has a timeout of its own.
-  package var nextDeadline: BootInstant? { supervisor.nextDeadline }
+  package var nextDeadline: BootInstant? {
+    supervisor.isOpen ? BootInstant.earliest(supervisor.nextDeadline, groups.deadline) : supervisor.nextDeadline
+  }
 
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
@@ -45,11 +52,15 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       devices = nil
       sky = SatelliteCountReporter()
       isGPSD = false
+      groups.reset()
+      leastBytes = 1
       updateProblem()
       return supervise(.opened, at: now) + [.line(.send(GPSDSession.watchCommand(for: device)))]
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why): return supervise(.ended(why), at: now)
-    case .deadline: return supervise(.deadline, at: now)
+    case .deadline:
+      if let deadline = groups.deadline, now >= deadline { groups.late() }
+      return supervise(.deadline, at: now) + awaitReport()
     case .appeared, .speedRefused, .drained, .left, .endOfInput, .modem: return []
     }
   }
@@ -64,6 +75,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     decoder.decode(bytes, at: now) { events.append($0) }
     var effects: [SourceEffect] = []
     var reports = 0
+    var fixes: [Fix] = []
     for event in events {
       switch event {
       case .version(let release, let major, _):
@@ -89,6 +101,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
         }
         if let fix {
           sky.hasFix(at: now)
+          fixes.append(fix)
           effects.append(.report(.fix(fix)))
         }
       case .sky(let count):
@@ -96,7 +109,19 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       }
     }
     updateProblem()
-    return supervise(.received(sentences: reports), at: now) + effects
+    if fixes.count > 1 { groups.reset() }
+    if let fix = fixes.last {
+      groups.found(fix, length: decoder.lastFix.length, before: decoder.lastFix.before, at: now)
+    }
+    return supervise(.received(sentences: reports), at: now) + effects + awaitReport()
+  }
+
+  /// Sets the number of bytes with which the connection is read next, if that changes.
+  private mutating func awaitReport() -> [SourceEffect] {
+    let count = groups.leastBytes(after: decoder.bytesSinceFix)
+    guard supervisor.isOpen, count != leastBytes else { return [] }
+    leastBytes = count
+    return [.line(.awaitBytes(count))]
   }
 
   private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [SourceEffect] {

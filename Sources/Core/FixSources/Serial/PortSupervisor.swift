@@ -94,6 +94,9 @@ package struct PortSupervisor: Sendable {
     }
   }
 
+  /// Whether the port is open.
+  package var isOpen: Bool { if case .open = state { true } else { false } }
+
   /// Whether it waits for the next attempt, or for the device.
   package var isClosed: Bool { state == .closed }
 

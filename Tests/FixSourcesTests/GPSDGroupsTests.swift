@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import GPSDTesting
+import Testing
+import Timekeeping
+
+/// gpsd's reports, and the kernel that wakes up the daemon when as many bytes have come as it waits for.
+@Suite struct GPSDGroupsTests {
+  private struct Connection {
+    private var session: GPSDSession
+    private var reports: [(at: BootInstant, line: String)] = []
+    /// When the positions come.
+    private var positions: [BootInstant] = []
+    /// When the daemon wakes up.
+    private(set) var turns: [BootInstant] = []
+    /// How long after its report each fix was there.
+    private(set) var delays: [Duration] = []
+    private var leastBytes = 1
+    private var unread: [String] = []
+
+    init() {
+      session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
+      _ = session.handle(.start, at: .boot)
+      _ = session.handle(.opened(), at: .boot)
+      _ = session.receive(GPSDTranscript.greeting, at: .boot)
+    }
+
+    /// A position, and what follows it.
+    ///
+    /// - Parameter satellites: of the report that comes 70 ms later; nil: none comes.
+    mutating func position(at milliseconds: Int64, late: Int64 = 0, satellites: Int?) {
+      let at = BootInstant.boot + .milliseconds(milliseconds + late)
+      let stamp = (Timestamp(seconds: 1_795_000_000) + .milliseconds(milliseconds)).rfc3339
+      positions.append(at)
+      let rest = #""altHAE":560.0,"epx":3.1,"epy":2.9,"speed":10.1,"track":90.2,"eps":5.1,"epd":0.1,"leapseconds":18"#
+      reports.append((at, #"{"class":"TPV","device":"/dev/a","mode":3,"time":"\#(stamp)","lat":1,"lon":2,\#(rest)}"#))
+      guard let satellites else { return }
+      let list = (0..<satellites).map {
+        #"{"PRN":\#($0 + 10),"el":45,"az":\#(100 + milliseconds / 97 % 50),"ss":40,"used":true}"#
+      }
+      reports.append(
+        (
+          at + .milliseconds(70),
+          #"{"class":"SKY","device":"/dev/a","uSat":\#(satellites),"satellites":[\#(list.joined(separator: ","))]}"#
+        ))
+    }
+
+    mutating func run() {
+      let end = reports.last?.at ?? .boot
+      while !reports.isEmpty || !unread.isEmpty, turns.last ?? .boot <= end {
+        let deadline = session.nextDeadline ?? .distantFuture
+        if let next = reports.first, next.at <= deadline {
+          reports.removeFirst()
+          unread.append(next.line)
+          wakeUp(at: next.at)
+        } else {
+          turns.append(deadline)
+          perform(session.handle(.deadline, at: deadline), at: deadline)
+        }
+      }
+    }
+
+    private mutating func wakeUp(at now: BootInstant) {
+      guard !unread.isEmpty, unread.reduce(0, { $0 + $1.utf8.count + 2 }) >= leastBytes else { return }
+      if turns.last != now { turns.append(now) }
+      let lines = unread
+      unread = []
+      perform(session.receive(lines, at: now), at: now)
+    }
+
+    private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) {
+      for effect in effects {
+        switch effect {
+        case .line(.awaitBytes(let count)):
+          leastBytes = count
+          wakeUp(at: now)
+        case .report(.fix): delays.append(now - positions[delays.count])
+        default: break
+        }
+      }
+    }
+  }
+
+  @Test("a group is read at once, when its position comes: no fix is later than with a read for each report")
+  func regular() {
+    var connection = Connection()
+    for second in 1...60 {
+      connection.position(at: Int64(second) * 1000, late: Int64(second * 37 % 5), satellites: 24 + second / 16)
+    }
+    connection.run()
+    #expect(connection.delays == Array(repeating: .zero, count: 60))
+    // Each further satellite is one more.
+    let turns = connection.turns.count { $0 > .boot + .seconds(10) }
+    #expect(turns < 60, "\(turns)")
+  }
+
+  @Test(
+    "groups of other lengths cost no more wake-ups than reports, and one that is shorter than expected 12 ms",
+    arguments: [
+      // Satellites are reported in every fifth second, or never; many fall away at once; their number varies.
+      { second in second % 5 == 0 ? 20 : nil }, { _ in nil }, { second in second == 30 ? 8 : 30 },
+      { 5 + $0 * 7919 % 30 },
+    ] as [@Sendable (Int) -> Int?])
+  func irregular(satellites: @Sendable (Int) -> Int?) {
+    var connection = Connection()
+    var reports = 0
+    for second in 1...60 {
+      let count = satellites(second)
+      reports += count == nil ? 1 : 2
+      connection.position(at: Int64(second) * 1000, satellites: count)
+    }
+    connection.run()
+    #expect(connection.delays.count == 60)
+    #expect(connection.delays.allSatisfy { $0 <= .milliseconds(12) }, "\(connection.delays)")
+    #expect(connection.delays.count { $0 > .zero } <= 1, "\(connection.delays)")
+    #expect(connection.turns.count <= reports)
+  }
+
+  @Test(
+    "late positions, ten in a second, and a gap: none is lost, and none is later than its report by more than 12 ms")
+  func late() {
+    var connection = Connection()
+    for second in 1...20 {
+      connection.position(at: Int64(second) * 1000, late: Int64(second * 7919 % 400), satellites: 20)
+    }
+    for tenth in 0..<100 {
+      connection.position(at: 30_000 + Int64(tenth) * 100, satellites: tenth % 10 == 0 ? 20 : nil)
+    }
+    for second in 60...80 { connection.position(at: Int64(second) * 1000, satellites: 20) }
+    connection.run()
+    #expect(connection.delays.count == 141)
+    #expect(connection.delays.allSatisfy { $0 <= .milliseconds(12) }, "\(connection.delays)")
+  }
+
+  @Test("a receiver that changes its rate delays its fixes by less than its old period, once")
+  func rate() {
+    var connection = Connection()
+    for second in 1...20 { connection.position(at: Int64(second) * 1000, satellites: 20) }
+    for fifth in 1...50 { connection.position(at: 20_000 + Int64(fifth) * 200, satellites: fifth % 5 == 0 ? 20 : nil) }
+    connection.run()
+    #expect(connection.delays.count == 70)
+    #expect(connection.delays.count { $0 > .milliseconds(12) } <= 5, "\(connection.delays)")
+    #expect(connection.delays.allSatisfy { $0 < .seconds(1) })
+  }
+}
