@@ -58,8 +58,8 @@ func tests(
 /// The core.
 let coreModules: [Target.Dependency] = [
   "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "NMEA", "SimulatedDrives",
-  "FixSources", "Authorization", "FleetEngine", "Delivery",
-  "Connectivity", "Observability", "Daemon",
+  "FixSources", "Authorization", "ClockEstimation", "FleetEngine", "Delivery", "Connectivity", "Observability",
+  "Daemon",
 ]
 
 /// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so
@@ -87,26 +87,25 @@ let package = Package(
     core("FixSources", ["Timekeeping", "ExternalInput", "JSON", "Positioning", "NMEA", "SimulatedDrives"]),
     core("Authorization", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
+    core("ClockEstimation", ["Timekeeping", "HTTPMessages"]),
     core("FleetEngine", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization"]),
     core(
       "Delivery",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "FleetEngine",
-        "Connectivity",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "ClockEstimation",
+        "FleetEngine", "Connectivity",
       ]),
     core(
       "Observability",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "Authorization", "FleetEngine",
-        "Connectivity",
-        "Delivery",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "Authorization", "ClockEstimation",
+        "FleetEngine", "Connectivity", "Delivery",
       ]),
     core(
       "Daemon",
       [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "FixSources", "Authorization",
-        "FleetEngine", "Connectivity",
-        "Delivery", "Observability",
+        "ClockEstimation", "FleetEngine", "Connectivity", "Delivery", "Observability",
       ]),
 
     // Platform: does.
@@ -300,6 +299,7 @@ let package = Package(
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "FixSources", "Authorization",
         "FleetEngine", "Delivery", "Daemon",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
+    tests("ClockEstimationTests", ["Timekeeping", "HTTPMessages", "ClockEstimation"]),
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
     tests("DaemonTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
+import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Testing
@@ -66,8 +67,7 @@ import Timekeeping
     #expect(StoredRunState(kept.text, at: .boot + .seconds(2)) == kept)
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(kept.text), at: 2)
-    #expect(
-      fixture.agent.timeEstimator.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
+    #expect(fixture.agent.clock.verdict.bounds == bounds)
   }
 
   @Test("the time that a response confirms is stored with it: there may be no other before the end of the run")
@@ -79,8 +79,7 @@ import Timekeeping
       status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
     let text = try #require(kept(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
     let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
-    #expect(
-      bounds == fixture.agent.timeEstimator.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+    #expect(fixture.agent.clock.verdict.bounds == bounds)
   }
 
   @Test(

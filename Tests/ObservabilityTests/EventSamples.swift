@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Positioning

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
+import ClockEstimation
 import Delivery
 import Observability
 import Timekeeping
@@ -64,7 +65,7 @@ extension Run {
     let counts = TrafficLedger.Counts(
       fleetEngine: measurement.fleetEngine.tcp, tokenProvider: measurement.tokenProvider.tcp,
       updates: UInt64(clamping: vehicle.statistics.accepted))
-    let time = vehicle.bestTime(at: now)
+    let time = vehicle.clock.bestTime(at: now)
     for effect in publication.ledger.record(counts, at: now.boot, time: time, isLast: isLast) {
       switch effect {
       case .ended(let day): effects.append(.event(.trafficOfDay(day)))

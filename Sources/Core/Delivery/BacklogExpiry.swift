@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
 import Timekeeping
 
 /// When positions are too old, by the positions' timestamps.

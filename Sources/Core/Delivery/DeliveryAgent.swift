@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import Authorization
+import ClockEstimation
 package import FleetEngine
 package import Timekeeping
 
@@ -240,30 +241,13 @@ package struct DeliveryAgent: Sendable {
     return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 
-  /// The latest timestamp with which a queued position can be sent as the live one.
-  struct LiveLimit: Equatable, Sendable {
-    /// The latest possible current time.
-    var latest: Timestamp
-    /// Whether Fleet Engine, which checks timestamps, is the reference.
-    var isFleetEngine: Bool
-    /// When an unconfirmed time expires; nil: it does not.
-    var expiresAt: BootInstant?
-
-    /// - Parameter end: when an unconfirmed time expires.
-    init(_ latest: Timestamp, by reference: TimeEstimator.Reference?, until end: BootInstant?, at now: BootInstant) {
-      self.latest = latest
-      expiresAt = end.flatMap { now < $0 ? $0 : nil }
-      isFleetEngine = reference == .fleetEngine && (end == nil || expiresAt != nil)
-    }
-  }
-
   /// The live position while there is no fix: the newest queued position that is not later than `limit`, or the newest
   /// delivered one if that is later. Nil if nothing is queued, or nothing can be sent.
   ///
   /// - Parameter limit: later timestamps are not sent. If all restored positions have later timestamps and Fleet Engine
   ///   is not the reference, the time is most likely wrong: then the oldest is sent, because the response has Fleet
   ///   Engine's time. After a response without a time, the newest is sent. Nil: the time is unknown.
-  func liveWithoutFix(notAfter limit: LiveLimit?) -> VehicleLocation? {
+  func liveWithoutFix(notAfter limit: VehicleClock.LiveLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true

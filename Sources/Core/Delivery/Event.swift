@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+package import ClockEstimation
 package import Connectivity
 package import ExternalInput
 package import FleetEngine

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Timekeeping
@@ -127,7 +128,7 @@ extension VehicleAgent {
       return effects.append(.event(.settingsWarning(sentence)))
     }
     guard stored.boot == boot else { return }
-    if let bounds = stored.bounds { timeEstimator.restore(bounds) }
+    if let bounds = stored.bounds { clock.restore(bounds) }
     // A request that was in flight may have arrived until now, but not after its deadline.
     let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
     let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
@@ -148,13 +149,11 @@ extension VehicleAgent {
   mutating func storeRunState(at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, floorStart) = delivery.limits
-    // Not `timeBounds`: they do not include the response that is being handled.
-    let estimate = timeEstimator.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
       inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), arrivals: delivery.arrivals,
       floorStart: floorStart,
-      bounds: estimate?.isConfirmed == true ? estimate?.serverBounds : nil,
+      bounds: clock.confirmedBounds(at: now),
       delivered: delivery.newestDelivered)
     effects.append(.storeRunState(stored.text))
   }

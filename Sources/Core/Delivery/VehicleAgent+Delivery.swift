@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -112,11 +113,11 @@ extension VehicleAgent {
     // Not for a cancelled request.
     guard !changes.isEmpty else { return }
     storeReading.requestEnded()
-    certificates.note(outcome)
+    clock.requestEnded(outcome)
     updateConnections.ended(outcome)
     noteReach(outcome, result, at: now.boot)
     if result.isFromFleetEngine, let time = outcome.date {
-      timeEstimator.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
+      clock.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
     apply(changes, at: now, &effects)
     noteOutage(at: now.boot, &effects)
@@ -136,7 +137,7 @@ extension VehicleAgent {
     let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
     return .failed(
       failure.explained(
-        by: TokenInspection(of: token.secret, for: token.context, at: timeEstimator.time(at: now)?.0 ?? wall)))
+        by: TokenInspection(of: token.secret, for: token.context, at: clock.time(at: now)?.0 ?? wall)))
   }
 
   mutating func apply(_ deliveryEffects: [DeliveryAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
@@ -224,7 +225,7 @@ extension VehicleAgent {
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // Expirations are compared with the best known time.
-    let known = timeEstimator.time(at: now)
+    let known = clock.time(at: now)
     let sentAt = tokens.fetchSentAt
     var tokensByWallClock = tokens
     var changes = tokens.handle(.ended(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
@@ -236,13 +237,13 @@ extension VehicleAgent {
     }
     // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
     if case .http(let exchange) = outcome {
-      certificates.note(exchange)
+      clock.requestEnded(exchange)
       tokenConnections.ended(exchange)
       for case .obtained(let token, _) in changes {
         if let time = exchange.date {
-          timeEstimator.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
+          clock.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
         } else if let time = (try? TokenClaims(of: token.secret))?.issuedAt {
-          timeEstimator.observeIssue(time, sentAt: sentAt ?? now.boot, at: now.boot)
+          clock.observeIssue(time, sentAt: sentAt ?? now.boot, at: now.boot)
         }
       }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ClockEstimation
 import FleetEngine
 import Positioning
-package import Timekeeping
+import Timekeeping
 
 /// The driver's choices. During a pause no position is sent or stored and nothing is fetched, except to set a vehicle
 /// of on-demand trips to OFFLINE; the receiver is still read for `status`, but no fix of the pause is ever sent. Off
@@ -21,7 +22,7 @@ extension VehicleAgent {
 
   /// - Parameter record: from a previous run; nil: the pause begins now.
   mutating func pause(_ record: PauseRecord?, at now: Moment, _ effects: inout [Effect]) {
-    guard let new = dutyState.pause(record ?? PauseRecord(since: bestTime(at: now))) else {
+    guard let new = dutyState.pause(record ?? PauseRecord(since: clock.bestTime(at: now))) else {
       // Storing it may have failed the first time.
       return effects.append(.storePause(dutyState.pause))
     }
@@ -48,7 +49,7 @@ extension VehicleAgent {
       // Another vehicle begins on duty.
       return effects.append(.storeDuty(nil))
     }
-    let chosen = record ?? DutyRecord(since: bestTime(at: now), vehicle: vehicleName)
+    let chosen = record ?? DutyRecord(since: clock.bestTime(at: now), vehicle: vehicleName)
     guard let new = dutyState.goOffline(chosen) else {
       // Storing it may have failed the first time.
       return effects.append(.storeDuty(dutyState.offDuty))
@@ -115,7 +116,7 @@ extension VehicleAgent {
 
   /// - Returns: nil if it is unknown.
   private func duration(since start: Timestamp?, at now: Moment) -> Duration? {
-    let time = start.flatMap { start in bestTime(at: now).map { $0 - start } }
+    let time = start.flatMap { start in clock.bestTime(at: now).map { $0 - start } }
     return time.flatMap { $0 > .zero ? $0 : nil }
   }
 
@@ -125,11 +126,5 @@ extension VehicleAgent {
     if lock.tokenFileChanged(), dutyState.tokenFileChanged(isNeeded: isOfflinePending) {
       apply(tokens.handle(.fileChanged, at: now), at: now, &effects)
     }
-  }
-
-  /// The best known time; nil if unknown.
-  package func bestTime(at now: Moment) -> Timestamp? {
-    if let (time, _) = timeEstimator.time(at: now) { return time }
-    return now.wall >= configuration.filter.buildDate ? now.wall : nil
   }
 }

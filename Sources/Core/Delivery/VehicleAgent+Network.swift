@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ClockEstimation
 import Connectivity
 import HTTPMessages
 import Positioning
@@ -35,7 +36,6 @@ extension VehicleAgent {
 
   /// The time at which to verify the certificates of a request, if not by the machine's clock.
   mutating func certificateTime(at now: Moment) -> Timestamp? {
-    certificates.time(
-      at: now, estimate: timeEstimator.estimate(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
+    clock.certificateTime(at: now, newest: newestTime)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -160,6 +161,10 @@ extension VehicleAgent {
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
+
+  /// The latest timestamp with which a queued position can be sent as the live one; nil: any can be, as those of a
+  /// recording, or the time is unknown.
+  var liveLimit: VehicleClock.LiveLimit? { configuration.filter.usesRecordedTimes ? nil : clock.liveLimit }
 
   /// Without a fix the newest queued position is sent as the live one. It waits a little, so that a fix that comes soon
   /// goes first.

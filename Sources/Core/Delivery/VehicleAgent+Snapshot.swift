@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import FleetEngine
 package import Authorization
+package import ClockEstimation
 package import Positioning
 package import Timekeeping
 
@@ -130,8 +131,8 @@ extension VehicleAgent {
       thinnedWithin: delivery.backlog.thinnedWithin,
       // The file may be written before it was read.
       store: store == .healthy && storeReading.isPending ? .unread : store,
-      time: bestTime(at: now), isTimeKnown: timeEstimator.time(at: now) != nil,
-      clockError: timeEstimator.error(at: now),
+      time: clock.bestTime(at: now), isTimeKnown: clock.isKnown(at: now),
+      clockError: clock.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
 import Positioning
 import Timekeeping
 
@@ -7,9 +8,8 @@ extension VehicleAgent {
   mutating func feedSelector(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The final attempt carries the position that was newest when it was made.
     if lifecycle.isFinalAttemptMade { return }
-    timeEstimator.updateEstimate(at: now)
     // A receiver without a date gets it from the best known clock.
-    let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
+    let best = Moment(boot: now.boot, wall: clock.currentTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
       case .accepted(let accepted, let areLaterMisdated):

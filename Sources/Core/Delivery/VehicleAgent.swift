@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+package import ClockEstimation
 package import Connectivity
 import FleetEngine
 package import HTTPMessages
@@ -183,18 +184,11 @@ package struct VehicleAgent: Sendable {
   var storeReading = StoreReading()
   var network = NetworkGate()
   var outage = NetworkOutage()
-  var timeEstimator: TimeEstimator
-  var certificates = CertificateClock()
+  /// What is known about the time.
+  package internal(set) var clock: VehicleClock
   /// Which requests to Fleet Engine and to the token provider use a new connection.
   var updateConnections = ReconnectPolicy()
   var tokenConnections = ReconnectPolicy()
-  /// The time bounds for the receivers' filters.
-  var timeBounds: TimeBounds?
-  /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not
-  /// cost a position.
-  var isTimeConfirmed = false
-  /// The latest timestamp with which a queued position can be sent as the live one; nil: the time is unknown.
-  var liveLimit: DeliveryAgent.LiveLimit?
   var dutyState = DutyState()
   var lock = VehicleLockState()
   /// Since when `policy.newest` has been nil: after an interval the newest queued position is sent as the live one.
@@ -209,7 +203,7 @@ package struct VehicleAgent: Sendable {
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
-    timeEstimator = TimeEstimator(buildDate: configuration.filter.buildDate)
+    clock = VehicleClock(buildDate: configuration.filter.buildDate)
     simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
@@ -299,7 +293,7 @@ package struct VehicleAgent: Sendable {
     noteFix(accepted.fix, at: now.boot, &effects)
     if areLaterMisdated {
       // The bounds with which a receiver is corrected may be wrong until they are confirmed, and its own time right.
-      let isCertain = timeBounds == nil || isTimeConfirmed
+      let isCertain = clock.verdict.bounds == nil || clock.verdict.isConfirmed
       let input = isCertain ? DeliveryAgent.Input.misdated(after: accepted.time) : .suspected(after: accepted.time)
       apply(delivery.handle(input, at: now.boot), at: now, &effects)
     }
@@ -315,7 +309,7 @@ package struct VehicleAgent: Sendable {
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
     // The receiver's own timestamp: a corrected one would corroborate its own correction.
-    if let stamp = accepted.fix.timestamp { timeEstimator.observe(.gnss, stamp, at: now.boot) }
+    if let stamp = accepted.fix.timestamp { clock.observe(.gnss, stamp, at: now.boot) }
     report(eventLimiter.receiverClock(accepted.clockCorrection, at: now.boot), &effects)
   }
 
@@ -336,24 +330,12 @@ package struct VehicleAgent: Sendable {
   }
 
   mutating func reviewTime(at now: Moment, _ effects: inout [Effect]) {
-    let estimate = timeEstimator.updateEstimate(at: now)
-    let bounds = estimate?.serverBounds
-    let isConfirmed = bounds != nil && estimate?.isConfirmed == true
-    liveLimit = estimate.flatMap { estimate in
-      configuration.filter.usesRecordedTimes
-        ? nil
-        : DeliveryAgent.LiveLimit(
-          estimate.bounds.latest(at: now.boot) + TimeEstimator.slack, by: estimate.reference,
-          until: estimate.expiresAt, at: now.boot)
-    }
-    if bounds != timeBounds || isConfirmed != isTimeConfirmed {
-      let isNew = bounds != timeBounds
-      (timeBounds, isTimeConfirmed) = (bounds, isConfirmed)
-      if isNew { feedSelector(.time(bounds), at: now, &effects) }
-      if let bounds { dropWrongTimes(bounds, at: now, &effects) }
-    }
-    if certificates.hasOtherTime(estimate, at: now) { endWaits(at: now, &effects) }
-    switch timeEstimator.clockChange(estimate, at: now) {
+    let review = clock.review(at: now)
+    let bounds = clock.verdict.bounds
+    if review.hasNewBounds { feedSelector(.time(bounds), at: now, &effects) }
+    if review.hasNewVerdict, let bounds { dropWrongTimes(bounds, at: now, &effects) }
+    if review.hasNewCertificateTime { endWaits(at: now, &effects) }
+    switch review.clockChange {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break
@@ -374,9 +356,8 @@ package struct VehicleAgent: Sendable {
   /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not
   /// sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
-    guard let timeBounds, !configuration.filter.usesRecordedTimes else { return }
-    let latest = timeBounds.latest(at: now.boot) + TimeEstimator.slack
-    let input = isTimeConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
+    guard let latest = clock.verdict.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else { return }
+    let input = clock.verdict.isConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
 package import Connectivity
 package import Delivery
 import Positioning

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
 import ExternalInput
 import Authorization
 package import Connectivity

@@ -2,7 +2,7 @@
 import Testing
 import Timekeeping
 
-@testable import Delivery
+@testable import ClockEstimation
 
 extension TimeEstimator {
   fileprivate mutating func clockChange(at now: Moment) -> ClockChange? { clockChange(estimate(at: now), at: now) }

@@ -73,7 +73,7 @@ package struct TimeEstimator: Sendable {
   /// An observation that contradicts all other references expires after this time.
   private static let unconfirmedLifetime = Duration.seconds(60)
   /// References agree if the gap between their bounds is at most this.
-  static let slack = Duration.milliseconds(slackMilliseconds)
+  package static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
   /// A receiver whose time is behind a server's by up to this agrees with it: it reports late.
   private static let longestLagMilliseconds: Int64 = 10_000

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import ClockEstimation
+
+@Suite struct VehicleClockTests {
+  private static let truth = Timestamp(seconds: 1_796_083_200)
+  private static let buildDate = truth - .seconds(864_000)
+
+  private func moment(_ seconds: Int, ahead: Int = 0) -> Moment {
+    Moment(boot: .boot + .seconds(seconds), wall: VehicleClockTests.truth + .seconds(seconds + ahead))
+  }
+
+  /// A clock that Fleet Engine has given the time so often, a second apart.
+  private func clock(responses: Int) -> VehicleClock {
+    var clock = VehicleClock(buildDate: VehicleClockTests.buildDate)
+    for second in 0..<responses {
+      let now = moment(second)
+      clock.observe(.fleetEngine, now.wall, sentAt: now.boot, at: now.boot)
+    }
+    return clock
+  }
+
+  private func failure(_ kind: TransportFailure.Kind) -> HTTPOutcome {
+    .failure(TransportFailure(kind, "certificate"))
+  }
+
+  @Test("without an observation there is no verdict, and the best time is that of a clock that is set")
+  func nothing() {
+    var clock = clock(responses: 0)
+    #expect(clock.review(at: moment(1)) == VehicleClock.Review())
+    #expect(clock.verdict == VehicleClock.Verdict())
+    #expect(clock.verdict.latestTimestamp(at: .boot) == nil)
+    #expect(clock.confirmedBounds(at: moment(1)) == nil)
+    #expect(!clock.isKnown(at: moment(1)))
+    #expect(clock.bestTime(at: moment(1)) == moment(1).wall)
+    #expect(clock.bestTime(at: moment(1, ahead: -1_000_000)) == nil)
+  }
+
+  @Test("the first response gives bounds, the second confirms them; each review reports what is new once")
+  func reviews() {
+    var clock = clock(responses: 1)
+    var review = clock.review(at: moment(1))
+    #expect(review.hasNewBounds && review.hasNewVerdict)
+    #expect(!clock.verdict.isConfirmed)
+    #expect(clock.confirmedBounds(at: moment(1)) == nil)
+    review = clock.review(at: moment(2))
+    #expect(!review.hasNewBounds && !review.hasNewVerdict)
+
+    clock.observe(.fleetEngine, moment(3).wall, sentAt: moment(3).boot, at: moment(3).boot)
+    // The verdict is still that of the last review.
+    #expect(!clock.verdict.isConfirmed)
+    #expect(clock.confirmedBounds(at: moment(3)) != nil)
+    #expect(clock.review(at: moment(3)).hasNewVerdict)
+    #expect(clock.verdict.isConfirmed)
+  }
+
+  @Test("a receiver alone gives the time and the limit of live positions, but no bounds")
+  func receiver() throws {
+    var clock = clock(responses: 0)
+    for second in 0..<10 { clock.observe(.gnss, moment(second).wall, at: moment(second).boot) }
+    #expect(clock.review(at: moment(10)) == VehicleClock.Review())
+    #expect(clock.isKnown(at: moment(10)))
+    let limit = try #require(clock.liveLimit)
+    #expect(!limit.isFleetEngine && limit.expiresAt == nil)
+    #expect(limit.latest >= moment(10).wall)
+  }
+
+  @Test("timestamps are from the future a few seconds after the latest possible time")
+  func latest() throws {
+    var clock = clock(responses: 2)
+    _ = clock.review(at: moment(10))
+    let latest = try #require(clock.verdict.latestTimestamp(at: moment(10).boot))
+    #expect(latest > moment(10).wall && latest < moment(15).wall)
+    #expect(clock.liveLimit?.isFleetEngine == true)
+  }
+
+  @Test("the limit by a time that nothing confirms ends when that time expires")
+  func expiry() throws {
+    var clock = clock(responses: 1)
+    // The machine's clock disagrees, so that the response is alone.
+    _ = clock.review(at: moment(1, ahead: 3600))
+    let end = try #require(clock.liveLimit?.expiresAt)
+    #expect(end == .boot + .seconds(60))
+    #expect(clock.liveLimit?.isFleetEngine == true)
+    _ = clock.review(at: moment(61, ahead: 3600))
+    #expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
+  }
+
+  @Test("a machine's clock that is wrong is reported once, and once when it is right")
+  func wrong() {
+    var clock = clock(responses: 2)
+    #expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)
+    #expect(clock.review(at: moment(3, ahead: 500)).clockChange == nil)
+    #expect(clock.error(at: moment(3, ahead: 500))?.reference == .fleetEngine)
+    #expect(clock.review(at: moment(4)).clockChange == .right)
+    #expect(clock.error(at: moment(4)) == nil)
+  }
+
+  @Test("a certificate that is expired by a clock far ahead is verified at the receiver's time, at once")
+  func certificate() {
+    let ahead = 10 * 86_400
+    var clock = clock(responses: 0)
+    #expect(clock.certificateTime(at: moment(0, ahead: ahead), newest: nil) == nil)
+    clock.requestEnded(failure(.certificateExpired))
+    #expect(!clock.review(at: moment(1, ahead: ahead)).hasNewCertificateTime)
+    for second in 1..<10 { clock.observe(.gnss, moment(second).wall, at: moment(second).boot) }
+    #expect(clock.review(at: moment(10, ahead: ahead)).hasNewCertificateTime)
+    #expect(clock.certificateTime(at: moment(10, ahead: ahead), newest: nil) != nil)
+    #expect(!clock.review(at: moment(11, ahead: ahead)).hasNewCertificateTime)
+  }
+
+  @Test("bounds of the previous run count as confirmed")
+  func restored() throws {
+    var before = clock(responses: 2)
+    let confirmed = before.confirmedBounds(at: moment(2))
+    let bounds = try #require(confirmed)
+    var clock = clock(responses: 0)
+    clock.restore(bounds)
+    #expect(clock.review(at: moment(3)).hasNewBounds)
+    #expect(clock.verdict.isConfirmed)
+  }
+}
