@@ -45,7 +45,7 @@ import Timekeeping
     #expect(
       handle(.settingsRead(.valid(try Self.configuration(warnings: ["x is odd"]))))
         == [.useSettings, .event(.settingsWarning("x is odd"))])
-    #expect(daemon.run?.settingsText == "settings")
+    #expect(daemon.run?.settings.unproven?.text == "settings")
     #expect(handle(.start).contains(.ready))
   }
 
@@ -64,7 +64,7 @@ import Timekeeping
       #expect(handle(.settingsRead(.invalid("f:1: no"))) == [.readKeptSettings])
       #expect(handle(.keptSettingsRead(outcome)) == effects)
       // They were stored before.
-      #expect(daemon.run?.settingsText == nil)
+      #expect(daemon.run?.settings.unproven?.text == nil)
     }
   }
 

@@ -50,7 +50,9 @@ import Timekeeping
     #expect(fixture.handle(.vehicleLocked(by: nil), at: 0).isEmpty)
     _ = try fixture.drive(to: 0)
     _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).contains(.storeSettings))
+    #expect(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).contains(
+        .accepted(sentAt: .boot + .milliseconds(100))))
   }
 
   @Test("settings with another process's vehicle cancel what is in flight; those with a free one are used")

@@ -185,27 +185,6 @@ import Timekeeping
     #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
   }
 
-  @Test("settings are proven by the first update that was sent with them, and once")
-  func provenSettings() throws {
-    var fixture = try AgentFixture()
-    _ = try fixture.drive(to: 0)
-    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    let accepted = VehicleAgent.Input.updateEnded(id: 1, AgentFixture.accepted)
-    #expect(fixture.handle(accepted, at: 0.2).contains(.storeSettings))
-    #expect(try fixture.drive(to: 10.2).brief.contains("send 2"))
-    #expect(!fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.storeSettings))
-
-    // A response to a request from before says nothing of the new settings, and neither does a failure.
-    #expect(try fixture.drive(to: 20.2).brief.contains("send 3"))
-    _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 20.3)
-    #expect(!fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.storeSettings))
-    #expect(try fixture.drive(to: 30.2).brief.contains("send 4"))
-    #expect(
-      !fixture.handle(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.storeSettings))
-    #expect(try fixture.drive(to: 40.2).brief.contains("send 5 with past"))
-    #expect(fixture.handle(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.storeSettings))
-  }
-
   @Test("progress: a request that does not end by its deadline is noticed after half a minute")
   func progress() throws {
     var fixture = try AgentFixture()

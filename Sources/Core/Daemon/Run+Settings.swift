@@ -47,7 +47,7 @@ extension Run {
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.
   mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
-    settingsText = new.configuration.settingsText
+    settings.began(text: new.configuration.settingsText, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)

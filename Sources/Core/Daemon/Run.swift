@@ -19,9 +19,8 @@ package struct Run: Sendable {
   var store: StoreAgent
   /// What is published, and when.
   var publication: Publication
-  var settings = SettingsLife()
+  var settings: SettingsLife
   var choices = Choices()
-  var settingsText: String?
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
   /// How the run has ended, while the store writes what is pending.
@@ -48,7 +47,7 @@ package struct Run: Sendable {
     vehicle = VehicleAgent(configuration.vehicle, seed: seed)
     store = StoreAgent(
       configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
-    settingsText = configuration.settingsText
+    settings = SettingsLife(text: configuration.settingsText)
   }
 
   /// As that of `Daemon`.
@@ -133,7 +132,8 @@ package struct Run: Sendable {
     case .commitBacklog: feedStore(.commit, at: now, &effects)
     case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
     case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
-    case .storeSettings: if let settingsText { effects.append(.storeSettings(settingsText)) }
+    case .accepted(let sentAt):
+      if let text = settings.accepted(sentAt: sentAt) { effects.append(.storeSettings(text)) }
     case .finished(let ending):
       self.ending = ending
       feedStore(.close, at: now, &effects)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Delivery
+import Timekeeping
 
 /// What came of reading the settings, and of preparing what they need. Nothing has changed yet.
 package enum SettingsOutcome: Equatable, Sendable {
@@ -46,7 +47,7 @@ package enum KeptSettingsOutcome: Equatable, Sendable {
   case read(SettingsOutcome)
 }
 
-/// The life of the settings: they are read and prepared, and then used or refused.
+/// The life of the settings: they are read and prepared, then used or refused, and proven by the first update.
 struct SettingsLife: Sendable {
   /// Valid settings.
   struct Prepared: Sendable {
@@ -64,6 +65,14 @@ struct SettingsLife: Sendable {
   private var isReadAgain = false
   /// Requests that the next outcome answers.
   private var requests: [UInt64] = []
+  /// Since when settings are in force that no update has proven, with their text; nil: they are proven, or not to be
+  /// stored.
+  private(set) var unproven: (text: String, since: BootInstant)?
+
+  /// - Parameter text: of the first settings; nil: they are not to be stored.
+  init(text: String?) {
+    began(text: text, at: .boot)
+  }
 
   /// Whether all that was read is in force or refused.
   var isSettled: Bool { !isReading && next == nil }
@@ -105,5 +114,21 @@ struct SettingsLife: Sendable {
   mutating func use() -> Prepared? {
     defer { next = nil }
     return next
+  }
+
+  /// Settings are in force from now on.
+  ///
+  /// - Parameter text: theirs; nil: they are not to be stored.
+  mutating func began(text: String?, at now: BootInstant) {
+    unproven = text.map { ($0, now) }
+  }
+
+  /// Fleet Engine has accepted an update that was sent then.
+  ///
+  /// - Returns: the text of the settings that this proves, to be stored as the last that worked; nil if there are none.
+  mutating func accepted(sentAt: BootInstant) -> String? {
+    guard let (text, since) = unproven, sentAt >= since else { return nil }
+    unproven = nil
+    return text
   }
 }

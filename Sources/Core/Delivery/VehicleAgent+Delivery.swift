@@ -200,10 +200,7 @@ extension VehicleAgent {
     network.reached()
     updateConnections.accepted()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
-    if let since = unconfirmedSettingsSince, sentAt >= since {
-      unconfirmedSettingsSince = nil
-      effects.append(.storeSettings)
-    }
+    effects.append(.accepted(sentAt: sentAt))
   }
 
   private mutating func failed(

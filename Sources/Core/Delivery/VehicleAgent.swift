@@ -149,8 +149,8 @@ package struct VehicleAgent: Sendable {
     case event(Event)
     /// The source with this ID, which waits for this, may report its next fix: the last one was handled.
     case readyForNextFix(Int)
-    /// Store the settings as the last that worked: the first update with them was accepted.
-    case storeSettings
+    /// Fleet Engine has accepted an update that was sent then.
+    case accepted(sentAt: BootInstant)
     /// From now on only what is pending is delivered; `finished` follows within this time.
     case stopping(within: Duration)
     /// Store this for the next start, at once; nil: the pause is over.
@@ -196,8 +196,6 @@ package struct VehicleAgent: Sendable {
   /// Timestamp of the live position of the last request, if it came from the backlog. Such a position does not affect
   /// when the next report is due.
   var queuedLiveSent: Timestamp?
-  /// Since when the settings are in use; nil once an update with them was accepted.
-  var unconfirmedSettingsSince: BootInstant? = .boot
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -356,7 +354,9 @@ package struct VehicleAgent: Sendable {
   /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not
   /// sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
-    guard let latest = clock.verdict.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else { return }
+    guard let latest = clock.verdict.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else {
+      return
+    }
     let input = clock.verdict.isConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
@@ -371,7 +371,6 @@ package struct VehicleAgent: Sendable {
   ) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
-    unconfirmedSettingsSince = now.boot
     if isOtherVehicle, isOfflinePending {
       effects.append(
         .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))
