@@ -53,9 +53,11 @@ import Timekeeping
         case .backlog(.added(let record)): "add \(second(record.id))"
         case .backlog(.changed(let records)): "change \(records.map { second($0.id) })"
         case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
-        case .accepted(let live, _, let past): "accepted \(second(live.time)) and \(past)"
+        case .accepted(let live, _, _, let past): "accepted \(second(live.time)) and \(past)"
         case .failed(let failure, _, _): "failed \(failure.category)"
         case .wentOffline: "went offline"
+        case .readStore: "read store"
+        case .forgetOthers(let time): "forget others before \(second(time))"
         case .offlineFailed(let failure, _, _): "offline failed \(failure.category)"
         case .resends(let failure, _): "resends \(failure.category)"
         case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
@@ -312,9 +314,16 @@ import Timekeeping
   func tidies() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
+    // A receiver's timestamps count once they have agreed with elapsed time for minutes.
+    bench.agent.observe(Bench.start - .seconds(300), at: .boot)
+    #expect(bench.handle(.expire, at: 1) == [])
+    bench.agent.observe(Bench.start, at: .boot + .seconds(300))
     #expect(
-      bench.handle(.time(Bench.start), at: 1) == ["remove [-200] expired", "change [-50]", "remove [900] misdated"])
-    #expect(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
+      bench.handle(.expire, at: 300) == [
+        "remove [-200] expired", "change [-50]", "remove [900] misdated", "forget others before -100",
+      ])
+    #expect(bench.handle(.expire, at: 301) == [])
+    #expect(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 302) == ["remove [-50] misdated"])
   }
 
   @Test("the backlog alone is worth a request an interval after the last, or minutes after a refusal")

@@ -49,8 +49,9 @@ extension DeliveryAgent {
   /// What happened: a position to send, a response, a change of the network, stored positions.
   package enum Input: Sendable {
     /// Send the newest position, with this state if the vehicle has one; the agent is idle, and the time has come.
-    /// `isDue`: it is due, and must be delivered.
-    case send(VehicleLocation, isDue: Bool, state: VehicleState = .online, token: AccessToken)
+    /// `isDue`: it is due, and must be delivered. `isQueued`: there is no fix, and it came from the backlog.
+    case send(
+      VehicleLocation, isDue: Bool, isQueued: Bool = false, state: VehicleState = .online, token: AccessToken)
     /// This position is due, but cannot be sent now.
     case due(VehicleLocation)
     /// Set the vehicle's state to OFFLINE; the agent is idle, and the time has come.
@@ -59,6 +60,12 @@ extension DeliveryAgent {
     case ended(id: UInt64, UpdateOutcome)
     /// The stored positions of this vehicle.
     case restored([Backlog.Record])
+    /// The store's state.
+    case store(BacklogStoreState)
+    /// The store is to be read now.
+    case readStore
+    /// From now on there is no newest position of a receiver.
+    case fixForgotten
     /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
     /// newest position that Fleet Engine has.
     case restoredLimits([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
@@ -74,9 +81,8 @@ extension DeliveryAgent {
     case clockJumped
     /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
     case suspected(after: Timestamp)
-    /// The current time by reliable positions: positions that are too old, and those with later timestamps, are
-    /// removed.
-    case time(Timestamp)
+    /// Positions that are too old by reliable timestamps, and those with later ones, are to be removed.
+    case expire
     /// Cancel the current request: connections are dead, a pause begins, or the run ends.
     case cancel
     /// The network came up, or the machine resumed: resets the backoff.
@@ -92,8 +98,8 @@ extension DeliveryAgent {
     case send(id: UInt64, HTTPRequest)
     case cancel(id: UInt64)
     case backlog(Backlog.Change)
-    /// `live` was sent at `sentAt` with `past` positions of the backlog.
-    case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
+    /// `live` was sent at `sentAt` with `past` positions of the backlog. `isQueued`: as in `send`.
+    case accepted(live: VehicleLocation, isQueued: Bool, sentAt: BootInstant, past: Int)
     /// The request with this token was not accepted.
     indirect case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
     /// Fleet Engine accepted OFFLINE.
@@ -105,6 +111,10 @@ extension DeliveryAgent {
     indirect case resends(UpdateFailure, sentAt: BootInstant)
     /// What the next run has to know about the form of updates, and the result so far.
     case updateForm(String, UpdateFormNegotiation.Summary)
+    /// Read the store; `restored` follows, unless it has reported that it cannot be read.
+    case readStore
+    /// Delete positions of other vehicles from before this time from the store.
+    case forgetOthers(before: Timestamp)
     /// The request will be repeated without past positions before it counts as failed.
     indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }

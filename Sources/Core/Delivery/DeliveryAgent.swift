@@ -33,6 +33,8 @@ package struct DeliveryAgent: Sendable {
     var sentAt: BootInstant
     /// Whether another position replaces the newest, which was rejected.
     var isSubstitute: Bool
+    /// Whether the live position came from the backlog, because there was no fix.
+    var isQueued: Bool
     var deadline: BootInstant
   }
 
@@ -75,6 +77,13 @@ package struct DeliveryAgent: Sendable {
   private(set) var configuration: Configuration
   /// The queue in memory; the store persists it through effects.
   package private(set) var backlog = Backlog()
+  /// The state that the store has reported.
+  private(set) var store = BacklogStoreState.off
+  private var storeReading = StoreReading()
+  private var expiry = BacklogExpiry()
+  /// Since when there is no newest position of a receiver: after an interval the newest queued one is sent as the live
+  /// one.
+  private(set) var withoutFixSince = BootInstant.boot
   private var state = State.idle
   private var vehicle = KnownVehicle()
   private var backfill: Backfill
@@ -193,6 +202,15 @@ package struct DeliveryAgent: Sendable {
     return backlog.count - 1
   }
 
+  /// The store's state for users: its file may be written before it was read.
+  var storeState: BacklogStoreState { store == .healthy && storeReading.isPending ? .unread : store }
+
+  /// Whether positions of previous runs may still be restored.
+  var isStorePending: Bool { storeReading.isPending }
+
+  /// When to read the store; nil if there is nothing to read.
+  var storeDue: BootInstant? { storeReading.dueAt }
+
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
   /// The token of the request in flight; nil without one.
@@ -278,21 +296,34 @@ package struct DeliveryAgent: Sendable {
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
-    case .send(let newest, let isDue, let state, let token):
+    case .send(let newest, let isDue, let isQueued, let state, let token):
       // The position in flight is not counted against the capacity: it is usually delivered soon, and the backlog need
       // not be thinned for it.
       let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
-      return (isDue ? enqueue(newest, limit: limit) : []) + send(newest, state: state, token: token, at: now)
+      return (isDue ? enqueue(newest, limit: limit) : [])
+        + send(newest, isQueued: isQueued, state: state, token: token, at: now)
     case .due(let location): return enqueue(location, limit: configuration.capacity)
     case .goOffline(let token): return goOffline(token: token, at: now)
-    case .ended(let id, let outcome): return end(id, outcome, at: now)
-    case .restored(let records):
-      // The file may also contain what this run stored before it was read.
-      let newest = records.lazy.filter { [backlog] in !backlog.contains($0.id) }.map(\.id).max()
-      let changes = backlog.restore(records, limit: configuration.capacity)
-      vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
-      // It was delivered, but its removal was not stored in time.
-      return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
+    case .ended(let id, let outcome):
+      let effects = end(id, outcome, at: now)
+      if !effects.isEmpty { storeReading.requestEnded() }
+      return effects
+    case .restored(let records): return restore(records, at: now)
+    case .store(let state):
+      switch state {
+      case .unread: storeReading.found(at: now)
+      case .off, .memoryOnly: storeReading.failed()
+      case .healthy: break
+      }
+      store = state
+      return []
+    case .readStore:
+      storeReading.ask()
+      if case .memoryOnly = store { storeReading.failed() }
+      return [.readStore]
+    case .fixForgotten:
+      withoutFixSince = now
+      return []
     case .restoredLimits(let attempts, let start, let delivered):
       gate.restore(attempts)
       vehicle.deliveredBefore = delivered
@@ -316,10 +347,7 @@ package struct DeliveryAgent: Sendable {
     case .suspected(let newest):
       if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
       return []
-    case .time(let time):
-      forget(after: time)
-      return DeliveryAgent.effects(
-        backlog.expire(before: time - configuration.maxAge) + backlog.removeMisdated(after: time))
+    case .expire: return expire(at: now)
     case .cancel: return abandon()
     case .networkUp:
       resetBackoff(at: now)
@@ -333,6 +361,34 @@ package struct DeliveryAgent: Sendable {
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
     }
+  }
+
+  /// A position with this timestamp was accepted by the filter: its age is measured with those of the others.
+  mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
+    expiry.observe(stamp, at: now)
+  }
+
+  /// Without a reliable time nothing expires.
+  private mutating func expire(at now: BootInstant) -> [Effect] {
+    guard let (time, othersAreDue) = expiry.check(at: now) else { return [] }
+    forget(after: time)
+    let oldest = time - configuration.maxAge
+    return DeliveryAgent.effects(backlog.expire(before: oldest) + backlog.removeMisdated(after: time))
+      + (othersAreDue ? [.forgetOthers(before: oldest)] : [])
+  }
+
+  private mutating func restore(_ records: [Backlog.Record], at now: BootInstant) -> [Effect] {
+    let before = backlog.count
+    // The file may also contain what this run stored before it was read.
+    let newest = records.lazy.filter { [backlog] in !backlog.contains($0.id) }.map(\.id).max()
+    let changes = backlog.restore(records, limit: configuration.capacity)
+    vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
+    // It was delivered, but its removal was not stored in time.
+    let removed = delivered.map { backlog.remove([$0.time], .delivered) } ?? []
+    // The first request went ahead of reading the store: that must not prolong the wait for a fix.
+    let since = storeReading.ended() ?? now
+    if backlog.count > before { withoutFixSince = since }
+    return DeliveryAgent.effects(changes + removed)
   }
 
   /// Timestamps after `newest` were wrong.
@@ -368,7 +424,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func send(
-    _ newest: VehicleLocation, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
+    _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
     let compared = vehicle.comparedLive
     vehicle.comparedLive = nil
@@ -390,7 +446,7 @@ package struct DeliveryAgent: Sendable {
       id: lastID, kind: configuration.endpoint.followsDuty && vehicleState == .offline ? .offlinePosition : .position,
       update: update, form: form, records: records.map(\.id), isControl: backfill.isControl, token: token,
       sentAt: now, isSubstitute: compared == nil && live.time != newest.time,
-      deadline: now + configuration.endpoint.deadline)
+      isQueued: isQueued && live.time == newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     return [.send(id: lastID, configuration.endpoint.request(update, form, state: vehicleState, token: token.secret))]
   }
@@ -450,7 +506,9 @@ package struct DeliveryAgent: Sendable {
     vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
     let findings = formNegotiation.accepted(attempt.form, at: now)
     return DeliveryAgent.effects(changes) + [
-      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
+      .accepted(
+        live: live, isQueued: attempt.isQueued, sentAt: attempt.sentAt,
+        past: attempt.isControl ? 0 : attempt.records.count)
     ] + (findings.map { [.updateForm($0, formNegotiation.summary)] } ?? [])
   }
 

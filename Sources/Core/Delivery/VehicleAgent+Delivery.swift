@@ -15,7 +15,7 @@ extension VehicleAgent {
       case .reportFixMissing:
         report(fixes.reportMissing(inView: selector.overview.satellitesInView, at: now.boot), &effects)
       case .selectSource: feedSelector(.deadline, at: now, &effects)
-      case .readStore: readStore(&effects)
+      case .readStore: apply(delivery.handle(.readStore, at: now.boot), at: now, &effects)
       case .lockVehicle:
         lock.attempt(at: now.boot)
         effects.append(.lockVehicle)
@@ -39,14 +39,14 @@ extension VehicleAgent {
       let token = tokens.token(at: now.boot)
     else { return }
     statistics.attempts += 1
-    queuedLiveSent = policy.newest == nil ? newest.time : nil
     let isStop = isDue && policy.isStopPending
     // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(
-      delivery.handle(.send(newest, isDue: isDue, state: requestedState, token: token), at: now.boot), at: now, &effects
-    )
+      delivery.handle(
+        .send(newest, isDue: isDue, isQueued: policy.newest == nil, state: requestedState, token: token), at: now.boot),
+      at: now, &effects)
     if isStop { commitStop(&effects) }
   }
 
@@ -112,7 +112,6 @@ extension VehicleAgent {
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     // Not for a cancelled request.
     guard !changes.isEmpty else { return }
-    storeReading.requestEnded()
     clock.requestEnded(outcome)
     updateConnections.ended(outcome)
     noteReach(outcome, result, at: now.boot)
@@ -134,10 +133,8 @@ extension VehicleAgent {
     guard case .failed(let failure) = outcome, failure.rejectsToken, let token = delivery.tokenInFlight else {
       return outcome
     }
-    let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
     return .failed(
-      failure.explained(
-        by: TokenInspection(of: token.secret, for: token.context, at: clock.time(at: now)?.0 ?? wall)))
+      failure.explained(by: TokenInspection(of: token.secret, for: token.context, at: clock.bestTime(at: now))))
   }
 
   mutating func apply(_ deliveryEffects: [DeliveryAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
@@ -150,8 +147,10 @@ extension VehicleAgent {
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
       case .backlog(let change): backlogChanged(change, at: now.boot, &effects)
-      case .accepted(let live, let sentAt, let past):
-        accepted(live, sentAt: sentAt, past: past, at: now, &effects)
+      case .accepted(let live, let isQueued, let sentAt, let past):
+        accepted(live, isQueued: isQueued, sentAt: sentAt, past: past, at: now, &effects)
+      case .readStore: effects.append(.readStore)
+      case .forgetOthers(let time): effects.append(.forgetOthers(before: time))
       case .wentOffline(let sentAt):
         countAccepted(past: 0, sentAt: sentAt, at: now, &effects)
         acceptedOffline(sentAt: sentAt, at: now, &effects)
@@ -177,12 +176,13 @@ extension VehicleAgent {
   }
 
   private mutating func accepted(
-    _ live: VehicleLocation, sentAt: BootInstant, past: Int, at now: Moment, _ effects: inout [Effect]
+    _ live: VehicleLocation, isQueued: Bool, sentAt: BootInstant, past: Int, at now: Moment, _ effects: inout [Effect]
   ) {
     // If a substitute was accepted, the rejected newest position counts as reported: the heartbeat is next.
     if let newest = policy.newest, !delivery.mayBeLive(newest) {
       policy.markReported(at: sentAt)
-    } else if live.time != queuedLiveSent {
+    } else if !isQueued {
+      // A queued position does not affect when the next report is due.
       policy.markReported(live, at: sentAt)
     }
     countAccepted(past: past, sentAt: sentAt, at: now, &effects)

@@ -40,7 +40,7 @@ extension VehicleAgent {
   /// Positions of the meantime are dropped: the next fix is treated as the first.
   mutating func resumeDelivery(at now: Moment, _ effects: inout [Effect]) {
     forgetPositions()
-    withoutFixSince = now.boot
+    apply(delivery.handle(.fixForgotten, at: now.boot), at: now, &effects)
     endWaits(at: now, &effects)
   }
 

@@ -104,14 +104,14 @@ extension VehicleAgent {
   private func dueStep(at now: BootInstant) -> Plan.Step? {
     if let selectionAt = selector.nextDeadline, now >= selectionAt { return .selectSource }
     if let missingAt = fixes.missingAt, now >= missingAt { return .reportFixMissing }
-    if let readAt = storeReading.dueAt, now >= readAt { return .readStore }
+    if let readAt = delivery.storeDue, now >= readAt { return .readStore }
     return nil
   }
 
   /// The same, but ends when the next of these steps is due.
   private func interruptedBySteps(_ decision: Decision) -> Decision {
     decision.interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline).interrupted(
-      at: storeReading.dueAt)
+      at: delivery.storeDue)
   }
 
   private func decideInState(at now: BootInstant) -> Decision {
@@ -131,9 +131,9 @@ extension VehicleAgent {
       if let pause = dutyState.pause {
         return isOfflinePending ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
       }
-      if let readAt = storeReading.dueAt, isDelivered || now >= readAt { return .act(.readStore) }
-      if isDelivered, !storeReading.isPending { return .act(.finish) }
-      return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
+      if let readAt = delivery.storeDue, isDelivered || now >= readAt { return .act(.readStore) }
+      if isDelivered, !delivery.isStorePending { return .act(.finish) }
+      return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
     case .running:
       if let step = dueStep(at: now) { return .act(step) }
       return interruptedBySteps(dutyState.pause.map { decidePaused($0, at: now) } ?? decideWithoutPause(at: now))
@@ -179,7 +179,7 @@ extension VehicleAgent {
     }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
-    let due = isNew ? withoutFixSince + grace : .distantFuture
+    let due = isNew ? delivery.withoutFixSince + grace : .distantFuture
     let attempt = nextAttempt(of: isNew ? nil : stored.time, due: due, hasUndeliveredLastPosition: false, at: now)
     if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isDue: isNew) : .askForToken) }
     guard let at = attempt.at, at < .distantFuture else { return .wait(until: nil, .attempt(nil)) }

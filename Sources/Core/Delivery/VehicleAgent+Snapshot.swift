@@ -129,8 +129,7 @@ extension VehicleAgent {
       pendingCount: delivery.pendingCount,
       oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
       thinnedWithin: delivery.backlog.thinnedWithin,
-      // The file may be written before it was read.
-      store: store == .healthy && storeReading.isPending ? .unread : store,
+      store: delivery.storeState,
       time: clock.bestTime(at: now), isTimeKnown: clock.isKnown(at: now),
       clockError: clock.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,

@@ -177,11 +177,8 @@ package struct VehicleAgent: Sendable {
   package internal(set) var lifecycle = Lifecycle()
   var fixes = FixMonitor()
   var eventLimiter = EventRateLimiter()
-  var expiry = BacklogExpiry()
   var track = RecentTrack()
   var outcomes = RecentOutcomes()
-  var store = BacklogStoreState.off
-  var storeReading = StoreReading()
   var network = NetworkGate()
   var outage = NetworkOutage()
   /// What is known about the time.
@@ -191,11 +188,6 @@ package struct VehicleAgent: Sendable {
   var tokenConnections = ReconnectPolicy()
   var dutyState = DutyState()
   var lock = VehicleLockState()
-  /// Since when `policy.newest` has been nil: after an interval the newest queued position is sent as the live one.
-  var withoutFixSince = BootInstant.boot
-  /// Timestamp of the live position of the last request, if it came from the backlog. Such a position does not affect
-  /// when the next report is due.
-  var queuedLiveSent: Timestamp?
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -240,7 +232,7 @@ package struct VehicleAgent: Sendable {
     case .configure(let configuration, let holder): configure(configuration, lockedBy: holder, at: now, &effects)
     case .vehicleLocked(let holder): vehicleLocked(by: holder, at: now, &effects)
     case .restored(let records): restoreBacklog(records, at: now, &effects)
-    case .store(let state): storeChanged(state, at: now.boot, &effects)
+    case .store(let state): storeChanged(state, at: now, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
     case .storeRowsDropped(let count, let reason):
@@ -261,7 +253,7 @@ package struct VehicleAgent: Sendable {
     case .goOffline(let record): goOffline(record, at: now, &effects)
     case .goOnline: goOnline(at: now, &effects)
     }
-    expirePositions(at: now, &effects)
+    apply(delivery.handle(.expire, at: now.boot), at: now, &effects)
     reviewTime(at: now, &effects)
     proceed(at: now, &effects)
     releaseSources(at: now.boot, &effects)
@@ -303,7 +295,7 @@ package struct VehicleAgent: Sendable {
     }
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isSuspended { track.observe(newest.coordinate, at: now.boot) }
-    expiry.observe(accepted.time, at: now.boot)
+    delivery.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
     // The receiver's own timestamp: a corrected one would corroborate its own correction.
@@ -346,7 +338,7 @@ package struct VehicleAgent: Sendable {
     guard !configuration.filter.usesRecordedTimes else { return }
     if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
       policy.forget()
-      withoutFixSince = now.boot
+      apply(delivery.handle(.fixForgotten, at: now.boot), at: now, &effects)
     }
     removeWrongTimes(at: now, &effects)
   }
