@@ -50,7 +50,7 @@ package enum ManualStart {
   /// The service that reads this file, which may be named by a link or a relative path.
   private static func service(reading path: String) -> InstalledService? {
     if let service = InstalledService(settings: path) { return service }
-    return FileAccess.realPath(path).flatMap { InstalledService(settings: $0) }
+    return SystemFile.resolved(path).flatMap { InstalledService(settings: $0) }
   }
 
   private static func isRunning(_ service: InstalledService) -> Bool? {

@@ -74,8 +74,8 @@ import SystemCalls
 
   @Test(
     "What cannot be read is refused with its path",
-    arguments: [("/no/such/file", SerialPortError.Code.missing), ("/tmp", .wrongKind)])
-  func refused(path: String, code: SerialPortError.Code) throws {
+    arguments: [("/no/such/file", SerialPortErrorCode.missing), ("/tmp", .wrongKind)])
+  func refused(path: String, code: SerialPortErrorCode) throws {
     let loop = try EventLoop()
     let error = #expect(throws: SerialPortError.self) { _ = try RecordingInput(loop: loop, path: path) }
     #expect(error?.code == code)

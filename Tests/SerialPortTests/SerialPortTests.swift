@@ -132,11 +132,11 @@ import Testing
   @Test(
     "What cannot be a receiver is refused with its path and what to do",
     arguments: [
-      ("/no/such/device", SerialPortError.Code.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
+      ("/no/such/device", SerialPortErrorCode.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
       ("/dev/null", .wrongKind, "/dev/serial/by-id"),
       ("/proc/self/status", .denied, "dialout"), ("/etc/hostname", .wrongKind, "replay"),
     ])
-  func refused(path: String, code: SerialPortError.Code, word: String) throws {
+  func refused(path: String, code: SerialPortErrorCode, word: String) throws {
     let loop = try EventLoop()
     let error = #expect(throws: SerialPortError.self) {
       _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })

@@ -2,26 +2,27 @@
 package import SystemCalls
 
 /// An error of the backlog's file.
-package typealias BacklogStoreError = PlatformError<BacklogStore>
+package typealias BacklogStoreError = PlatformError<BacklogStoreErrorCode>
 
-extension PlatformError.Code where Owner == BacklogStore {
+/// What is wrong with the backlog's file.
+package enum BacklogStoreErrorCode: Sendable {
   /// It is damaged.
-  package static var damaged: Self { Self(rawValue: "damaged") }
+  case damaged
   /// It belongs to another program, or to a later release.
-  package static var foreign: Self { Self(rawValue: "foreign") }
+  case foreign
   /// Another process uses it.
-  package static var busy: Self { Self(rawValue: "busy") }
+  case busy
   /// The file or its log was deleted or replaced while it was open.
-  package static var replaced: Self { Self(rawValue: "replaced") }
+  case replaced
   /// There is no room: on the disk, or within `backlog.max_size`.
-  package static var full: Self { Self(rawValue: "full") }
+  case full
   /// Permission denied.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// Any other error.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }
 
-extension PlatformError where Owner == BacklogStore {
+extension PlatformError where Code == BacklogStoreErrorCode {
   /// Whether the file is unusable and must be replaced.
   package var isUnusable: Bool { code == .damaged || code == .foreign }
 }

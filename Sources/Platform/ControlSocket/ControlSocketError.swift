@@ -2,15 +2,16 @@
 package import SystemCalls
 
 /// The control socket cannot be created, or the daemon does not respond.
-package typealias ControlSocketError = PlatformError<ControlServer>
+package typealias ControlSocketError = PlatformError<ControlSocketErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == ControlServer {
+/// What is wrong with the control socket.
+package nonisolated enum ControlSocketErrorCode: Sendable {
   /// There is no socket, or nothing listens on it: the daemon is not running.
-  package static var absent: Self { Self(rawValue: "absent") }
+  case absent
   /// Permission denied.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// The daemon did not respond in time, or closed the connection.
-  package static var silent: Self { Self(rawValue: "silent") }
+  case silent
   /// Any other error.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }

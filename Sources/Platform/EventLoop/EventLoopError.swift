@@ -2,16 +2,17 @@
 package import SystemCalls
 
 /// An error of the event loop.
-package typealias EventLoopError = PlatformError<EventLoop>
+package typealias EventLoopError = PlatformError<EventLoopErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == EventLoop {
+/// What the event loop could not do.
+package nonisolated enum EventLoopErrorCode: Sendable {
   /// The loop itself could not be created or run.
-  package static var loop: Self { Self(rawValue: "loop") }
+  case loop
   /// A descriptor, timer, signal, child or path could not be watched.
-  package static var source: Self { Self(rawValue: "source") }
+  case source
 }
 
-nonisolated extension PlatformError where Owner == EventLoop {
+nonisolated extension PlatformError where Code == EventLoopErrorCode {
   /// - Parameter result: what libsystemd returned: a negative errno.
   init(_ code: Code, _ what: String, result: Int32) {
     self.init(code, what: what, cause: Errno(result == .min ? .max : abs(result)))

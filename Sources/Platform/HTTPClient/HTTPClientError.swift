@@ -2,11 +2,12 @@
 package import SystemCalls
 
 /// A client could not be created.
-package typealias HTTPClientError = PlatformError<HTTPClient>
+package typealias HTTPClientError = PlatformError<HTTPClientErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == HTTPClient {
+/// What is missing for a client.
+package nonisolated enum HTTPClientErrorCode: Sendable {
   /// libcurl could not be initialized, or the machine is out of memory or descriptors.
-  package static var unavailable: Self { Self(rawValue: "unavailable") }
+  case unavailable
   /// libcurl on this machine lacks a required feature, or rejects an option.
-  package static var unsupported: Self { Self(rawValue: "unsupported") }
+  case unsupported
 }

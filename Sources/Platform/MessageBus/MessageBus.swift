@@ -220,17 +220,18 @@ import Timekeeping
 }
 
 /// systemd cannot be reached, or returned an error.
-package typealias MessageBusError = PlatformError<MessageBus.Address>
+package typealias MessageBusError = PlatformError<MessageBusErrorCode>
 
-extension PlatformError.Code where Owner == MessageBus.Address {
+/// Why there is no answer.
+package enum MessageBusErrorCode: Sendable {
   /// systemd or the bus is not running.
-  package static var absent: Self { Self(rawValue: "absent") }
+  case absent
   /// Permission denied.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// Timeout, or the connection was closed.
-  package static var silent: Self { Self(rawValue: "silent") }
+  case silent
   /// Everything else.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }
 
 extension String {

@@ -3,16 +3,17 @@ import Glibc
 package import SystemCalls
 
 /// The network cannot be monitored.
-package typealias NetworkWatchError = PlatformError<NetworkWatch>
+package typealias NetworkWatchError = PlatformError<NetworkWatchErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == NetworkWatch {
+/// Why the network is not monitored.
+package nonisolated enum NetworkWatchErrorCode: Sendable {
   /// This process is not permitted to use netlink sockets.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// Any other error: no descriptor or memory left.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }
 
-nonisolated extension PlatformError where Owner == NetworkWatch {
+nonisolated extension PlatformError where Code == NetworkWatchErrorCode {
   /// The error of a netlink socket.
   init(_ cause: Errno) {
     // EAFNOSUPPORT is systemd's error, EPERM and EACCES those of other sandboxes.

@@ -2,21 +2,22 @@
 package import SystemCalls
 
 /// A device or a recording cannot be read.
-package typealias SerialPortError = PlatformError<SerialPort>
+package typealias SerialPortError = PlatformError<SerialPortErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == SerialPort {
+/// What is wrong with a device or a recording.
+package nonisolated enum SerialPortErrorCode: Sendable {
   /// There is no such path.
-  package static var missing: Self { Self(rawValue: "missing") }
+  case missing
   /// Permission denied.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// Another program uses it.
-  package static var busy: Self { Self(rawValue: "busy") }
+  case busy
   /// It is a directory, a regular file or another unexpected kind.
-  package static var wrongKind: Self { Self(rawValue: "wrongKind") }
+  case wrongKind
   /// The device does not support the baud rate.
-  package static var badBaud: Self { Self(rawValue: "badBaud") }
+  case badBaud
   /// It was open and is gone: unplugged, or hung up.
-  package static var vanished: Self { Self(rawValue: "vanished") }
+  case vanished
   /// Any other error.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }

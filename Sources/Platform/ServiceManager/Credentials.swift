@@ -78,7 +78,7 @@ package struct Credentials: Sendable {
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
-      content = try self.content(of: path)
+      content = try SystemFile.content(of: path, limit: maximumSize)
     } catch {
       switch error.code {
       case ENOENT, ENOTDIR:
@@ -107,25 +107,11 @@ package struct Credentials: Sendable {
     return (try isText ? text(content.bytes, path) : secret(content.bytes, path), modified)
   }
 
-  /// The status and content of a file, up to slightly more than the maximum size.
-  private static func content(of path: String) throws(Errno) -> (status: stat, bytes: [UInt8]) {
-    // O_NONBLOCK: a FIFO at this path must not block the service.
-    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
-    let status = try descriptor.status()
-    guard status.kind == S_IFREG else { return (status, []) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: maximumSize)
-    while bytes.count <= maximumSize, case .bytes(let count) = try descriptor.read(into: &buffer) {
-      bytes.append(contentsOf: buffer.prefix(count))
-    }
-    return (status, bytes)
-  }
-
   /// The content of a regular file, up to slightly more than the maximum size: for comparison only.
   ///
   /// - Throws: the system's error.
   package static func bytes(_ path: String) throws(Errno) -> Secret {
-    Secret(String(decoding: try content(of: path).bytes, as: UTF8.self))
+    Secret(String(decoding: try SystemFile.content(of: path, limit: maximumSize).bytes, as: UTF8.self))
   }
 
   private static func secret(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {

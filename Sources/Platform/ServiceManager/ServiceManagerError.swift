@@ -2,17 +2,18 @@
 package import SystemCalls
 
 /// A secret cannot be read.
-package typealias ServiceManagerError = PlatformError<Credentials>
+package typealias ServiceManagerError = PlatformError<ServiceManagerErrorCode>
 
-extension PlatformError.Code where Owner == Credentials {
+/// What is wrong with a secret.
+package enum ServiceManagerErrorCode: String, Sendable {
   /// There is no such credential or file.
-  package static var missing: Self { Self(rawValue: "missing") }
+  case missing
   /// Credentials are only available to services, and this process is none.
-  package static var notPassed: Self { Self(rawValue: "notPassed") }
+  case notPassed
   /// Permission denied.
-  package static var denied: Self { Self(rawValue: "denied") }
+  case denied
   /// Accessible for others.
-  package static var exposed: Self { Self(rawValue: "exposed") }
+  case exposed
   /// It is empty, too long, not text, or no regular file.
-  package static var unusable: Self { Self(rawValue: "unusable") }
+  case unusable
 }

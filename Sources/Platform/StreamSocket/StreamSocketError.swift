@@ -3,26 +3,27 @@ import Glibc
 package import SystemCalls
 
 /// A connection could not be established, or was closed.
-package typealias StreamSocketError = PlatformError<StreamSocket>
+package typealias StreamSocketError = PlatformError<StreamSocketErrorCode>
 
-nonisolated extension PlatformError.Code where Owner == StreamSocket {
+/// What is wrong with a connection.
+package nonisolated enum StreamSocketErrorCode: Sendable {
   /// The name has no address.
-  package static var unknownHost: Self { Self(rawValue: "unknownHost") }
+  case unknownHost
   /// Connection refused: nothing listens on the port.
-  package static var refused: Self { Self(rawValue: "refused") }
+  case refused
   /// There is no route to the host.
-  package static var unreachable: Self { Self(rawValue: "unreachable") }
+  case unreachable
   /// Another program uses the address.
-  package static var inUse: Self { Self(rawValue: "inUse") }
+  case inUse
   /// Timeout.
-  package static var timeout: Self { Self(rawValue: "timeout") }
+  case timeout
   /// The peer closed the connection.
-  package static var closed: Self { Self(rawValue: "closed") }
+  case closed
   /// Any other error.
-  package static var failed: Self { Self(rawValue: "failed") }
+  case failed
 }
 
-nonisolated extension PlatformError where Owner == StreamSocket {
+nonisolated extension PlatformError where Code == StreamSocketErrorCode {
   /// The error of connecting, or a later one.
   init(_ name: String, _ error: Errno) {
     let code: Code =

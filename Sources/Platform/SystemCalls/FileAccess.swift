@@ -27,11 +27,4 @@ package enum FileAccess {
     default: return "a device"
     }
   }
-
-  /// realpath(3): the absolute path without links; nil if there is no such file, or this user cannot find it.
-  package static func realPath(_ path: String) -> String? {
-    guard let real = unsafe realpath(path, nil) else { return nil }
-    defer { unsafe free(real) }
-    return unsafe String(cString: real)
-  }
 }

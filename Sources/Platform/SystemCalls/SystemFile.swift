@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
+package import Glibc
 
-/// Reads links and short files under /proc and /dev.
+/// Reads links and short files.
 package enum SystemFile {
   /// The target of a link; nil if it is none, or not accessible.
   package static func target(ofLink path: String) -> String? {
@@ -13,7 +13,7 @@ package enum SystemFile {
     return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 
-  /// The resolved path; nil if it does not exist.
+  /// realpath(3): the absolute path without links; nil if there is no such file, or this user cannot find it.
   package static func resolved(_ path: String) -> String? {
     guard let text = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(text) }
@@ -36,12 +36,26 @@ package enum SystemFile {
 
   /// The lines of a file's first 16 KiB; empty if it cannot be read.
   package static func lines(_ path: String) -> [String] {
-    guard let descriptor = try? Descriptor.open(path, O_RDONLY | O_NONBLOCK) else { return [] }
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while text.count < 16_384, case .bytes(let count)? = try? descriptor.read(into: &buffer) {
-      text += buffer.prefix(count)
-    }
+    let text = (try? content(of: path, limit: 16_383).bytes) ?? []
     return text.split { $0 == UInt8(ascii: "\n") }.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The status and the content of a regular file, up to slightly more than `limit` bytes; of anything else the status
+  /// alone.
+  ///
+  /// - Parameter flags: for open(2), beside those for reading.
+  package static func content(
+    of path: String, limit: Int, flags: Int32 = 0
+  ) throws(Errno) -> (status: stat, bytes: [UInt8]) {
+    // O_NONBLOCK: a FIFO at this path must not block the service.
+    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | flags)
+    let status = try descriptor.status()
+    var bytes: [UInt8] = []
+    guard status.kind == S_IFREG else { return (status, bytes) }
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while bytes.count <= limit, case .bytes(let count) = try descriptor.read(into: &buffer) {
+      bytes.append(contentsOf: buffer.prefix(count))
+    }
+    return (status, bytes)
   }
 }

@@ -25,7 +25,7 @@ package struct TokenStore: Sendable {
   package func read() throws(TokenStoreError) -> Secret? {
     let content: (status: stat, bytes: [UInt8])
     do {
-      content = try self.content()
+      content = try SystemFile.content(of: path, limit: TokenStore.maximumSize, flags: O_NOFOLLOW)
     } catch {
       if error.code == ENOENT { return nil }
       throw TokenStoreError("\(path): cannot be read: \(error.code == ELOOP ? "it is a link" : "\(error)")")
@@ -46,34 +46,13 @@ package struct TokenStore: Sendable {
     return Secret(text)
   }
 
-  /// The status and content of the file, up to slightly more than the maximum size.
-  private func content() throws(Errno) -> (status: stat, bytes: [UInt8]) {
-    // O_NONBLOCK: a FIFO at this path must not block the service.
-    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
-    let status = try descriptor.status()
-    var bytes: [UInt8] = []
-    guard status.kind == S_IFREG else { return (status, bytes) }
-    var buffer = [UInt8](repeating: 0, count: 16_384)
-    while bytes.count <= TokenStore.maximumSize, case .bytes(let count) = try descriptor.read(into: &buffer) {
-      bytes.append(contentsOf: buffer.prefix(count))
-    }
-    return (status, bytes)
-  }
-
   /// Replaces the content of the file.
   ///
   /// - Throws: `TokenStoreError`; then the file is unchanged, or does not exist.
   package func write(_ text: Secret) throws(TokenStoreError) {
-    let new = "\(path).new"
-    // Left behind by a killed process; a link at this path is not followed.
-    _ = unsafe unlink(new)
     do throws(Errno) {
-      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-      let descriptor = Descriptor(owning: try Errno.retrying { unsafe open(new, flags, 0o600) })
-      try Descriptor.write(Array(text.reveal().utf8), to: descriptor.rawValue)
-      _ = try Errno.retrying { unsafe rename(new, path) }
+      try AtomicFile.write(Array(text.reveal().utf8), to: path, mode: 0o600, isDurable: false)
     } catch {
-      _ = unsafe unlink(new)
       throw TokenStoreError("\(path): cannot be written: \(error)")
     }
   }

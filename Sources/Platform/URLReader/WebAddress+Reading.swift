@@ -4,17 +4,18 @@ package import HTTPMessages
 package import SystemCalls
 
 /// The text is not a valid URL.
-package typealias URLError = PlatformError<WebAddress>
+package typealias URLError = PlatformError<URLErrorCode>
 
-extension PlatformError.Code where Owner == WebAddress {
+/// What is wrong with a URL.
+package enum URLErrorCode: String, Sendable {
   /// There is no scheme before a colon, or no host after it.
-  package static var noScheme: Self { Self(rawValue: "noScheme") }
+  case noScheme
   /// The host is missing, or neither a name nor an address.
-  package static var badHost: Self { Self(rawValue: "badHost") }
+  case badHost
   /// The port is not a number from 1 to 65535.
-  package static var badPort: Self { Self(rawValue: "badPort") }
+  case badPort
   /// Anything else, such as a space in the path.
-  package static var malformed: Self { Self(rawValue: "malformed") }
+  case malformed
 }
 
 extension WebAddress {
@@ -44,7 +45,7 @@ extension WebAddress {
   }
 }
 
-extension PlatformError where Owner == WebAddress {
+extension PlatformError where Code == URLErrorCode {
   fileprivate init(_ code: CURLUcode) {
     let kind: Code =
       switch code {
