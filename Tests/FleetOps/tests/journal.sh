@@ -21,24 +21,15 @@ upload() { inside systemctl start systemd-journal-upload; }
 # Bytes of the last upload, both ways, with the headers of IP.
 carried() { echo $(($(inside systemctl show -P IPEgressBytes systemd-journal-upload) + $(inside systemctl show -P IPIngressBytes systemd-journal-upload))); }
 
-certificate() { # NAME ISSUER DNS-NAME
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$1.key" -out "$work/$1.csr" -subj "/CN=$3" 2>/dev/null
-  openssl x509 -req -in "$work/$1.csr" -CA "$work/$2.pem" -CAkey "$work/$2.key" -CAcreateserial -out "$work/$1.crt" -days 2 \
-    -extfile <(echo "subjectAltName=DNS:$3") 2>/dev/null
-  cat "$work/$1.crt" "$work/$1.key" > "$work/$1.pem"
-}
-for ca in ca stranger; do
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$ca.key" -out "$work/$ca.pem" -subj "/CN=$ca" -days 2 2>/dev/null
+for fleet in own other; do
+  mkdir -m 700 "$work/$fleet"
+  (cd "$work/$fleet" && "$recipes/enrolment/fleet-boxes" init metrics.example.com tokens.example.com && "$recipes/enrolment/fleet-boxes" add truck-17)
 done
-certificate central ca metrics.example.com
-certificate box ca truck-17
-certificate other stranger truck-17
 
 step "the central machine takes journals of boxes with a certificate of the fleet's"
 use central
-write /etc/fleet-metrics/central.pem 600 < "$work/central.pem"
-write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
-sed "s/:19532/127.0.0.1:$outside/; s/:19533/:$inner/; s/bind :9443/bind 127.0.0.1:$pushes/; s/maxconn 20000/maxconn 100/" "$recipes/central-haproxy.cfg" |
+for file in central ca crl; do write /etc/fleet-metrics/$file.pem 600 < "$work/own/central/$file.pem"; done
+sed "s/:19532/127.0.0.1:$outside/; s/:19533/:$inner/; s/bind :9443/bind 127.0.0.1:$pushes/" "$recipes/central-haproxy.cfg" |
   write /etc/haproxy/haproxy.cfg
 write /etc/systemd/system/systemd-journal-remote.service.d/fleet.conf < "$recipes/journal/systemd-journal-remote.conf"
 sed "s/19533/$inner/" "$recipes/journal/systemd-journal-remote.socket.conf" | write /etc/systemd/system/systemd-journal-remote.socket.d/fleet.conf
@@ -56,8 +47,8 @@ write /etc/systemd/journald@fleet.conf < "$recipes/journal/journald@fleet.conf"
 sed "s/:19532/:$outside/" "$recipes/journal/systemd-journal-upload.conf" | write /etc/systemd/system/systemd-journal-upload.service.d/fleet.conf
 write /etc/systemd/system/systemd-journal-upload.timer < "$recipes/journal/systemd-journal-upload.timer"
 printf '[Service]\nIPAccounting=yes\n' | write /etc/systemd/system/systemd-journal-upload.service.d/test.conf
-write /etc/fleet-metrics/box.pem 600 < "$work/other.pem"
-write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+write /etc/fleet-metrics/box.pem 600 < "$work/other/boxes/truck-17/box.pem"
+write /etc/fleet-metrics/ca.pem < "$work/own/central/ca.pem"
 echo "127.0.0.1 metrics.example.com" | write /etc/hosts
 settings '"truck-17"'
 inside systemctl daemon-reload
@@ -76,7 +67,7 @@ inside systemctl enable -q --now systemd-journal-upload.timer
 use central
 [ "$(events online)" -eq 0 ] || fail "a stranger's events are there"
 use box
-write /etc/fleet-metrics/box.pem 600 < "$work/box.pem"
+write /etc/fleet-metrics/box.pem 600 < "$work/own/boxes/truck-17/box.pem"
 
 step "the events of the box arrive, and nothing else of its journal"
 upload || fail "upload"

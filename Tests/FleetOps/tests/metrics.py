@@ -187,22 +187,19 @@ class Rig:
     def certificates(self):
         place = os.path.join(self.work, "certificates")
         os.mkdir(place)
-
-        def openssl(*words):
-            subprocess.run(["openssl", *words], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        for name in ("ca", "stranger-ca"):
-            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
-        for name, issuer in (("central", "ca"), ("box", "ca"), ("stranger", "stranger-ca")):
-            openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-            write(os.path.join(place, "names"), f"subjectAltName=DNS:{CENTRAL if name == 'central' else name}\n")
-            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.pem", "-CAkey", f"{issuer}.key", "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile", "names")
-            write(os.path.join(place, f"{name}.pem"), read(place, f"{name}.crt") + read(place, f"{name}.key"))
+        for fleet in ("own", "stranger"):
+            os.makedirs(os.path.join(self.work, fleet), mode=0o700)
+            for words in (["init", CENTRAL, "tokens.example.com"], ["add", "box"]):
+                subprocess.run([os.path.join(FLEET, "enrolment/fleet-boxes"), *words], cwd=os.path.join(self.work, fleet), check=True)
+        for name in ("central", "ca", "crl"):
+            shutil.copy(os.path.join(self.work, "own/central", f"{name}.pem"), place)
+        shutil.copy(os.path.join(self.work, "own/boxes/box/box.pem"), place)
+        shutil.copy(os.path.join(self.work, "stranger/boxes/box/box.pem"), os.path.join(place, "stranger.pem"))
         return place
 
     def haproxy(self, name, space):
         text = read(FLEET, "central-haproxy.cfg" if name == "central" else "metrics/box-haproxy.cfg").replace("/etc/fleet-metrics", os.path.join(self.work, "certificates"))
-        text = re.sub(r"^ *(user|group) .*\n", "", text, flags=re.M).replace("maxconn 20000", "maxconn 100")
+        text = re.sub(r"^ *(user|group) .*\n", "", text, flags=re.M)
         text = text.replace("parse-resolv-conf", "nameserver central 10.97.0.1:53")
         path = write(os.path.join(self.work, f"{name}.cfg"), text)
         return self.start(f"haproxy-{name}", "haproxy", "-db", "-f", path, space=space)

@@ -1,15 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Provisioning, of docs/fleet.md: cloud-init's user-data and the Ansible playbook each make a box whose vehicle arrives at the
-# emulator, with its credential encrypted by systemd.
+# emulator, with its own credential, encrypted by systemd, and which pushes metrics and events.
 set -euo pipefail
 
 packages=$1
-export CONTAINER_EXTRA=unattended-upgrades,gpgv,curl,ca-certificates,cloud-init,ansible-core,python3-apt CONTAINER_BOOT_SECONDS=120
+export CONTAINER_EXTRA=unattended-upgrades,gpgv,curl,ca-certificates,cloud-init,ansible-core,python3-apt,victoria-metrics,haproxy,systemd-journal-remote
+export CONTAINER_BOOT_SECONDS=120
 . "$(dirname "$0")/../box.sh"
 recipes=$repository/packaging/fleet
-secret="Bearer s3cret-of-the-fleet"
 web=$((port + 1))
+boxes() { (cd "$work/secrets" && "$recipes/enrolment/fleet-boxes" "$@"); }
+mkdir -m 700 "$work/secrets"
+boxes init metrics.example.com tokens.example.com
+boxes add truck-17 truck-18
+secret=$(cat "$work/secrets/boxes/truck-17/token-provider")
 
 # What an example names, and is another address here.
 here() { sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s|https://tokens.example.com|http://127.0.0.1:$port|"; }
@@ -23,6 +28,7 @@ route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
 endpoint = "http://127.0.0.1:$port"
 END
 }
+has_metrics() { inside curl -s http://127.0.0.1:9101/metrics | grep "fleet_locationd_online{.*vehicle=\"$1\".*} 1" >/dev/null; }
 # The box delivers with the credential, which nothing of it holds in plain text.
 check_box() { # VEHICLE
   until_true 60 accepted "$1" || fail "no update of $1 arrives: $(inside systemctl show -P StatusText fleet-locationd)"
@@ -35,15 +41,21 @@ check_box() { # VEHICLE
   local plain
   plain=$(inside grep -rlF "${secret#Bearer }" /etc /var /root /tmp /run/token-provider 2>/dev/null || true)
   [ -z "$plain" ] || fail "the credential is there in plain text: $plain"
-  inside systemctl is-active -q fleet-locationd-rollback.timer || fail "no timer"
+  for unit in fleet-locationd-rollback.timer haproxy fleet-metrics.socket fleet-metrics-push systemd-journal-upload.timer; do
+    inside systemctl is-active -q $unit || fail "$unit is not active: $(inside systemctl status $unit --no-pager -n 5)"
+  done
+  until_true 20 has_metrics "$1" || fail "the box has no metrics to push"
+  inside journalctl --namespace=fleet -o cat -u fleet-locationd | grep 'Online' >/dev/null || fail "no events to upload"
   inside apt-config dump | grep 'Phase-Policy "true"' >/dev/null || fail "no rollout in stages"
 }
 
 step "cloud-init: the user-data is valid"
 use truck-17
-container push "$recipes/cloud-init/user-data.yaml" /root/user-data.yaml
+boxes user-data truck-17 "$recipes/cloud-init/user-data.yaml" > "$work/user-data"
+container push "$work/user-data" /root/user-data.yaml
 inside cloud-init schema --config-file /root/user-data.yaml >"$work/schema" 2>&1 || fail "$(cat "$work/schema")"
 grep -q '^Valid' "$work/schema" || fail "$(cat "$work/schema")"
+inside rm /root/user-data.yaml
 
 step "cloud-init: the first boot makes a box that delivers"
 export GNUPGHOME=$work/gnupg
@@ -62,8 +74,7 @@ inside rm /etc/apt/sources.list
 trial
 seed=/var/lib/cloud/seed/nocloud
 printf 'instance-id: box-1\nlocal-hostname: truck-17\n' | write $seed/meta-data
-here < "$recipes/cloud-init/user-data.yaml" | sed -e "s|Bearer SECRET|$secret|" \
-  -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
+here < "$work/user-data" | sed -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
 d}" | write $seed/user-data 600
 container crash
 container boot
@@ -81,19 +92,27 @@ step "Ansible: the playbook makes a box that delivers, and changes nothing the s
 use truck-18
 inside rm /etc/apt/sources.list
 trial
-for file in ansible/box.yml credential.conf rollback/fleet-locationd-rollback{,.service,.timer} apt/52fleet-upgrades; do
-  container push "$recipes/$file" "/run/fleet/$file"
-done
+# Both boxes have the loopback of this machine, and the same ports.
+use truck-17
+inside systemctl stop fleet-metrics-push fleet-metrics.socket haproxy fleet-locationd
+use truck-18
+(cd "$recipes" && find . -type f -printf '%P\n') | while read -r file; do container push "$recipes/$file" "/run/fleet/$file"; done
+(cd "$work/secrets" && find boxes central -type f) | while read -r file; do container push "$work/secrets/$file" "/run/fleet/ansible/secrets/$file"; done
 for file in fleet-locationd.toml apt/fleet.sources; do here < "$recipes/$file" | write "/run/fleet/$file"; done
 container push "$work/fleet.asc" /run/fleet/ansible/fleet.asc
-printf '[boxes]\ntruck-18 ansible_connection=local\n' | write /run/fleet/ansible/inventory
-printf 'token_provider: "%s"\n' "$secret" | write /run/fleet/ansible/secrets.yml 600
+grep -v '^truck-17\|^truck-19\|ansible_user' "$recipes/ansible/inventory.example" | sed 's/ansible_host=.*/ansible_connection=local/' |
+  write /run/fleet/ansible/inventory
+secret=$(cat "$work/secrets/boxes/truck-18/token-provider")
+kill "${background[-1]}"
+emulate --token-authorization "$secret"
 play() {
-  inside ansible-playbook -i /run/fleet/ansible/inventory /run/fleet/ansible/box.yml -e @/run/fleet/ansible/secrets.yml >"$work/play" 2>&1 ||
+  inside ansible-playbook -i /run/fleet/ansible/inventory /run/fleet/ansible/box.yml >"$work/play" 2>&1 ||
     fail "ansible-playbook: $(cat "$work/play")"
 }
 play
 tail -n 2 "$work/play" | sed 's/^/   /'
+inside grep -x 'Suites: stable' /etc/apt/sources.list.d/fleet.sources >/dev/null || fail "another channel"
+inside grep 'server central metrics.example.com:9443' /etc/haproxy/haproxy.cfg >/dev/null || fail "another central machine"
 play
 grep -q 'changed=0 .*failed=0' "$work/play" || fail "the second time: $(cat "$work/play")"
 check_box truck-18
@@ -114,7 +133,20 @@ inside cp /root/own.cred $file
 inside systemctl restart fleet-locationd
 
 step "Ansible: a new credential restarts the service"
-printf 'token_provider: "Bearer another"\n' | write /run/fleet/ansible/secrets.yml 600
+boxes rotate truck-18
+for file in box.pem token-provider; do container push "$work/secrets/boxes/truck-18/$file" "/run/fleet/ansible/secrets/boxes/truck-18/$file"; done
+kill "${background[-1]}"
+rm "$work/record.jsonl"
+emulate --token-authorization "$(cat "$work/secrets/boxes/truck-18/token-provider")"
 started=$(inside systemctl show -P ExecMainStartTimestampMonotonic fleet-locationd)
 play
 [ "$(inside systemctl show -P ExecMainStartTimestampMonotonic fleet-locationd)" != "$started" ] || fail "no restart"
+until_true 30 accepted truck-18 || fail "no update with the new credential"
+inside cmp -s /etc/fleet-metrics/box.pem /run/fleet/ansible/secrets/boxes/truck-18/box.pem || fail "the box has another certificate"
+
+step "the rollback's timer writes nothing while nothing happens"
+inside journalctl --rotate -q
+since=$(inside date +%s)
+for _ in 1 2 3; do inside systemctl start fleet-locationd-rollback.service; done
+lines=$(inside journalctl -q -o cat --since "@$since" -u fleet-locationd-rollback.service -u fleet-locationd-rollback.timer)
+[ -z "$lines" ] || fail "the journal has: $lines"

@@ -13,7 +13,7 @@ prometheus=$((port + 2)) outside=$((port + 3)) journal=$((port + 4)) served=$((p
 here() {
   # No name server: what names are looked up for is in metrics.py.
   sed -e "s/metrics.example.com:9443/127.0.0.1:9443/; s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
-    -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/; s/maxconn 20000/maxconn 100/" \
+    -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/" \
     -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=4m/flushInterval=3s/'
 }
 # The value of a query at the central Prometheus, and of another format with jq's absence: label NAME QUERY.
@@ -23,18 +23,15 @@ label() { ask "$2" | sed -nE "s/.*\"$1\":\"([^\"]*)\".*/\1/p"; }
 is() { [ "$(value "$2")" = "$1" ]; }
 hash_is_not() { local now; now=$(label hash fleet_locationd_config_info); [ -n "$now" ] && [ "$now" != "$1" ]; }
 
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/ca.key" -out "$work/ca.pem" -subj "/CN=ca" -days 2 2>/dev/null
-for name in central box; do
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$name.key" -out "$work/$name.csr" -subj "/CN=$name" 2>/dev/null
-  openssl x509 -req -in "$work/$name.csr" -CA "$work/ca.pem" -CAkey "$work/ca.key" -CAcreateserial -out "$work/$name.crt" -days 2 \
-    -extfile <(echo "subjectAltName=DNS:metrics.example.com") 2>/dev/null
-done
+mkdir -m 700 "$work/secrets"
+boxes() { (cd "$work/secrets" && "$recipes/enrolment/fleet-boxes" "$@"); }
+boxes init metrics.example.com tokens.example.com
+boxes add truck-17
 
 step "the central machine: Prometheus behind haproxy"
 use central
 inside systemctl disable -q --now victoria-metrics
-cat "$work/central.crt" "$work/central.key" | write /etc/fleet-metrics/central.pem 600
-write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+for file in central ca crl; do write /etc/fleet-metrics/$file.pem 600 < "$work/secrets/central/$file.pem"; done
 here < "$recipes/central-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
 here < "$recipes/prometheus/default" | write /etc/default/prometheus
 write /etc/prometheus/fleet.rules.yml < "$recipes/prometheus/fleet.rules.yml"
@@ -54,8 +51,8 @@ done
 here < "$recipes/metrics/scrape.yml" | write /etc/fleet-metrics/scrape.yml
 write /etc/fleet-metrics/relabel.yml < "$recipes/metrics/relabel.yml"
 here < "$recipes/metrics/box-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
-cat "$work/box.crt" "$work/box.key" | write /etc/fleet-metrics/box.pem 600
-write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+write /etc/fleet-metrics/box.pem 600 < "$work/secrets/boxes/truck-17/box.pem"
+write /etc/fleet-metrics/ca.pem < "$work/secrets/central/ca.pem"
 write /etc/fleet-locationd/conf.d/metrics.toml < "$recipes/metrics/metrics.toml"
 settings '"truck-17"'
 inside systemctl daemon-reload
