@@ -275,6 +275,8 @@ textfile = "{place}/fleet_locationd.prom"
 
     def drive(self, vehicle):
         place = os.path.join(self.boxes, vehicle)
+        # As StateDirectory= of the unit does.
+        os.makedirs(os.path.join(place, "state"), mode=0o700, exist_ok=True)
         return self.start(vehicle, self.program("fleet-locationd"), "--config", os.path.join(place, "settings.toml"),
                           env={**os.environ, "RUNTIME_DIRECTORY": place, "STATE_DIRECTORY": os.path.join(place, "state")})
 
