@@ -39,7 +39,8 @@ extension FleetService {
   private func applyUpdate(
     _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) throws(APIError) -> Reply {
-    let call = try authorizedCall(request, service, provider: provider, vehicle: vehicle, at: now)
+    let call = try authorizedCall(
+      request, service, provider: provider, vehicle: vehicle, known: ["updateMask"], at: now)
     guard let maskText = call.parameters["updateMask"] else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
     }
@@ -82,6 +83,39 @@ extension FleetService {
     return Reply(json: try call.answer(stored))
   }
 
+  /// Lists the vehicles of a provider in the order of their names, in pages of at most a hundred.
+  func list(
+    _ request: Request, _ service: VehicleService, provider: String, at now: ServerTime
+  ) throws(APIError) -> Reply {
+    let call = try authorizedCall(
+      request, service, provider: provider, vehicle: "*", known: ["pageSize", "pageToken"], at: now)
+    let size = try call.parameters["pageSize"].map { (text) throws(APIError) in
+      guard let number = Int(text), number >= 0 else { throw .invalid("page_size is negative.", field: "page_size") }
+      return number
+    }
+    let previous = try call.parameters["pageToken"].map { (text) throws(APIError) in
+      guard let bytes = Base64.decode(text[...], alphabet: .url), let name = String(validating: bytes, as: UTF8.self)
+      else { throw .invalid("The page token is not one of this server.", field: "page_token") }
+      return name
+    }
+    let prefix = service.name(provider: provider, vehicle: "")
+    let names = vehicles.keys.filter { $0.hasPrefix(prefix) }.sorted()
+    let rest = names.drop { $0 <= previous ?? "" }
+    let page = rest.prefix(min(size.flatMap { $0 > 0 ? $0 : nil } ?? Self.largestPage, Self.largestPage))
+    var listed: [JSON] = []
+    for name in page {
+      if let stored = vehicles[name] { listed.append(try call.answer(stored)) }
+    }
+    var answer: JSON = ["totalSize": .string(String(names.count))]
+    if !listed.isEmpty { answer[service.collection] = .array(listed) }
+    if let last = page.last, page.count < rest.count {
+      answer["nextPageToken"] = .string(Base64.encodeURL(Array(last.utf8)))
+    }
+    return Reply(json: answer)
+  }
+
+  private static var largestPage: Int { 100 }
+
   /// Creates a vehicle.
   func create(
     _ request: Request, _ service: VehicleService, provider: String, at now: ServerTime
@@ -89,7 +123,7 @@ extension FleetService {
     let identifier = try request.parameters().first { $0.name == service.identifierParameter }?.value ?? ""
     try ResourceName.check(identifier)
     let call = try authorizedCall(
-      request, service, provider: provider, vehicle: identifier, creating: true, at: now)
+      request, service, provider: provider, vehicle: identifier, known: [service.identifierParameter], at: now)
     var created = try body(request, service, name: nil, ignoring: service.ignoredToCreate)
     if let member = created.members.first(where: { service.refusedToCreate.contains($0.name) }) {
       throw .invalid("\(member.name) must not be set when a vehicle is created.", field: member.name)
@@ -127,8 +161,10 @@ extension FleetService {
   }
 
   /// Checks what all calls have in common: names, permissions, and the parameters of every Google API.
+  ///
+  /// - Parameter known: the names of the call's own parameters.
   private func authorizedCall(
-    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, creating: Bool = false,
+    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, known: Set<String> = [],
     at now: ServerTime
   ) throws(APIError) -> Call {
     try ResourceName.check(vehicle)
@@ -138,8 +174,6 @@ extension FleetService {
       throw APIError(
         .permissionDenied, "Permission denied on resource project \(provider).", reason: "CONSUMER_INVALID")
     }
-    let known: Set<String> =
-      creating ? [service.identifierParameter] : request.method == service.updateMethod ? ["updateMask"] : []
     return try Call(request, service, name: service.name(provider: provider, vehicle: vehicle), known: known)
   }
 }

@@ -118,7 +118,8 @@ package final class FleetService {
       return update(request, service, provider: segments[2], vehicle: segments[4], at: now)
     case (5, "GET"): return try get(request, service, provider: segments[2], vehicle: segments[4], at: now)
     case (4, "POST"): return try create(request, service, provider: segments[2], at: now)
-    case (5, "DELETE"), (4, "GET"):
+    case (4, "GET"): return try list(request, service, provider: segments[2], at: now)
+    case (5, "DELETE"):
       throw APIError(.unimplemented, "\(request.method) is not emulated here.", reason: "NOT_EMULATED")
     case (4...5, _): throw Self.methodNotAllowed(request)
     default: throw APIError(.notFound, "The requested URL was not found on this server.", reason: "NO_SUCH_PATH")

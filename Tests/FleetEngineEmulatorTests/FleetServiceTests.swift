@@ -150,6 +150,39 @@ import Testing
     #expect(bench.update(token: token).status == 200)
   }
 
+  @Test("the vehicles of a provider are listed in pages, for a token of all vehicles and no other")
+  func list() throws {
+    let bench = try FleetBench()
+    for vehicle in ["truck-3", "truck-1", "truck-2"] {
+      #expect(bench.update("\(vehicle)?updateMask=lastLocation", token: try bench.token(vehicle)).status == 200)
+    }
+    let token = try bench.service.issuer.issue("deliveryvehicleid", "*", at: bench.now).text
+    func page(_ query: String, provider: String = "p", token: String) throws -> JSON {
+      try bench.json(
+        bench.send(
+          "GET", "/v1/providers/\(provider)/deliveryVehicles\(query)", headers: [("Authorization", "Bearer \(token)")]))
+    }
+    func names(_ page: JSON) -> [String] {
+      page["deliveryVehicles"]?.array?.compactMap { $0["name"]?.string?.split(separator: "/").last.map(String.init) }
+        ?? []
+    }
+    let first = try page("?pageSize=2", token: token)
+    #expect(names(first) == ["truck-1", "truck-2"])
+    #expect(first["totalSize"]?.string == "3")
+    #expect(first["deliveryVehicles"]?.array?.first?["lastLocation"]?["supplementalLocation"] != nil)
+    let next = try #require(first["nextPageToken"]?.string)
+    let second = try page("?pageSize=2&pageToken=\(next)", token: token)
+    #expect(names(second) == ["truck-3"] && second["nextPageToken"] == nil)
+    #expect(names(try page("", token: token)) == ["truck-1", "truck-2", "truck-3"])
+    #expect(names(try page("", provider: "q", token: token)) == [])
+    for (query, token, status) in [
+      ("", try bench.token("truck-1"), "PERMISSION_DENIED"), ("?pageSize=-1", token, "INVALID_ARGUMENT"),
+      ("?pageToken=%21", token, "INVALID_ARGUMENT"), ("?updateMask=name", token, "INVALID_ARGUMENT"),
+    ] {
+      #expect(try page(query, token: token)["error"]?["status"]?.string == status)
+    }
+  }
+
   @Test("another provider is refused when one is named")
   func provider() throws {
     let bench = try FleetBench { $0.provider = "q" }
@@ -301,7 +334,7 @@ import Testing
     "other paths and methods",
     arguments: [
       ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
-      ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 501),
+      ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 401),
       ("GET", "/v1/providers/p/tasks", 501), ("PATCH", "/v1/providers/p/vehicles/t", 405),
       ("POST", "/v1/providers/p/vehicles:search", 501), ("GET", "/v1/providers/p/deliveryVehicles/a/b", 404),
       ("PUT", "/debug/stats", 405), ("POST", "/debug/key", 405),

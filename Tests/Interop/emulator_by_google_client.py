@@ -13,17 +13,22 @@ import datetime
 import json
 import subprocess
 import sys
+import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from google.api_core import exceptions
+from google.auth import crypt, jwt
 from google.auth.credentials import Credentials
 from google.maps import fleetengine
 from google.maps import fleetengine_delivery as delivery
 from google.maps.fleetengine_delivery_v1.services.delivery_service.transports.rest import DeliveryServiceRestTransport
 from google.protobuf import field_mask_pb2, json_format, wrappers_pb2
 from google.type import latlng_pb2
+
+import token_server_by_google_auth as accounts
 
 PARENT = "providers/interop"
 
@@ -150,6 +155,17 @@ def refusals(emulator):
     expect(exceptions.MethodNotImplemented, lambda: client.delete_delivery_vehicle(name=name("truck-4")))
 
 
+def vehicles_are_listed(emulator):
+    """With a token for all vehicles, which the account of the emulator has signed."""
+    for number in range(120):
+        update(emulator.client(f"listed-{number:03}"), f"listed-{number:03}", ["last_location"])
+    transport = DeliveryServiceRestTransport(
+        host=emulator.url.removeprefix("http://"), credentials=FixedToken(emulator.reader), url_scheme="http")
+    listed = [vehicle.name for vehicle in delivery.DeliveryServiceClient(transport=transport).list_delivery_vehicles(parent=PARENT)]
+    assert [each for each in listed if "listed-" in each] == [name(f"listed-{number:03}") for number in range(120)], listed
+    expect(exceptions.Forbidden, lambda: list(emulator.client("listed-000").list_delivery_vehicles(parent=PARENT)))
+
+
 def flawed_tokens(emulator):
     for flaw, kind in [
         ("expired", exceptions.Unauthorized), ("garbage", exceptions.Unauthorized),
@@ -231,7 +247,7 @@ def trips(emulator):
     assert stats["taxi-1"]["accepted"] == 0, stats["taxi-1"]
 
 
-CASES = [updates_and_answers, header_and_other_fields, vehicles_are_created_once, refusals, flawed_tokens,
+CASES = [updates_and_answers, header_and_other_fields, vehicles_are_created_once, refusals, flawed_tokens, vehicles_are_listed,
          the_client_retries_what_it_should, trips]
 
 
@@ -239,7 +255,13 @@ def main(arguments):
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2
-    emulator = Emulator(arguments[0])
+    with tempfile.TemporaryDirectory() as directory:
+        path, _ = accounts.key_file(directory)
+        emulator = Emulator(arguments[0], "--service-account", path)
+        now = int(time.time())
+        emulator.reader = jwt.encode(crypt.RSASigner.from_service_account_file(path), {
+            "iss": accounts.EMAIL, "sub": accounts.EMAIL, "aud": accounts.AUDIENCE, "iat": now, "exp": now + 3600,
+            "authorization": {"deliveryvehicleid": "*"}}).decode()
     failures = 0
     try:
         for case in CASES:

@@ -29,6 +29,8 @@ programs() {
     "$python" "$here/token_server_by_google_auth.py" "$bin/fleet-engine-emulator"
   judge "The first hour with Fleet Engine, and each of its assumptions broken once" \
     python3 "$here/first_hour.py" "$bin"
+  judge "Vehicles that Fleet Engine knows and no box reports" \
+    "$python" "$here/fleet_vehicles.py" "$bin/fleet-engine-emulator"
   judge "Google's client libraries read what daemons of both services send" \
     "$here/daemon-by-google-client.sh" "$bin"
   judge "Tokens of other people's libraries, and ours under theirs" \
