@@ -248,9 +248,11 @@ package enum ServiceFindings {
     )
     if report.isPaused, report.state?.level != "bad" {
       let since = report.pausedSince.map { " since \($0)" } ?? ""
+      // With a source in use it is why that is not read.
+      let unread = report.source == nil ? "" : report.sourceTrouble.map { "; the receiver is \($0)" } ?? ""
       // While OFFLINE is pending there is something to do.
       return report.state?.advice == nil
-        ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume")]
+        ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume\(unread)")]
         : [.warn(problem, advice)]
     }
     if report.state?.isOfOtherProcess == true || report.lacksSettings { return [.fail(problem, advice)] }

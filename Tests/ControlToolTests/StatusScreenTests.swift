@@ -192,6 +192,13 @@ import Testing
     }
   }
 
+  @Test("a receiver that is not read in a pause is in use, and says so")
+  func unread() throws {
+    #expect(
+      try StatusScreenTests.frame(["sourceTrouble": "not read while paused"])
+        .contains("Source        /dev/gps0 at 9600 baud, not read while paused"))
+  }
+
   @Test("the words have the same information as the colours")
   func words() throws {
     let paused = ["cause": "paused", "label": "paused", "detail": " since 8:30", "level": "warning"]

@@ -30,7 +30,8 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
-    for second in 6...100 { #expect(try fixture.drive(to: Double(second)).isEmpty) }
+    let effects = try (6...100).flatMap { try fixture.drive(to: Double($0)) }
+    #expect(effects == [.needFixes(false)])
     #expect(fixture.handle(.resume, at: 100.5).brief == ["keep pause no more"])
     let first = try fixture.drive(to: 101)
     #expect(first.brief == ["keep 101.0", "send 2"])
@@ -44,6 +45,33 @@ import Timekeeping
     #expect(effects.brief == ["drop connections"])
     #expect(try fixture.drive(to: 1).brief.isEmpty)
     #expect(fixture.snapshot().pause == PauseRecord(since: AgentFixture.start + .seconds(5)))
+  }
+
+  @Test("in a pause fixes are needed until the time is known and OFFLINE accepted, and again from resume on")
+  func need() throws {
+    func needs(_ effects: [VehicleAgent.Effect]) -> [Bool] {
+      effects.compactMap { if case .needFixes(let areNeeded) = $0 { areNeeded } else { nil } }
+    }
+    var source = AgentFixture.source
+    source.rests = true
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.sources([source]), at: 0)
+    try fixture.comeOnline()
+    for second in 1...9 { #expect(try needs(fixture.drive(to: Double(second))).isEmpty) }
+    #expect(needs(fixture.handle(.pause(nil), at: 9.5)) == [false])
+    #expect(fixture.snapshot().sources.sources.map(\.isUnread) == [true])
+    #expect(needs(fixture.handle(.sources([source]), at: 20)).isEmpty)
+    // No fix is missing meanwhile, and the next one is no first after a gap.
+    #expect(fixture.agent.nextDeadline(at: .boot + .seconds(90)) == nil)
+    #expect(fixture.handle(.deadline, at: 90).events.isEmpty)
+    #expect(needs(fixture.handle(.resume, at: 100.5)) == [true])
+    let first = try fixture.drive(to: 101)
+    #expect(first.brief == ["keep 101.0", "send 2"])
+    // The time is not known yet.
+    var other = try AgentFixture()
+    #expect(needs(other.handle(.pause(nil), at: 0)).isEmpty)
+    #expect(try needs(other.drive(to: 1)).isEmpty)
+    #expect(try (2...9).flatMap { needs(try other.drive(to: Double($0))) } == [false])
   }
 
   @Test("a second pause is stored again and not reported; resume on duty has no effect")

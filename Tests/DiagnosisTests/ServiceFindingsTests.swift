@@ -89,6 +89,12 @@ import Timekeeping
           "paused by command since 2026-12-01T08:00:00Z: no position is sent until fleet-locationctl resume"
         ))
     #expect(!Self.findings(nil, .status(report)).contains { $0.severity == .fail })
+    let unread = try Self.status(["isPaused": true, "isOnline": false, "sourceTrouble": "not read while paused"])
+    #expect(
+      Self.findings(.success(Self.running()), .status(unread)).last
+        == .pass(
+          "paused by command: no position is sent until fleet-locationctl resume; the receiver is not read while paused"
+        ))
   }
 
   @Test("a pause whose OFFLINE is not accepted yet is a warning with the reason")

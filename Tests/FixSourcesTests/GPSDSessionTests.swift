@@ -126,6 +126,40 @@ import Timekeeping
     #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
   }
 
+  @Test("while no fix is needed the connection is emptied with 48 kB, and what it has until one is needed is discarded")
+  func unneeded() {
+    var session = connected()
+    let tpv = GPSDTranscript.tpv("/dev/a", 1)
+    // The receiver is not known yet.
+    #expect(session.handle(.needed(false), at: .boot) == [])
+    let first = session.receive([tpv], at: .boot + .seconds(1))
+    #expect(first.last == .line(.awaitBytes(49_152)))
+    #expect(session.nextDeadline == nil)
+    #expect(session.receive(Array(repeating: tpv, count: 450), at: .boot + .seconds(450)) == [])
+    #expect(session.handle(.needed(true), at: .boot + .seconds(500)) == [.line(.read)])
+    #expect(session.receive([tpv, tpv], at: .boot + .seconds(500)) == [])
+    #expect(session.handle(.drained, at: .boot + .seconds(500)) == [.line(.awaitBytes(1))])
+    #expect(session.receive([tpv], at: .boot + .seconds(501)).count == 1)
+    #expect(session.handle(.deadline, at: .boot + .seconds(510)) == [])
+    // At once, now that it is known; the end of the connection is noticed.
+    #expect(session.handle(.needed(false), at: .boot + .seconds(510)) == [.line(.awaitBytes(49_152))])
+    #expect(session.handle(.ended("gone"), at: .boot + .seconds(520)) == [.report(.lost("gone"))])
+    #expect(session.nextDeadline != nil)
+    #expect(session.handle(.needed(true), at: .boot + .seconds(521)) == [])
+  }
+
+  @Test("a receiver that has stopped while no fix was needed is reported when one is")
+  func stoppedUnneeded() {
+    var session = connected()
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
+    _ = session.handle(.needed(false), at: .boot)
+    let time = BootInstant.boot + .seconds(500)
+    #expect(session.handle(.deadline, at: time) == [])
+    _ = session.handle(.needed(true), at: time)
+    _ = session.handle(.drained, at: time)
+    #expect(loss(session.handle(.deadline, at: time)).contains("has sent no report of its receiver"))
+  }
+
   @Test("Another version of the protocol is reported, and its data ignored")
   func otherVersion() {
     var session = connected()

@@ -164,6 +164,76 @@ import Timekeeping
     #expect(session.nextDeadline == first + .microseconds(microseconds))
   }
 
+  @Test("while no fix is needed the port is emptied each 20 s without a report, and goes on at once when one is")
+  func unneeded() {
+    var bench = Bench(baud: 4800)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    for second in 1...3 {
+      bench.now = .boot + .seconds(second)
+      _ = bench.receive(second)
+      _ = bench.wait()
+    }
+    #expect(bench.session.handle(.needed(false), at: bench.now) == [.line(.pause)])
+    bench.now = bench.now + .seconds(20)
+    #expect(bench.session.nextDeadline == bench.now)
+    #expect(bench.session.handle(.deadline, at: bench.now) == [.line(.read)])
+    for second in 4...23 { #expect(bench.receive(second) == []) }
+    #expect(bench.session.handle(.drained, at: bench.now) == [.line(.read)])
+    #expect(bench.session.handle(.drained, at: bench.now) == [])
+    // In the middle of a burst.
+    bench.now = .boot + .seconds(29)
+    #expect(bench.session.handle(.needed(true), at: bench.now) == [.line(.read)])
+    for second in 24...28 { #expect(bench.receive(second) == []) }
+    let burst = Array("$GPRMC,120029,A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A*4F\r\n".utf8)
+    #expect(bench.receive(bytes: Array(burst.prefix(20))) == [])
+    #expect(bench.session.handle(.drained, at: bench.now) == [.line(.read)])
+    #expect(bench.session.handle(.drained, at: bench.now) == [.line(.watch)])
+    #expect(bench.receive(bytes: Array(burst.dropFirst(20))) == ["fix 29"])
+  }
+
+  @Test("what a receiver has kept while no fix was needed is discarded, but not for more than 3 s")
+  func kept() {
+    for isKept in [true, false] {
+      var bench = Bench(baud: 4800)
+      _ = bench.handle(.start)
+      _ = bench.handle(.opened(isTerminal: true))
+      for second in 1...3 {
+        bench.now = .boot + .seconds(second)
+        _ = bench.receive(second)
+        _ = bench.wait()
+      }
+      _ = bench.handle(.needed(false))
+      bench.now = .boot + .seconds(14)
+      #expect(bench.session.handle(.needed(true), at: bench.now) == [.line(.read)])
+      #expect(bench.session.handle(.drained, at: bench.now) == [.line(.watch)])
+      #expect(bench.receive(5) == [])
+      if isKept {
+        bench.now = .boot + .seconds(15)
+        #expect(bench.receive(15) == ["fix 15"])
+      } else {
+        // Its time has changed.
+        for second in 6...8 {
+          bench.now = .boot + .seconds(second + 9)
+          #expect(bench.receive(second) == (second == 8 ? ["fix 8"] : []))
+        }
+      }
+    }
+  }
+
+  @Test("a receiver that falls silent while no fix is needed is reported, and opened again")
+  func silentUnneeded() {
+    var bench = Bench(baud: 4800)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    _ = bench.handle(.needed(false))
+    #expect(bench.receive(1) == ["reading /dev/gps0 at 4800 baud"])
+    bench.now = bench.now + .seconds(20)
+    #expect(bench.session.handle(.deadline, at: bench.now) == [.line(.read)])
+    #expect(bench.handle(.drained).first == "close")
+    #expect(bench.wait() == ["open at 4800"])
+  }
+
   @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")
   func replug() {
     var bench = Bench(baud: 4800)

@@ -162,6 +162,20 @@ import Timekeeping
     #expect(track.seconds <= 18)
   }
 
+  @Test("a receiver that is left unread in a pause is named with the reason")
+  func unread() throws {
+    var fixture = try AgentFixture()
+    var source = AgentFixture.source
+    source.rests = true
+    _ = fixture.handle(.sources([source]), at: 0)
+    try drive(&fixture, 0...20)
+    #expect(report(fixture).sourceTrouble == nil)
+    _ = fixture.handle(.pause(nil), at: 21)
+    #expect(report(fixture).sourceTrouble == "not read while paused")
+    _ = fixture.handle(.resume, at: 500)
+    #expect(report(fixture).sourceTrouble == nil)
+  }
+
   @Test("another vehicle begins without data of the previous one")
   func otherVehicle() throws {
     var fixture = try AgentFixture()

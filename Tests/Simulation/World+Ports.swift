@@ -21,6 +21,8 @@ struct PortSession: SourceSession {
 
   var nextDeadline: BootInstant? { session.nextDeadline }
 
+  var rests: Bool { session.rests }
+
   mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     input == .endOfInput ? [.report(.ended)] : session.handle(input, at: now)
   }
@@ -38,6 +40,7 @@ extension World {
   /// The program starts, and has no source yet.
   func startPorts() {
     portsBySource = [:]
+    (areFixesNeeded, neededSince) = (true, nil)
     for index in ports.indices {
       ports[index].modem = scenario.hasModem && index == 0 ? SimulatedModem() : nil
       ports[index].close()
@@ -92,6 +95,13 @@ extension World {
     }
   }
 
+  /// The program reads its serial ports, or leaves them unread, which is only right in a pause.
+  func needFixes(_ areNeeded: Bool) {
+    areFixesNeeded = areNeeded
+    neededSince = now
+    for index in ports.indices where !ports[index].isNetwork && ports[index].modem == nil { ports[index].awaited = [] }
+  }
+
   /// The recordings are at their end.
   func endSources() {
     for index in ports.indices where !isOff {
@@ -117,7 +127,10 @@ extension World {
       let isGood = isGood(index, at: second, speed: speed)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
       // Of a modem's sentences the last are kept, whether they were read or not.
-      if isGood, output.isSound, ports[index].modem == nil { ports[index].awaited.insert(second) }
+      // After a pause a fix with an earlier time than expected counts as one of the pause for 3 s.
+      let isNew = isInOrder || neededSince.map { now - $0 > .seconds(4) } ?? true
+      let isRead = ports[index].modem == nil && (areFixesNeeded && isNew || ports[index].isNetwork)
+      if isGood, output.isSound, isRead { ports[index].awaited.insert(second) }
       // Which of several is used is for the agent to decide; one that has been good for this time must be found.
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
       if isFound { isSound = true }
@@ -196,6 +209,13 @@ extension World {
     // first.
     if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
       violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
+    }
+    if !areFixesNeeded, pausedAt == nil { violate("the receivers are not read although there is no pause") }
+    let isRest = !areFixesNeeded && neededSince.map { now - $0 > .seconds(25) } ?? false
+    if isRest, second - since > (scenario.isAutobaud ? 80 : 25), ports[index].modem == nil, !ports[index].isNetwork,
+      ports[index].isWatched, ports[index].leastBytes == 1
+    {
+      violate("port \(index) is read although no fix is needed")
     }
   }
 

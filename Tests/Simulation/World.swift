@@ -215,6 +215,10 @@ final class World {
   var lockedVehicle: String?
   /// Since when another daemon has the vehicle.
   var inUseSince: BootInstant?
+  /// Whether the program needs fixes.
+  var areFixesNeeded = true
+  /// Since when; nil: from the start on.
+  var neededSince: BootInstant?
   /// Pauses that have ended, and times in which another daemon had the vehicle.
   var offDuty: [ClosedRange<BootInstant>] = []
   var absentSince: BootInstant?
@@ -683,6 +687,7 @@ final class World {
         follow(change)
       case .fromVehicle(.backlogSnapshot(let records)):
         if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
+      case .fromVehicle(.needFixes(let areNeeded)): needFixes(areNeeded)
       case .fromVehicle(.readyForNextFix): violate("a source is released that does not wait")
       case .fromVehicle: break
       }

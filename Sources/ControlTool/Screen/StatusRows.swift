@@ -169,9 +169,11 @@ struct StatusRows {
 
   /// One row for each of several sources: whether it is used, or why not.
   private static func sources(_ status: StatusReport) -> [Row] {
+    // With a source in use it is why that is not read.
+    let unread = status.sourceTrouble.map { ", \($0)" } ?? ""
     guard let sources = status.sources else {
       let text =
-        status.source.map { StyledText($0) }
+        status.source.map { StyledText($0 + unread) }
         ?? StyledText("none", .bad) + detail(status.sourceTrouble ?? "no data yet", status)
       return [Row(name: "Source", text: text, weight: 7)]
     }
@@ -179,7 +181,8 @@ struct StatusRows {
     return [
       Row(
         name: "Source",
-        text: used.map { StyledText($0) } ?? StyledText("none of the \(sources.count) has accepted fixes", .bad),
+        text: used.map { StyledText($0 + unread) }
+          ?? StyledText("none of the \(sources.count) has accepted fixes", .bad),
         weight: 7)
     ]
       + sources.enumerated().map { index, source in

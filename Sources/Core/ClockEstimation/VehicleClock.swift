@@ -123,6 +123,12 @@ package struct VehicleClock: Sendable {
   /// Whether a reference other than the machine's clock has given the time.
   package func isKnown(at now: Moment) -> Bool { estimator.time(at: now) != nil }
 
+  /// Whether it is confirmed, and the reference has been consistent.
+  package func isSettled(at now: Moment) -> Bool {
+    guard let estimate = estimator.estimate(at: now) else { return false }
+    return estimate.reference != nil && estimate.isSteady && estimate.isConfirmed
+  }
+
   /// The time by the best reference other than the machine's clock; nil if there is none.
   package func time(at now: Moment) -> (Timestamp, TimeEstimator.Reference)? { estimator.time(at: now) }
 

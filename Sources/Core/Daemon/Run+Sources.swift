@@ -41,6 +41,17 @@ extension Run {
       let id = source.configured.id
       perform(sources.handle(.start, of: id, at: now), of: id, at: now, observer, &effects)
     }
+    // New ones do not know it.
+    if !sources.areFixesNeeded { hasNeedChanged = true }
+  }
+
+  /// Passes the sources whether fixes are needed, if that has changed.
+  mutating func passNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+    guard hasNeedChanged else { return }
+    hasNeedChanged = false
+    for id in sources.configured.map(\.id) {
+      perform(sources.handle(.needed(sources.areFixesNeeded), of: id, at: now), of: id, at: now, observer, &effects)
+    }
   }
 
   /// The result of an attempt to lock the vehicle. The sources are opened once this process has it.

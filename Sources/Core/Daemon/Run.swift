@@ -23,6 +23,8 @@ package struct Run: Sendable {
   var choices = Choices()
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
+  /// The sources have not been passed yet whether fixes are needed.
+  var hasNeedChanged = false
   /// How the run has ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
@@ -92,6 +94,7 @@ package struct Run: Sendable {
   /// Passes on what the store reports, and new settings once it is done with the previous ones.
   mutating func settle(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     passReports(at: now, observer, &effects)
+    passNeed(at: now, observer, &effects)
     useSettings(at: now, observer, &effects)
     updateDeadline()
   }
@@ -149,6 +152,10 @@ package struct Run: Sendable {
     case .dropConnections: effects.append(.dropConnections)
     case .lockVehicle: effects.append(.lockVehicle)
     case .event(let event): effects.append(.event(event))
+    case .needFixes(let areNeeded):
+      // The vehicle is deciding just now.
+      sources.areFixesNeeded = areNeeded
+      hasNeedChanged = true
     case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
     case .stopping(let time): effects.append(.stopping(within: time))
     case .storePause(let record):

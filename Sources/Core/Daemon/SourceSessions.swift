@@ -67,6 +67,8 @@ struct SourceSessions: Sendable {
   private(set) var held: [Daemon.Source]?
   /// Whether another process has the vehicle.
   var isVehicleInUse = false
+  /// Whether fixes are needed.
+  var areFixesNeeded = true
   /// When the first session has to handle `deadline`; nil if none has to.
   private(set) var nextDeadline: BootInstant?
 
@@ -114,7 +116,13 @@ struct SourceSessions: Sendable {
   }
 
   /// For the vehicle, in the order of priority.
-  var configured: [SourceSelector.ConfiguredSource] { entries.map(\.configured) }
+  var configured: [SourceSelector.ConfiguredSource] {
+    entries.map { entry in
+      var configured = entry.configured
+      configured.rests = entry.session?.rests ?? false
+      return configured
+    }
+  }
 
   /// The name of each source that has counters of its line, and these.
   var lines: [(source: String, statistics: LineStatistics)] {

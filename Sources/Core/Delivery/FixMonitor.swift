@@ -26,6 +26,9 @@ struct FixMonitor: Equatable, Sendable {
   private var isOverdue = false
   /// Why the last fix was rejected; nil if it was accepted, or there was none.
   private(set) var rejection: FixRejection?
+  /// Whether fixes are needed, and since when.
+  private var isNeeded = true
+  private var neededSince = BootInstant.boot
   /// The time of resume, until the next fix.
   private var wokeAt: BootInstant?
 
@@ -42,9 +45,10 @@ struct FixMonitor: Equatable, Sendable {
 
   /// When to report a missing fix; nil if it was reported.
   var missingAt: BootInstant? {
-    switch state {
-    case .none: isOverdue ? nil : readSince.map { $0 + FixMonitor.firstFixTimeout }
-    case .present(_, let at): at + FixMonitor.timeout
+    guard isNeeded else { return nil }
+    return switch state {
+    case .none: isOverdue ? nil : readSince.map { max($0, neededSince) + FixMonitor.firstFixTimeout }
+    case .present(_, let at): max(at, neededSince) + FixMonitor.timeout
     case .lost: nil
     }
   }
@@ -80,6 +84,12 @@ struct FixMonitor: Equatable, Sendable {
   /// Whether a source is read.
   mutating func setReading(_ isRead: Bool, at now: BootInstant) {
     readSince = isRead ? readSince ?? now : nil
+  }
+
+  /// Whether fixes are needed: otherwise none is missing.
+  mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) {
+    if isNeeded, !self.isNeeded { neededSince = now }
+    self.isNeeded = isNeeded
   }
 
   /// `missingAt` has passed.

@@ -31,6 +31,8 @@ package struct SourceOverview: Equatable, Sendable {
     package var satellitesInView: Int?
     /// The data that it sends and that cannot be read yet; nil if there is none.
     package var unreadable: String?
+    /// Whether it is not read, because no fix is needed.
+    package var isUnread = false
 
     package init(id: Int, name: String, condition: Condition) {
       self.id = id
@@ -94,6 +96,9 @@ package struct SourceOverview: Equatable, Sendable {
     if case .lost(let why) = sources.first?.condition { return why }
     return sources.first?.trouble ?? "none is set"
   }
+
+  /// The sources that are not read for now, although they could be.
+  package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isRead }.map(\.name) }
 
   /// Why no source of higher priority than this index is used, as in `1: the device is gone`; empty for the first.
   package func troubles(before index: Int) -> String {

@@ -29,13 +29,18 @@ package struct SourceSelector: Sendable {
     package var waits: Bool
     /// For `FixFilter.Configuration.pace`.
     package var pace: Double
+    /// Whether it is left unread while no fix is needed (`VehicleAgent.Effect.needFixes`).
+    package var rests: Bool
 
-    package init(id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1) {
+    package init(
+      id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1, rests: Bool = false
+    ) {
       self.id = id
       self.label = label
       self.silenceTimeout = silenceTimeout
       self.waits = waits
       self.pace = pace
+      self.rests = rests
     }
   }
 
@@ -48,6 +53,8 @@ package struct SourceSelector: Sendable {
     /// New sources in order of priority. Sources that stay keep their state.
     case replaced([ConfiguredSource])
     case configured(FixFilter.Configuration)
+    /// Whether fixes are needed, as in `VehicleAgent.Effect.needFixes`.
+    case needed(Bool)
     /// The time bounds of servers; nil if unknown.
     case time(TimeBounds?)
     /// `nextDeadline` has passed.
@@ -83,6 +90,8 @@ package struct SourceSelector: Sendable {
   private var entries: [SourceState] = []
   private var filter: FixFilter.Configuration
   private var timeBounds: TimeBounds?
+  /// Since when no fix is needed.
+  private var unneededSince: BootInstant?
   private var used: Int?
   private var reason = SourceOverview.Reason.best
   /// The source of the last fix that was passed on, and its clock; the source is nil if it was removed.
@@ -107,7 +116,7 @@ package struct SourceSelector: Sendable {
   package var nextDeadline: BootInstant? {
     // A single source cannot be replaced.
     guard entries.count > 1 else { return nil }
-    return entries.compactMap { entry in
+    return entries.filter { !isUnread($0) }.compactMap { entry in
       switch entry.condition {
       case .good: entry.silentAt
       // The start deadline only matters while no source is used.
@@ -146,13 +155,20 @@ package struct SourceSelector: Sendable {
     case .configured(let filter):
       self.filter = filter
       for index in entries.indices { entries[index].configure(filter) }
+    case .needed(let isNeeded):
+      if isNeeded, let since = unneededSince {
+        for index in entries.indices where entries[index].source.rests {
+          entries[index].wasUnread(for: now.boot - since, at: now.boot)
+        }
+      }
+      unneededSince = isNeeded ? nil : unneededSince ?? now.boot
     case .time(let bounds):
       timeBounds = bounds
       for index in entries.indices { entries[index].filter.trust(bounds) }
     case .deadline: break
     }
     if entries.count > 1 {
-      for index in entries.indices { entries[index].expire(at: now.boot) }
+      for index in entries.indices where !isUnread(entries[index]) { entries[index].expire(at: now.boot) }
     }
     selectSource(at: now.boot)
     var effects = [Effect]()
@@ -165,11 +181,18 @@ package struct SourceSelector: Sendable {
       }
     }
     let before = overview
-    overview = SourceOverview(sources: entries.map(\.overview), used: used, reason: reason, hold: hold)
+    overview = SourceOverview(
+      sources: entries.map { entry in
+        var source = entry.overview
+        source.isUnread = isUnread(entry)
+        return source
+      }, used: used, reason: reason, hold: hold)
     if overview != before { effects.insert(.changed(from: before), at: 0) }
     if hasEnded { effects.append(.ended) }
     return effects
   }
+
+  private func isUnread(_ entry: SourceState) -> Bool { unneededSince != nil && entry.source.rests }
 
   private mutating func replace(by configured: [ConfiguredSource], at now: BootInstant) {
     let old = entries

@@ -13,7 +13,7 @@ struct SourceState: Sendable {
   var satellitesInView: Int?
   var filter: FixFilter
   /// Start-up deadline: sources of lower priority are not selected before.
-  let startDeadline: BootInstant
+  private(set) var startDeadline: BootInstant
   var isStartPhaseOver = false
   /// The arrival of its last accepted fix, and of the first of the current series without a gap.
   private var lastGood = BootInstant.boot
@@ -87,6 +87,14 @@ struct SourceState: Sendable {
     self.name = name
     unreadable = nil
     if condition != .good { condition = .searching(nil) }
+  }
+
+  /// It was not read for this time, which does not count.
+  mutating func wasUnread(for time: Duration, at now: BootInstant) {
+    lastGood = lastGood + time
+    goodSince = goodSince + time
+    startDeadline = startDeadline + time
+    filter.wasUnread(until: now)
   }
 
   mutating func expire(at now: BootInstant) {

@@ -6,8 +6,8 @@ import Positioning
 import Timekeeping
 
 /// The driver's choices. During a pause no position is sent or stored and nothing is fetched, except to set a vehicle
-/// of on-demand trips to OFFLINE; the receiver is still read for `status`, but no fix of the pause is ever sent. Off
-/// duty such a vehicle is OFFLINE as well, and its positions are sent.
+/// of on-demand trips to OFFLINE. The receiver is only read as long as the time is needed from it, and no fix of the
+/// pause is ever sent. Off duty such a vehicle is OFFLINE as well, and its positions are sent.
 extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { dutyState.pause != nil }
@@ -39,6 +39,16 @@ extension VehicleAgent {
     effects.append(.event(.pauseEnded(after: duration(since: ended.since, at: now))))
     resumeDelivery(at: now, &effects)
     if isTokenFileChanged { tokenFileChanged(at: now, &effects) }
+  }
+
+  /// During a pause no fix is needed once the time is known, with which certificates are checked.
+  mutating func reviewNeed(at now: Moment, _ effects: inout [Effect]) {
+    let isNeeded = !isPaused || isOfflinePending || !lifecycle.isRunning || !clock.isSettled(at: now)
+    guard isNeeded != areFixesNeeded else { return }
+    areFixesNeeded = isNeeded
+    fixes.setNeeded(isNeeded, at: now.boot)
+    feedSelector(.needed(isNeeded), at: now, &effects)
+    effects.append(.needFixes(isNeeded))
   }
 
   // MARK: - The duty

@@ -147,6 +147,9 @@ package struct VehicleAgent: Sendable {
     /// Delete positions of other vehicles from before this time from the store.
     case forgetOthers(before: Timestamp)
     case event(Event)
+    /// Whether fixes are needed. Otherwise receivers that can be are left unread, until they are needed again; what
+    /// they have sent until then is discarded.
+    case needFixes(Bool)
     /// The source with this ID, which waits for this, may report its next fix: the last one was handled.
     case readyForNextFix(Int)
     /// Fleet Engine has accepted an update that was sent then.
@@ -187,6 +190,8 @@ package struct VehicleAgent: Sendable {
   var updateConnections = ReconnectPolicy()
   var tokenConnections = ReconnectPolicy()
   var dutyState = DutyState()
+  /// The last `needFixes`.
+  var areFixesNeeded = true
   var lock = VehicleLockState()
 
   /// - Parameter seed: of every jitter.
@@ -214,6 +219,7 @@ package struct VehicleAgent: Sendable {
     case .sources(let configured): feedSelector(.replaced(configured), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
+      reviewNeed(at: now, &effects)
       releaseSources(at: now.boot, &effects)
       return effects
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
@@ -256,6 +262,7 @@ package struct VehicleAgent: Sendable {
     apply(delivery.handle(.expire, at: now.boot), at: now, &effects)
     reviewTime(at: now, &effects)
     proceed(at: now, &effects)
+    reviewNeed(at: now, &effects)
     releaseSources(at: now.boot, &effects)
     return effects
   }

@@ -12,6 +12,8 @@ package protocol SourceSession: Sendable {
   var nextDeadline: BootInstant? { get }
   /// Counters of its line; nil if it has none.
   var counters: LineStatistics? { get }
+  /// Whether its line is left unread while no fix is needed.
+  var rests: Bool { get }
   /// The last request to ModemManager before its line is closed for good; nil for none.
   var lastRequest: ModemRequest? { get }
 
@@ -30,6 +32,7 @@ package protocol SourceSession: Sendable {
 
 extension SourceSession {
   package var counters: LineStatistics? { nil }
+  package var rests: Bool { false }
   package var lastRequest: ModemRequest? { nil }
 
   package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
@@ -59,6 +62,8 @@ package enum SourceInput: Equatable, Sendable {
   case speedRefused
   /// `read` is done: the data was passed to `receive`.
   case drained
+  /// Whether fixes are needed; initially they are. Otherwise a session that rests reads the line only to empty it.
+  case needed(Bool)
   /// The connection of the sender with this ID was closed.
   case left(Int)
   /// The recording is at its end.

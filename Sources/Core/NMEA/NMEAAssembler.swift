@@ -133,6 +133,11 @@ struct NMEAAssembler {
     close(into: emit)
   }
 
+  /// Discards the open epoch, unless it would have ended if it were complete.
+  mutating func discardUnlessIncomplete() {
+    if !cadence.isTrusted { close { _ in } }
+  }
+
   private mutating func silence(into emit: (Fix) -> Void) {
     // The sentence was the last of its burst, not the first of the next.
     if let inferredStart, epoch.time == nil { order.contradict(inferredStart) }

@@ -14,7 +14,8 @@ struct NMEACadence {
   /// The start of the series of equal epochs, by the receiver's time of day.
   private var start: Int64 = 0
   private var requiredTime: Int64 = 2000
-  private var isTrusted = false
+  /// Whether the last sentence of an epoch is known.
+  private(set) var isTrusted = false
 
   /// A sentence of the open epoch was received. `address` is its talker and type.
   mutating func note(_ address: UInt64) {

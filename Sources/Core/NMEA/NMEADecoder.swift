@@ -139,6 +139,10 @@ package struct NMEADecoder {
     }
   }
 
+  /// Discards the open epoch, unless its receiver is known to end each with a certain sentence, so that it is not
+  /// complete.
+  package mutating func discardUnlessIncomplete() { assembler.discardUnlessIncomplete() }
+
   /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
   package mutating func endDatagram() {
     if framing.drop() { counters.unchecked += 1 }

@@ -27,7 +27,9 @@ extension StatusReport {
     offDutySince = snapshot.offDuty?.since?.canonicalJSON
     source = snapshot.sources.name
     sourceTrouble =
-      snapshot.isVehicleInUse ? "not opened while another process has the vehicle" : snapshot.sources.lossReason
+      snapshot.isVehicleInUse
+      ? "not opened while another process has the vehicle"
+      : snapshot.sources.lossReason ?? (snapshot.sources.unreadNames.isEmpty ? nil : "not read while paused")
     sources = Source.all(in: snapshot.sources)
     fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
     withoutFix = snapshot.fixMissingSince.map { (now - $0).wholeSeconds }

@@ -142,6 +142,9 @@ package struct FixFilter: Sendable {
     timeBounds = bounds
   }
 
+  /// Until now the receiver was not read, which is no gap in what it sends.
+  package mutating func wasUnread(until now: BootInstant) { lastArrival = now }
+
   /// Filters a fix that arrived at `now`.
   package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = qualityRejection(of: fix) { return .failure(rejection) }

@@ -9,7 +9,7 @@ package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
   /// Maximum number of reads in `readNow`.
-  private static let mostReads = 8
+  private static let mostReads = 16
 
   private let loop: EventLoop
   /// Host and port, for messages.

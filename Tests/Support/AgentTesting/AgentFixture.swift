@@ -179,7 +179,7 @@ extension [VehicleAgent.Effect] {
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
       case .collectChanges(let isInOutage): isInOutage ? "collect" : "collect no more"
       case .commitBacklog: "commit"
-      case .connect, .event, .accepted: nil
+      case .connect, .event, .accepted, .needFixes: nil
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
       case .finished(let ending): "finished \(ending.undelivered)"

@@ -5,12 +5,14 @@ package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
 /// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines, `GPSDGroups` with how
-/// many bytes they are read.
+/// many bytes they are read. While no fix is needed, the connection is only emptied now and then.
 package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
   /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
   private static let longestCommand = 80
+  /// The number of bytes with which the connection is emptied while no fix is needed: gpsd closes one that is full.
+  private static let bytesUnneeded = 49_152
 
   private let address: String
   private let device: String?
@@ -24,6 +26,11 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var groups = GPSDGroups()
   /// The number of bytes with which the connection is read.
   private var leastBytes = 1
+  private var isNeeded = true
+  /// Whether what is read is older than the need for fixes.
+  private var isDiscarding = false
+
+  package var rests: Bool { true }
 
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.
@@ -39,7 +46,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
 
   /// When to handle `deadline`; nil while connecting, which has a timeout of its own.
   package var nextDeadline: BootInstant? {
-    supervisor.isOpen ? BootInstant.earliest(supervisor.nextDeadline, groups.deadline) : supervisor.nextDeadline
+    guard supervisor.isOpen else { return supervisor.nextDeadline }
+    return isDiscarding ? nil : BootInstant.earliest(supervisor.nextDeadline, groups.deadline)
   }
 
   /// Handles an input, and returns the effects in order.
@@ -53,15 +61,26 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       sky = SatelliteCountReporter()
       isGPSD = false
       groups.reset()
-      leastBytes = 1
+      (leastBytes, isDiscarding) = (1, false)
       updateProblem()
       return supervise(.opened, at: now) + [.line(.send(GPSDSession.watchCommand(for: device)))]
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
-    case .ended(let why): return supervise(.ended(why), at: now)
+    case .ended(let why):
+      isDiscarding = false
+      return supervise(.ended(why), at: now)
+    case .deadline where isDiscarding: return []
     case .deadline:
       if let deadline = groups.deadline, now >= deadline { groups.late() }
       return supervise(.deadline, at: now) + awaitReport()
-    case .appeared, .speedRefused, .drained, .left, .endOfInput, .modem: return []
+    case .needed(let isNeeded):
+      self.isNeeded = isNeeded
+      guard isNeeded, isDiscarding else { return leaveUnread() }
+      return [.line(.read)]
+    case .drained:
+      guard isNeeded, isDiscarding else { return [] }
+      isDiscarding = false
+      return awaitReport()
+    case .appeared, .speedRefused, .left, .endOfInput, .modem: return []
     }
   }
 
@@ -99,13 +118,13 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
           announced = device
           effects.append(.report(.reading(name(of: device))))
         }
-        if let fix {
+        if let fix, !isDiscarding {
           sky.hasFix(at: now)
           fixes.append(fix)
           effects.append(.report(.fix(fix)))
         }
       case .sky(let count):
-        if let report = sky.satellites(inView: count, at: now) { effects.append(.report(report)) }
+        if !isDiscarding, let report = sky.satellites(inView: count, at: now) { effects.append(.report(report)) }
       }
     }
     updateProblem()
@@ -113,13 +132,22 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     if let fix = fixes.last {
       groups.found(fix, length: decoder.lastFix.length, before: decoder.lastFix.before, at: now)
     }
-    return supervise(.received(sentences: reports), at: now) + effects + awaitReport()
+    return supervise(.received(sentences: reports), at: now) + effects + leaveUnread() + awaitReport()
+  }
+
+  /// Leaves the connection unread if no fix is needed, once the receiver is known.
+  private mutating func leaveUnread() -> [SourceEffect] {
+    guard !isNeeded, !isDiscarding, supervisor.isOpen, announced != nil else { return [] }
+    isDiscarding = true
+    groups.reset()
+    leastBytes = GPSDSession.bytesUnneeded
+    return [.line(.awaitBytes(leastBytes))]
   }
 
   /// Sets the number of bytes with which the connection is read next, if that changes.
   private mutating func awaitReport() -> [SourceEffect] {
     let count = groups.leastBytes(after: decoder.bytesSinceFix)
-    guard supervisor.isOpen, count != leastBytes else { return [] }
+    guard supervisor.isOpen, !isDiscarding, count != leastBytes else { return [] }
     leastBytes = count
     return [.line(.awaitBytes(count))]
   }
@@ -128,7 +156,9 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     supervisor.handle(input, at: now).compactMap { effect in
       switch effect {
       case .open: return .line(.open())
-      case .close: return .line(.close)
+      case .close:
+        isDiscarding = false
+        return .line(.close)
       case .lost(let why): return .report(.lost(why))
       case .reading:
         // gpsd responds, even without a fix.
@@ -140,7 +170,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   }
 
   private mutating func giveUp(_ why: String, at now: BootInstant) -> [SourceEffect] {
-    [.line(.close)] + supervise(.ended(why), at: now)
+    isDiscarding = false
+    return [.line(.close)] + supervise(.ended(why), at: now)
   }
 
   /// Prepares the message for the case that no report comes, as specific as possible.

@@ -26,7 +26,7 @@ extension ModemSession: SourceSession {
       case .openFailed(let why): .openFailed(why)
       case .ended(let why): .ended(why)
       case .modem(let input): input
-      case .appeared, .speedRefused, .drained, .left, .endOfInput: nil
+      case .appeared, .speedRefused, .drained, .needed, .left, .endOfInput: nil
       }
     guard let own else { return [] }
     return handle(own, at: now.boot).map { effect in

@@ -210,7 +210,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       }
       if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
       return effects + supervise(.deadline, at: now)
-    case .appeared, .speedRefused, .drained, .endOfInput, .modem: return []
+    case .appeared, .speedRefused, .drained, .needed, .endOfInput, .modem: return []
     }
   }
 

@@ -10,7 +10,7 @@ package import Timekeeping
 /// of a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read
 /// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
 /// again. Once it is known when the receiver's next fix is complete (`BurstForecast`), the port is not watched until
-/// then: it is read once for each burst.
+/// then: it is read once for each burst. While no fix is needed, the port is only emptied now and then.
 package struct SerialSession: ElapsedTimeSession {
   private enum Reading {
     /// Data is passed on when it arrives.
@@ -25,6 +25,11 @@ package struct SerialSession: ElapsedTimeSession {
   private static let longestPeriod = Duration.milliseconds(100)
   /// The time until the first read after a predicted one that came too early. It doubles with each further one.
   private static let shortestRest = Duration.milliseconds(2)
+  /// How often the port is emptied while no fix is needed, so that it neither overflows nor stays open when it is
+  /// silent.
+  private static let emptyingPeriod = Duration.seconds(20)
+  /// More reads than the kernel's buffers need, which for some drivers hold 640 kB.
+  private static let mostRepeats = 256
   /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
   private static let largeRead = 2048
 
@@ -46,6 +51,14 @@ package struct SerialSession: ElapsedTimeSession {
   private var earlyReads = 0
   /// Whether a read shortly before the predicted one has returned data.
   private var isInBurst = false
+  private var isNeeded = true
+  /// Whether what is read is older than the need for fixes.
+  private var isDiscarding = false
+  /// Whether silence discards the open epoch: its sentences are older than the need for fixes.
+  private var isOpenEpochOld = false
+  /// How often the port is read again while it is emptied.
+  private var repeats = 0
+  private var delay = FixDelay()
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
@@ -62,6 +75,8 @@ package struct SerialSession: ElapsedTimeSession {
   private var isTerminal: Bool?
 
   package var counters: LineStatistics? { lineStatistics }
+
+  package var rests: Bool { true }
 
   /// - Parameters:
   ///   - device: its path, for messages.
@@ -88,6 +103,7 @@ package struct SerialSession: ElapsedTimeSession {
 
   /// When to handle `deadline`; nil while waiting for the port only.
   package var nextDeadline: BootInstant? {
+    if isDiscarding { return if case .paused(let time, _) = reading { time } else { nil } }
     let next: BootInstant? =
       switch reading {
       case .watching: decoder.deadline
@@ -111,10 +127,13 @@ package struct SerialSession: ElapsedTimeSession {
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why):
       // The last epoch is assumed to be complete.
-      var fixes = [SourceEffect]()
-      decoder.finish { fixes.append(.report(.fix($0))) }
+      var fixes = [Fix]()
+      decoder.finish { fixes.append($0) }
+      let reports = isDiscarding || isOpenEpochOld ? [] : reports(of: fixes, at: now)
       close()
-      return fixes + supervise(.ended(why), at: now)
+      return reports + supervise(.ended(why), at: now)
+    case .needed(let isNeeded): return setNeeded(isNeeded, at: now)
+    case .drained where isDiscarding: return discarded(at: now)
     case .drained:
       guard case .draining(let hasBytes, let isForecast) = reading else { return [] }
       if awaitNextFix() { return [] }
@@ -140,7 +159,7 @@ package struct SerialSession: ElapsedTimeSession {
     case .speedRefused: return isProbing ? probe.refused().map { [.line(.setSpeed(baud: $0))] } ?? [] : []
     case .deadline:
       if case .paused(let time, let isForecast) = reading, now >= time {
-        reading = .draining(isForecast: isForecast)
+        (reading, repeats) = (.draining(isForecast: isForecast), 0)
         return [.line(.read)]
       }
       // Silence cannot be detected between two reads.
@@ -157,26 +176,30 @@ package struct SerialSession: ElapsedTimeSession {
   /// Processes data of the receiver, in chunks of any size.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     guard isTerminal != nil else { return [] }
+    if isDiscarding { return discard(bytes, at: now) }
+    isOpenEpochOld = false
     let next = pace(bytes.count, at: now)
     noteProtocol(of: bytes)
     hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
-    var fixes = [SourceEffect]()
-    var newest: Fix?
-    decoder.decode(bytes, at: now) { fix in
-      newest = fix
-      fixes.append(.report(.fix(fix)))
-    }
+    var fixes = [Fix]()
+    decoder.decode(bytes, at: now) { fixes.append($0) }
     // Several at once are no burst for each, or were read too late.
     if fixes.count > 1 { forecast.reset() }
-    note(bytes.count, fixes.count == 1 ? newest : nil, at: now)
+    note(bytes.count, fixes.count == 1 ? fixes.first : nil, at: now)
     // Data at a rate that is only tried says nothing about the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
     let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [SourceEffect.report($0)] } ?? []
-    return next + supervise(.received(sentences: sentences), at: now) + fixes + notice
+    return next + supervise(.received(sentences: sentences), at: now) + reports(of: fixes, at: now) + notice
+      + leaveUnread(at: now)
+  }
+
+  /// Without those that were received before fixes were needed again.
+  private mutating func reports(of fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
+    fixes.filter { !delay.isStale($0, at: now) }.map { .report(.fix($0)) }
   }
 
   /// Decides when to read next.
@@ -251,6 +274,59 @@ package struct SerialSession: ElapsedTimeSession {
     .microseconds(Int64(max(bytes, 0)) * 10_000_000 / Int64(max(baud ?? probe.baud, 1)))
   }
 
+  // MARK: - No fix is needed
+
+  private mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [SourceEffect] {
+    self.isNeeded = isNeeded
+    guard isNeeded, isDiscarding else { return leaveUnread(at: now) }
+    delay.resume(at: now)
+    (reading, repeats) = (.draining(isForecast: false), 0)
+    return [.line(.read)]
+  }
+
+  /// Leaves the port unread if no fix is needed, once the receiver is known.
+  private mutating func leaveUnread(at now: BootInstant) -> [SourceEffect] {
+    guard !isNeeded, !isDiscarding, decoder.counters.sentences > 0, !isProbing || probe.isFound else { return [] }
+    isDiscarding = true
+    forecast.reset()
+    // `drained` follows.
+    if case .draining = reading { return [] }
+    reading = .paused(until: now + SerialSession.emptyingPeriod)
+    return [.line(.pause)]
+  }
+
+  /// The decoder goes on, so that it knows the receiver, and has the beginning of the burst in which fixes are needed
+  /// again.
+  private mutating func discard(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
+    if case .draining = reading { reading = .draining(hasBytes: true, isForecast: false) }
+    decoder.noteActivity(at: now)
+    let before = decoder.counters.sentences
+    decoder.decode(bytes, at: now) { _ in }
+    lineStatistics.observe(decoder.counters)
+    return supervise(.received(sentences: Int(clamping: decoder.counters.sentences - before)), at: now)
+  }
+
+  /// The port was read, and is emptied.
+  private mutating func discarded(at now: BootInstant) -> [SourceEffect] {
+    guard case .draining(let hasBytes, _) = reading else { return [] }
+    // More than was read at once may be left.
+    if hasBytes, repeats < SerialSession.mostRepeats {
+      repeats += 1
+      reading = .draining(isForecast: false)
+      return [.line(.read)]
+    }
+    guard isNeeded else {
+      reading = .paused(until: now + SerialSession.emptyingPeriod)
+      return supervise(.deadline, at: now)
+    }
+    isDiscarding = false
+    reading = .watching
+    // Only a burst that has begun goes on.
+    decoder.discardUnlessIncomplete()
+    isOpenEpochOld = true
+    return [.line(.watch)]
+  }
+
   /// A receiver that has sent a sentence speaks NMEA, whatever else it sends.
   private mutating func noteProtocol(of bytes: Span<UInt8>) {
     guard decoder.counters.sentences == 0, protocols.found == nil else { return }
@@ -288,6 +364,7 @@ package struct SerialSession: ElapsedTimeSession {
     isTerminal = nil
     reading = .watching
     forecast.reset()
+    (isDiscarding, isOpenEpochOld, delay) = (false, false, FixDelay())
     (newest, burst, bytesSinceFix, bytesPerFix) = (nil, nil, 0, 0)
     probe.closed()
     decoder = NMEADecoder()
@@ -297,10 +374,11 @@ package struct SerialSession: ElapsedTimeSession {
 
   /// Silence after the last sentence ends the epoch.
   private mutating func expire(at now: BootInstant) -> [SourceEffect] {
-    var fixes = [SourceEffect]()
-    decoder.expire(at: now) { fixes.append(.report(.fix($0))) }
-    if !fixes.isEmpty { sky.hasFix(at: now) }
-    return fixes
+    var fixes = [Fix]()
+    decoder.expire(at: now) { fixes.append($0) }
+    guard !fixes.isEmpty, !isOpenEpochOld else { return [] }
+    sky.hasFix(at: now)
+    return reports(of: fixes, at: now)
   }
 
   private mutating func tryNextSpeed(at now: BootInstant) -> [SourceEffect] {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// Recognizes fixes that were received while the port was left unread, and come after it was emptied: a receiver on USB
+/// keeps what it could not send. They are later, compared with the receiver's time, than the last fix before.
+struct FixDelay: Sendable {
+  /// A fix that is not later than this is the newest one.
+  private static let tolerance: Int64 = 1000
+  /// Part of the time since the last fix by which the receiver's clock and that of the machine may differ.
+  private static let drift: Int64 = 10_000
+  /// Then a time that differs is one that the receiver has corrected.
+  private static let span = Duration.seconds(3)
+  private static let millisecondsPerDay: Int64 = 86_400_000
+
+  /// The receiver's time of the last fix, in milliseconds of the day, and when it came.
+  private var last: (time: Int64, at: BootInstant)?
+  private var resumed: BootInstant?
+
+  /// The port is read again.
+  mutating func resume(at now: BootInstant) { resumed = now }
+
+  /// Whether this fix is older than the newest one that the receiver has.
+  mutating func isStale(_ fix: Fix, at now: BootInstant) -> Bool {
+    guard let time = fix.millisecondsOfDay else { return false }
+    if let resumed, let last, now - resumed < Self.span {
+      let elapsed = (now - last.at).nanoseconds / 1_000_000
+      let day = Self.millisecondsPerDay
+      let delay = ((elapsed - (time - last.time)) % day + day + day / 2) % day - day / 2
+      if delay > Self.tolerance + elapsed / Self.drift { return true }
+    }
+    resumed = nil
+    last = (time, now)
+    return false
+  }
+}
