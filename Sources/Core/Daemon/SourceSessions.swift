@@ -182,7 +182,7 @@ struct SourceSessions: Sendable {
   }
 
   private mutating func noteDeadline(of index: Int) {
-    entries[index].deadline = entries[index].session?.nextDeadline
+    entries[index].deadline = entries[index].session?.deadlineInPlace()
     updateDeadline()
   }
 

@@ -36,15 +36,16 @@ struct FixArrivals: Equatable, Sendable {
     guard interval > .zero else { return }
     guard let period else { return restart(period: interval, at: now) }
     guard interval <= FixArrivals.longestGap else { return restart(period: period, at: now) }
-    irregular = interval * 2 > period && interval * 2 < period * 3 ? 0 : irregular + 1
+    let twice = interval + interval
+    irregular = twice > period && twice < period + period + period ? 0 : irregular + 1
     guard irregular < FixArrivals.mostIrregular else { return restart(period: interval, at: now) }
     let elapsed = now - grid
     let count = (elapsed / period).rounded()
     guard count >= 1 else { return }
     let error = elapsed - period * count
-    grid = now - error * 3 / 4
+    grid = now - error.multiplied(by: 3, dividedBy: 4)
     self.period = period + error / (16 * count)
-    deviation += (max(error, .zero - error) - deviation) / 4
+    deviation += (max(error, .zero - error) - deviation).multiplied(by: 1, dividedBy: 4)
   }
 
   private mutating func restart(period: Duration, at now: BootInstant) {

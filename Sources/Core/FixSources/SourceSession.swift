@@ -35,6 +35,9 @@ extension SourceSession {
   package var rests: Bool { false }
   package var lastRequest: ModemRequest? { nil }
 
+  /// `nextDeadline`. Read as a property, a session whose type is not known would be copied first.
+  package mutating func deadlineInPlace() -> BootInstant? { nextDeadline }
+
   package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
     []
   }

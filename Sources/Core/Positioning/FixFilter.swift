@@ -184,7 +184,8 @@ package struct FixFilter: Sendable {
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
       // Clocks drift, but less than one part in a thousand.
       candidate.offsetFromElapsed = max(
-        candidate.offsetFromElapsed, reference.offsetFromElapsed - (candidate.at - reference.at) / 1000)
+        candidate.offsetFromElapsed,
+        reference.offsetFromElapsed - (candidate.at - reference.at).multiplied(by: 1, dividedBy: 1000))
     }
     reference = candidate
     challenge = nil
