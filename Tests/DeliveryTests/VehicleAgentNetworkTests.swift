@@ -71,6 +71,18 @@ import Timekeeping
       fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: 161.2).brief.contains("collect no more"))
   }
 
+  @Test("a response to a request that was given up ends a long outage")
+  func lateResponse() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    var effects: [String] = []
+    for second in 6...130 { effects += try fixture.drive(to: Double(second)).brief }
+    #expect(effects.contains("collect"))
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.unreachable), at: 131).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 132).brief == ["collect no more"])
+  }
+
   @Test(
     "while the machine's clock is not set, certificates are checked at the receiver's time, and not before the build")
   func certificates() throws {

@@ -108,6 +108,15 @@ import Timekeeping
     #expect(world.lostInCuts.allSatisfy { $0.id > Scenario.boot + .seconds(600) })
   }
 
+  @Test("a response to a request that was given up shows that a server is reached", arguments: [300, 340, 380])
+  func lateResponses(cut: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 700, faults: [Fault(.answersLate, 100..<600)],
+        acts: [(cut, .powerCut(afterEffects: 0, seconds: 10))]))
+    #expect(world.lostInCuts.count <= 1)
+  }
+
   @Test("the place where a vehicle stops in a long outage is on disk at once", arguments: [418, 430, 455])
   func stopInLongOutage(cut: Int) throws {
     let world = try World.drive(

@@ -110,8 +110,7 @@ extension VehicleAgent {
     let result = explained(UpdateOutcome(outcome, from: vehicle.service, showing: vehicle.names), at: now)
     let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
-    // Not for a cancelled request.
-    guard !changes.isEmpty else { return }
+    guard !changes.isEmpty else { return lateUpdateEnded(outcome, at: now.boot, &effects) }
     clock.requestEnded(outcome)
     updateConnections.ended(outcome)
     noteReach(outcome, result, at: now.boot)
@@ -120,6 +119,13 @@ extension VehicleAgent {
     }
     apply(changes, at: now, &effects)
     noteOutage(at: now.boot, &effects)
+  }
+
+  /// A request that was given up has no other outcome; but the server that has responded late is reached.
+  private mutating func lateUpdateEnded(_ outcome: HTTPOutcome, at now: BootInstant, _ effects: inout [Effect]) {
+    guard case .response = outcome else { return }
+    outage.reached()
+    noteOutage(at: now, &effects)
   }
 
   /// Any response ends an outage, and only a failure of the network begins one.
