@@ -67,7 +67,10 @@ final class EffectPerformer {
   func perform(_ effect: Daemon.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      clients?.updates.start(id, request) { [weak self] in self?.feed(.updateEnded(id: id, $0)) }
+      clients?.updates.start(id, request) { [weak self] in
+        self?.clients?.updates.ended(id)
+        self?.feed(.updateEnded(id: id, $0))
+      }
     case .connect(let url, let time): clients?.updates.connect(to: url, certificateTime: time)
     case .cancelUpdate(let id): clients?.updates.cancel(id)
     case .fetchToken(let id, let request):

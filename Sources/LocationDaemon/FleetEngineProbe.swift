@@ -42,6 +42,10 @@ package final class FleetEngineProbe {
     lastID += 1
     var request = request
     request.certificateTime = CertificateTime.at(loop.now, buildDate: Release.buildDate)
-    exchanges.start(lastID, request, completion: completion)
+    let id = lastID
+    exchanges.start(id, request) { [weak exchanges] in
+      exchanges?.ended(id)
+      completion($0)
+    }
   }
 }

@@ -54,16 +54,14 @@ final class ExchangeTable {
     client.connect(to: url, certificateTime: certificateTime)
   }
 
-  /// - Parameter completion: called once, in a later iteration of the loop, unless the request is cancelled.
+  /// - Parameter completion: called once, in a later iteration of the loop, unless the request is cancelled. It must
+  ///   call `ended`.
   func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
-    running[id] = (
-      client,
-      client.send(request) { [weak self] outcome in
-        self?.running[id] = nil
-        completion(outcome)
-      }
-    )
+    running[id] = (client, client.send(request, completion: completion))
   }
+
+  /// The request has ended.
+  func ended(_ id: UInt64) { running[id] = nil }
 
   /// Counters of all clients since the start.
   var traffic: TrafficCounters { earlierTraffic + client.counters }

@@ -31,7 +31,10 @@ final class TokenFetcher {
   func start(_ id: UInt64, _ request: TokenRequest, completion: @escaping (TokenOutcome) -> Void) {
     switch request {
     case .http(let request):
-      exchanges.start(id, refreshed(request)) { completion(.http($0)) }
+      exchanges.start(id, refreshed(request)) { [weak exchanges] in
+        exchanges?.ended(id)
+        completion(.http($0))
+      }
     case .command(let invocation):
       programs[id] = HelperProgram(
         loop: loop, arguments: invocation.arguments, environment: invocation.environment,
