@@ -103,12 +103,13 @@ extension World {
   /// While nothing is wrong for long enough, the vehicle of a driver who is off duty, or pauses, is OFFLINE at Fleet
   /// Engine.
   func checkOffline() {
-    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil else { return }
+    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, daemon.run != nil else { return }
     // What a wrong clock makes of certificates is no fault that ends.
     guard !scenario.hasCertificates else { return }
     // The longest wait after a failure, and a request.
     let longest = 330
-    var calmSince = World.seconds(offlineSince)
+    // Without settings the daemon has no vehicle, and `checkWaiting` says for how long that may be.
+    var calmSince = World.seconds(scenario.hasRing ? max(offlineSince, ring.ranAt) : offlineSince)
     for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
       calmSince = max(calmSince, Double(fault.until + longest))

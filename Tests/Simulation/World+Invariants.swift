@@ -203,7 +203,7 @@ extension World {
       for position in applied.past { add(position.time) }
     }
     for record in (pending[vehicle] ?? [:]).values { add(record.location.time) }
-    for (record, reason, _) in removals where reason != .delivered { add(record.location.time) }
+    for removal in removals where removal.reason != .delivered { add(removal.record.location.time) }
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
     let end = Int(second) - 1
@@ -230,8 +230,10 @@ extension World {
       arrived.insert(applied.live.time)
       for position in applied.past { arrived.insert(position.time) }
     }
-    for (record, reason, _) in removals where reason == .delivered && !arrived.contains(record.location.time) {
-      violate("the position of \(record.location.time.rfc3339) counts as delivered, and the server never saw it")
+    for removal in removals where removal.reason == .delivered {
+      let time = removal.record.location.time
+      guard !arrived.contains(time) else { continue }
+      violate("the position of \(time.rfc3339) counts as delivered, and the server never saw it")
     }
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
   }
@@ -243,7 +245,7 @@ extension World {
       let place = $0.record.location.coordinate
       return $0.reason == .thinned && $0.vehicle == vehicle
         && !isMisdated($0.record.id, (place.latitude, place.longitude))
-    }.map(\.record.location)
+    }.map { ($0.record.location, at: $0.at) }
     guard !thinned.isEmpty else { return }
     var known: [Timestamp: (latitude: Double, longitude: Double)] = [:]
     for applied in server.applied where applied.vehicle == vehicle {
@@ -256,11 +258,15 @@ extension World {
     }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
     let reported = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
-    for key in lostInCuts where key.vehicle == vehicle && known[key.id] == nil {
+    // What a power cut lost is the neighbour only of what was thinned before.
+    var lost: [Timestamp: BootInstant] = [:]
+    for (key, at) in lostAt where key.vehicle == vehicle && known[key.id] == nil {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
+      lost[key.id] = at
     }
-    let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
-    for location in thinned {
+    let whole = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
+    for (location, removedAt) in thinned {
+      let track = lost.isEmpty ? whole : whole.filter { lost[$0.key].map { $0 >= removedAt } ?? true }
       guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue

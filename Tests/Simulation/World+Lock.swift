@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Delivery
 import Timekeeping
 
@@ -36,11 +37,11 @@ extension World {
     [pausedAt, inUseSince].compactMap { $0.map { $0...max(now, $0) } }
   }
 
-  /// The program has the vehicle soon after the other daemon has ended.
+  /// The program has the vehicle soon after the other daemon has ended and it has settings, which name the vehicle.
   func checkLock() {
-    guard inUseSince != nil, !isOff, finishedAt == nil else { return }
+    guard inUseSince != nil, !isOff, finishedAt == nil, daemon.run != nil else { return }
     let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0
-    if second - max(end, World.seconds(max(startedAt, resumedAt))) > 6 {
+    if second - max(end, World.seconds(max(startedAt, resumedAt, ring.ranAt))) > 6 {
       violate("another daemon has ended \(second - end) s ago, and the vehicle is not locked")
     }
   }

@@ -44,7 +44,7 @@ extension World {
       let onDisk = disk.held[name] ?? [:]
       for id in records.keys where onDisk[id] == nil {
         let key = Disk.Key(vehicle: name, id: id)
-        lostInCuts.insert(key)
+        lose(key)
         if let (at, isInOutage, _) = recorded[key], at < (isInOutage ? since.inOutage : since.usual) {
           violate("a position is lost that was recorded \((now - at).inSeconds) s before")
         }

@@ -156,7 +156,7 @@ extension World {
       // What it held and is not in memory stays in the file that is set aside.
       for (name, records) in disk.held {
         for id in records.keys where name != vehicle || copy[id] == nil {
-          lostInCuts.insert(Disk.Key(vehicle: name, id: id))
+          lose(Disk.Key(vehicle: name, id: id))
         }
       }
       // What is in memory is written anew; until then it is in the file that is set aside alone.
@@ -189,10 +189,10 @@ extension World {
   func deleteStore() {
     // What it held of other vehicles is nowhere else.
     for (name, records) in disk.held where name != vehicle {
-      for id in records.keys { lostInCuts.insert(Disk.Key(vehicle: name, id: id)) }
+      for id in records.keys { lose(Disk.Key(vehicle: name, id: id)) }
     }
     for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
-      lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
+      lose(Disk.Key(vehicle: vehicle, id: id))
     }
     // What is in memory is nowhere else until it is written anew.
     if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }

@@ -132,7 +132,7 @@ final class World {
   var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
-  var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
+  var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String, at: BootInstant)] = []
   /// Every position that was ever queued, with its vehicle, when and where.
   var recorded: [Disk.Key: (at: BootInstant, isInOutage: Bool, place: Coordinate)] = [:]
   /// What the program knows of servers that it reaches.
@@ -142,7 +142,9 @@ final class World {
   /// Whether the vehicle was parked at the last report of this run.
   var wasParked: Bool?
   /// What a power cut has lost.
-  var lostInCuts: Set<Disk.Key> = []
+  var lostInCuts: Set<Disk.Key> { Set(lostAt.keys) }
+  /// When each was lost, in a power cut or with the file of the store.
+  private(set) var lostAt: [Disk.Key: BootInstant] = [:]
   /// What the store has dropped because it was too old, while another vehicle drove.
   var forgotten: Set<Disk.Key> = []
   /// Positions that a power cut restored although they were removed: the removal was not on disk yet.
@@ -696,6 +698,8 @@ final class World {
     return hasBacklogChanged
   }
 
+  func lose(_ position: Disk.Key) { lostAt[position] = lostAt[position] ?? now }
+
   func follow(_ change: Backlog.Change) {
     switch change {
     case .added(let record):
@@ -717,7 +721,7 @@ final class World {
         }
         // It was never written for the vehicle that has left and is back.
         if disk.held[vehicle]?[id] == nil { unrestored[vehicle]?[id] = nil }
-        removals.append((record, reason, vehicle))
+        removals.append((record, reason, vehicle, now))
       }
     }
   }
