@@ -20,6 +20,10 @@ final class Port {
   let isGPSD: Bool
   /// Whether each epoch comes in several portions, as from a UART.
   let isSplit: Bool
+  /// It is a recording, of which the next data is asked for; `isWatched` says that it is.
+  let recording: Scenario.Recording?
+  /// What is in its file.
+  var file: [UInt8] = []
   let faults: [Fault]
   /// Bits per second that it is set to; nil while it is closed.
   var speed: Int?
@@ -48,10 +52,14 @@ final class Port {
   var soundFor = 0
   private var random: SplitMix64
 
-  init(isNetwork: Bool, isGPSD: Bool = false, isSplit: Bool = false, faults: [Fault], seed: UInt64) {
+  init(
+    isNetwork: Bool, isGPSD: Bool = false, isSplit: Bool = false, recording: Scenario.Recording? = nil,
+    faults: [Fault], seed: UInt64
+  ) {
     self.isNetwork = isNetwork
     self.isGPSD = isGPSD
     self.isSplit = isSplit
+    self.recording = recording
     self.faults = faults
     random = SplitMix64(seed: seed)
   }
@@ -62,7 +70,7 @@ final class Port {
   func close() {
     speed = nil
     reads = []
-    (isWatched, leastBytes, unread) = (true, 1, [])
+    (isWatched, leastBytes, unread) = (recording == nil, 1, [])
     awaited = []
     soundFor = 0
   }

@@ -13,6 +13,7 @@ extension Scenario {
     addOtherBoot()
     addRequests()
     addGPSD()
+    addRecording()
   }
 
   /// A mistake in the settings, or none to read, from the start or later, and a start or a reload while it lasts.
@@ -92,6 +93,26 @@ extension Scenario {
       case .noise, .bytesLost, .speed: fault.source == 0
       default: false
       }
+    }
+  }
+
+  /// A recording in a pipe, which may end. Its times are those of the receiver, and nothing compares them with others;
+  /// the settings allow no second source with it. Its speed follows the differences of its times, so epochs in another
+  /// order would delay all that follows.
+  private mutating func addRecording() {
+    var random = SplitMix64(seed: seed ^ 0x7265_636F)
+    guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless, second == nil
+    else { return }
+    recording = .pipe
+    isAutobaud = false
+    faults.removeAll { fault in
+      switch fault.kind {
+      case .speed, .unplugged, .ahead, .behind, .undated, .noTime, .swapped: true
+      default: false
+      }
+    }
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
     }
   }
 

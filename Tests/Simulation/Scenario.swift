@@ -2,6 +2,7 @@
 import Daemon
 import Delivery
 import FleetEngine
+import Positioning
 import Timekeeping
 
 /// What happens in one simulated run: all of it follows from this and the seed.
@@ -65,6 +66,14 @@ struct Scenario {
     var metresOff = 0.0
   }
 
+  /// What the first source replays in the place of a receiver, with the recorded times.
+  enum Recording: Sendable {
+    /// A pipe into which a receiver writes, at its own speed.
+    case pipe
+    /// A file with this many positions of the hour before, as fast as they are handled. Whether none is accurate.
+    case file(Int, isInaccurate: Bool)
+  }
+
   var seed: UInt64 = 1
   /// Seconds.
   var duration = 3600
@@ -90,6 +99,7 @@ struct Scenario {
   var hasModem = false
   /// The first receiver is one of gpsd's.
   var hasGPSD = false
+  var recording: Recording?
   var second: Second?
   /// Each epoch comes in several portions, as from a UART: then it is predicted when the next one is complete.
   var isSplit: Bool { seed % 4 == 3 }
@@ -106,6 +116,7 @@ struct Scenario {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
 
   func adjust(_ configuration: inout VehicleAgent.Configuration) {
+    configuration.filter.usesRecordedTimes = recording != nil
     for setting in settings {
       switch setting {
       case .interval(let seconds):

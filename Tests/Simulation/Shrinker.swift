@@ -50,6 +50,7 @@ struct Shrinker {
     if scenario.isAutobaud { add { $0.isAutobaud = false } }
     if scenario.isNetworked { add { $0.isNetworked = false } }
     if scenario.keepsRuntimeFiles { add { $0.keepsRuntimeFiles = false } }
+    if scenario.recording != nil { add { $0.recording = nil } }
     if scenario.hasGPSD { add { $0.hasGPSD = false } }
     if scenario.hasModem { add { $0.hasModem = false } }
     if scenario.baud != 9600 { add { $0.baud = 9600 } }
@@ -104,6 +105,7 @@ extension Scenario {
     if isNetworked { parts.append("isNetworked: true") }
     if hasModem { parts.append("hasModem: true") }
     if hasGPSD { parts.append("hasGPSD: true") }
+    if let recording { parts.append("recording: .\(recording)") }
     if let second {
       parts.append("second: Scenario.Second(lag: \(second.lag), metresOff: \(second.metresOff))")
     }

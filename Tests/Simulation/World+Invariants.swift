@@ -194,6 +194,8 @@ extension World {
   private func checkCoverage() {
     // Another vehicle's positions are dropped by design, and a bounded backlog drops the oldest.
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
+    // A file is not written while it is replayed.
+    if case .file = scenario.recording { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
       for reported in reported(at: time) { stamps.insert(reported.second) }

@@ -11,7 +11,7 @@ struct PortSettings: SourceIdentity, Equatable {
   let index: Int
 }
 
-/// The session of a source, which can also be at its end, as a recording's is.
+/// The session of a source, which can also be at its end as if it were a recording's.
 struct PortSession: SourceSession {
   private var session: any SourceSession
 
@@ -24,12 +24,14 @@ struct PortSession: SourceSession {
   var rests: Bool { session.rests }
 
   mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
-    input == .endOfInput ? [.report(.ended)] : session.handle(input, at: now)
+    input == .endOfInput && !(session is ReplaySession) ? [.report(.ended)] : session.handle(input, at: now)
   }
 
   mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
     session.receive(bytes, from: sender, at: now)
   }
+
+  mutating func readyForNextFix(at now: BootInstant) { session.readyForNextFix(at: now) }
 }
 
 /// The receivers' bytes, from the line to the daemon.
@@ -57,11 +59,15 @@ extension World {
       .sources(
         plan.enumerated().map { index, planned in
           portsBySource[planned.id] = index
-          if planned.isNew { ports[index].id = planned.id }
+          if planned.isNew {
+            ports[index].id = planned.id
+            openRecording(index)
+          }
           return Daemon.Source(
             PortSettings(index: index),
             SourceSelector.ConfiguredSource(
-              id: planned.id, label: "/dev/gps\(index)", silenceTimeout: World.silenceTimeout),
+              id: planned.id, label: "/dev/gps\(index)", silenceTimeout: World.silenceTimeout,
+              waits: ports[index].isFile),
             session: planned.isNew ? session(index, seed: programSeed &+ 3) : nil)
         }))
   }
@@ -80,6 +86,10 @@ extension World {
     if ports[index].isGPSD {
       return PortSession(
         GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: World.silenceTimeout, seed: seed))
+    }
+    if ports[index].recording != nil {
+      return PortSession(
+        ReplaySession(name: "the recording", pace: ports[index].isFile ? 0 : 1, shiftsTimes: false))
     }
     return PortSession(
       SerialSession(
@@ -106,7 +116,7 @@ extension World {
   func endSources() {
     for index in ports.indices where !isOff {
       ports[index].hasEnded = true
-      handlePort(index, .endOfInput)
+      if ports[index].recording != nil { readRecording(index) } else { handlePort(index, .endOfInput) }
     }
   }
 
@@ -163,6 +173,7 @@ extension World {
   /// Whether what goes into the line in this second comes out.
   private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
     ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
+      && !(ports[index].recording != nil && ports[index].hasEnded)
       && (!ports[index].isNetwork || isInOrder)
   }
 
@@ -213,7 +224,7 @@ extension World {
     if !areFixesNeeded, pausedAt == nil { violate("the receivers are not read although there is no pause") }
     let isRest = !areFixesNeeded && neededSince.map { now - $0 > .seconds(25) } ?? false
     if isRest, second - since > (scenario.isAutobaud ? 80 : 25), ports[index].modem == nil, !ports[index].isNetwork,
-      ports[index].isWatched, ports[index].leastBytes == 1
+      ports[index].isWatched, ports[index].leastBytes == 1, ports[index].recording == nil
     {
       violate("port \(index) is read although no fix is needed")
     }
@@ -230,6 +241,7 @@ extension World {
 
   /// Passes the daemon what has come. Not while its effects are performed.
   func readPort(_ index: Int) {
+    if ports[index].recording != nil { return readRecording(index) }
     let bytes = ports[index].unread
     guard !bytes.isEmpty else { return }
     ports[index].unread = []
@@ -264,6 +276,7 @@ extension World {
       ports[index].close()
     case .pause: ports[index].isWatched = false
     // What has come is passed on after the effects, as the outcomes of other operations are.
+    case .read where ports[index].recording != nil: askRecording(index)
     case .read: pendRead(of: index, isDrain: true)
     case .watch:
       ports[index].isWatched = true

@@ -17,6 +17,9 @@ extension World {
     return world
   }
 
+  /// How many positions were not delivered at the end of the run; nil if it has not ended.
+  var undelivered: Int? { ending?.undelivered }
+
   /// Updates that the server applied in these seconds.
   func applied(_ seconds: Range<Int>) -> [FleetEngineServer.Applied] {
     server.applied.filter { Double(seconds.lowerBound) <= $0.at && $0.at < Double(seconds.upperBound) }

@@ -101,7 +101,7 @@ final class World {
   /// When the agent had the open connections dropped.
   var drops: [BootInstant] = []
   var finishedAt: BootInstant?
-  var undelivered: Int?
+  var ending: Lifecycle.Ending?
   var violations: [String] = []
   /// The backlog, computed from the effects alone.
   var copy: [Backlog.ID: Backlog.Record] = [:]
@@ -242,6 +242,7 @@ final class World {
       Port(
         isNetwork: scenario.isNetworked && index == 0, isGPSD: scenario.hasGPSD && index == 0,
         isSplit: scenario.isSplit && !scenario.hasModem,
+        recording: index == 0 ? scenario.recording : nil,
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
@@ -249,6 +250,7 @@ final class World {
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
+    recordFile()
   }
 
   static func configuration(vehicle: String) throws -> VehicleAgent.Configuration {
@@ -661,7 +663,7 @@ final class World {
     case .finished(let ending):
       finishedAt = now
       checkOfflineOnStop()
-      undelivered = ending.undelivered
+      self.ending = ending
       checkClosedStore()
     case .exit(let exit): end(exit)
     }
@@ -690,7 +692,8 @@ final class World {
       case .fromVehicle(.backlogSnapshot(let records)):
         if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
       case .fromVehicle(.needFixes(let areNeeded)): needFixes(areNeeded)
-      case .fromVehicle(.readyForNextFix): violate("a source is released that does not wait")
+      case .fromVehicle(.readyForNextFix(let id)):
+        if portsBySource[id].map({ !ports[$0].isFile }) ?? true { violate("a source is released that does not wait") }
       case .fromVehicle: break
       }
       if isTranscribing, let text = World.brief(message) { note("  . \(text)") }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Positioning
+import Testing
+import Timekeeping
+
+/// A recording in the place of a receiver.
+@Suite struct RecordingScenarios {
+  @Test("a recording in a pipe that ends is delivered to its last position, backlog and all")
+  func pipe() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)], recording: .pipe))
+    let end = try #require(world.finishedAt)
+    #expect(end <= World.time(345))
+    #expect(world.ending?.result == .delivered)
+    #expect(world.longestGap(5..<299) <= 13)
+  }
+
+  @Test("a file is replayed as fast as its positions are handled, and waits during a pause")
+  func file() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, acts: [(0, .pause), (100, .resume)], dialect: .own,
+        recording: .file(1800, isInaccurate: false)))
+    let end = try #require(world.finishedAt)
+    #expect(end > World.time(100) && end < World.time(130))
+    #expect(world.ending?.result == .delivered)
+    #expect(world.agent.statistics.fixes == 1800)
+    #expect(world.applied(0..<100).isEmpty && !world.applied(100..<130).isEmpty)
+  }
+
+  @Test("a file whose positions are all rejected is read to its end, and nothing is sent")
+  func rejected() throws {
+    let world = try World.drive(
+      Scenario(duration: 60, dialect: .own, recording: .file(20_000, isInaccurate: true)))
+    #expect(world.ending?.result == .rejected)
+    #expect(world.agent.statistics.rejected == [.inaccurate: 20_000])
+    #expect(world.attempts.isEmpty)
+  }
+}

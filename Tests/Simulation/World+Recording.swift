@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import Positioning
+import Timekeeping
+
+extension Port {
+  /// Whether it is a file.
+  var isFile: Bool { if case .file = recording { true } else { false } }
+}
+
+/// A recording: each read of it is a turn of the loop of its own, until its end.
+extension World {
+  private static let readSize = 4096
+
+  /// What the scenario's file has: a drive of the hour before.
+  func recordFile() {
+    guard case .file(let count, let isInaccurate) = scenario.recording else { return }
+    var drive = self.drive
+    for second in 1...count {
+      drive.advance(second: second)
+      for var fix in receivers[0].output(second: second - 3600, of: drive, wallError: wallError).fixes {
+        if isInaccurate { fix.horizontalAccuracy = 500 }
+        ports[0].file += scenario.dialect.epoch(of: fix)
+      }
+    }
+  }
+
+  /// Opens it at its beginning. What is written into a pipe before it is read stays in it.
+  func openRecording(_ index: Int) {
+    guard ports[index].recording != nil else { return }
+    ports[index].close()
+    ports[index].hasEnded = ports[index].isFile
+    ports[index].unread = ports[index].file
+  }
+
+  /// The daemon asks for the next data.
+  func askRecording(_ index: Int) {
+    if !ports[index].hasEnded, ports[index].speed == nil {
+      ports[index].speed = scenario.baud
+      ports[index].openedAt = now
+      ports[index].isReleased = false
+    }
+    ports[index].isWatched = true
+    pendRead(of: index, isDrain: false)
+  }
+
+  /// Passes the daemon the data that it has asked for, or the end.
+  func readRecording(_ index: Int) {
+    guard ports[index].isWatched else { return }
+    let bytes = Array(ports[index].unread.prefix(World.readSize))
+    guard !bytes.isEmpty else {
+      guard ports[index].hasEnded, ports[index].reads.isEmpty else { return }
+      ports[index].isWatched = false
+      return handlePort(index, .endOfInput)
+    }
+    ports[index].unread.removeFirst(bytes.count)
+    ports[index].isWatched = false
+    receive(bytes, from: .peer, of: ports[index].id)
+  }
+}
