@@ -544,7 +544,8 @@ final class World {
         if isTranscribing { note("> \(World.brief(input))") }
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))): configure(new.vehicle)
-        case .vehicle(let input): reach.note(input, at: now)
+        // Before there are settings, nothing of it is noticed.
+        case .vehicle(let input) where daemon.run != nil: reach.note(input, at: now)
         default: break
         }
         step { $0.handle(input, at: moment, observer: $1) }
