@@ -13,8 +13,18 @@ import Testing
 
   @Test("whatever goes wrong, the invariants hold", arguments: 0..<8)
   func invariants(part: Int) throws {
-    for index in stride(from: part, to: RandomRunTests.runs, by: 8) {
-      let world = try World.observe(Scenario(random: UInt64(RandomRunTests.firstSeed + index)))
+    try RandomRunTests.run(RandomRunTests.runs, from: RandomRunTests.firstSeed, part: part)
+  }
+
+  @Test("whatever goes wrong around the vehicle as well, the invariants hold", arguments: 0..<8)
+  func ring(part: Int) throws {
+    try RandomRunTests.run(200, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
+  }
+
+  /// Runs every eighth of these scenarios until one fails.
+  private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
+    for index in stride(from: part, to: runs, by: 8) {
+      let world = try World.observe(Scenario(random: UInt64(firstSeed + index)))
       try world.appendRecord()
       guard !world.violations.isEmpty else { continue }
       Issue.record("\(try World.reproduction(of: world))")
