@@ -173,7 +173,7 @@ struct Scenario {
       (wallError ?? 1) != 0
       || acts.contains {
         switch $0.act {
-        case .clockStep, .powerCut, .kill: true
+        case .clockStep, .powerCut, .kill, .deleteDirectory: true
         default: false
         }
       }

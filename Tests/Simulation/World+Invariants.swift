@@ -105,7 +105,7 @@ extension World {
     var excused = Scenario.boot
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
-      if ahead > 5, isWithoutServer(applied) {
+      if ahead > 5, isWithoutServer(applied) || asksForTime(applied) {
         excused = max(excused, applied.live.time)
         continue
       }
@@ -126,8 +126,20 @@ extension World {
         && (scenario.hasAgreeingIssueTimes
           || !scenario.isActive(at: World.seconds(fetch)) { if case .providerUndated = $0 { true } else { false } })
     }
-    return !hasProviderTime
-      && !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
+    return !hasProviderTime && isBeforeFirstResponse(attempt)
+  }
+
+  /// Whether it is a position of an earlier run, sent before the first response of Fleet Engine in this boot: if all
+  /// that are stored lie in the future, the oldest is sent, because the response has the time.
+  private func asksForTime(_ applied: FleetEngineServer.Applied) -> Bool {
+    guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber],
+      let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)]
+    else { return false }
+    return at < start && isBeforeFirstResponse(attempt)
+  }
+
+  private func isBeforeFirstResponse(_ attempt: Attempt) -> Bool {
+    !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
   }
 
   /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest
