@@ -14,7 +14,7 @@ here() {
   # No name server: what names are looked up for is in metrics.py.
   sed -e "s/metrics.example.com:9443/127.0.0.1:9443/; s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
     -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/" \
-    -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=4m/flushInterval=3s/'
+    -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=6m/flushInterval=3s/'
 }
 # The value of a query at the central Prometheus, and of another format with jq's absence: label NAME QUERY.
 ask() { inside curl -s --data-urlencode "query=$1" "http://127.0.0.1:$prometheus/api/v1/query"; }
