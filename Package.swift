@@ -58,8 +58,8 @@ func tests(
 /// The core.
 let coreModules: [Target.Dependency] = [
   "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "NMEA", "SimulatedDrives",
-  "FixSources", "Authorization", "ClockEstimation", "FleetEngine", "Delivery", "Connectivity", "Observability",
-  "Daemon",
+  "FixSources", "Authorization", "ClockEstimation", "FleetEngine", "SourceSelection", "Reporting", "PositionBacklog",
+  "Delivery", "Vehicle", "Connectivity", "Observability", "Daemon",
 ]
 
 /// The date before which no clock can be right: SOURCE_DATE_EPOCH in release builds. Debug builds have one date, so
@@ -89,23 +89,35 @@ let package = Package(
     core("Connectivity", ["Timekeeping"]),
     core("ClockEstimation", ["Timekeeping", "HTTPMessages"]),
     core("FleetEngine", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization"]),
+    core("SourceSelection", ["Timekeeping", "Positioning", "FixSources"]),
+    core("Reporting", ["Timekeeping", "Positioning", "FleetEngine"]),
+    core(
+      "PositionBacklog",
+      ["Timekeeping", "Positioning", "Authorization", "ClockEstimation", "FleetEngine", "Reporting"]),
     core(
       "Delivery",
       [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Authorization", "ClockEstimation", "FleetEngine",
+        "PositionBacklog",
+      ]),
+    core(
+      "Vehicle",
+      [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "ClockEstimation",
-        "FleetEngine", "Connectivity",
+        "FleetEngine", "Connectivity", "SourceSelection", "Reporting", "PositionBacklog", "Delivery",
       ]),
     core(
       "Observability",
       [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "Authorization", "ClockEstimation",
-        "FleetEngine", "Connectivity", "Delivery",
+        "FleetEngine", "Connectivity", "SourceSelection", "PositionBacklog", "Delivery", "Vehicle",
       ]),
     core(
       "Daemon",
       [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "FixSources", "Authorization",
-        "ClockEstimation", "FleetEngine", "Connectivity", "Delivery", "Observability",
+        "ClockEstimation", "FleetEngine", "Connectivity", "SourceSelection", "Reporting", "PositionBacklog", "Delivery",
+        "Vehicle", "Observability",
       ]),
 
     // Platform: does.
@@ -151,7 +163,10 @@ let package = Package(
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform(
       "BacklogStore",
-      ["Timekeeping", "ExternalInput", "Positioning", "FleetEngine", "Delivery", "SystemCalls", "CSQLite"]),
+      [
+        "Timekeeping", "ExternalInput", "Positioning", "FleetEngine", "PositionBacklog", "Vehicle", "SystemCalls",
+        "CSQLite",
+      ]),
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "JSON", "Positioning", "SimulatedDrives", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
@@ -162,7 +177,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "SimulatedDrives", "FixSources",
         "Authorization", "FleetEngine",
-        "Delivery",
+        "Reporting", "PositionBacklog", "Delivery", "Vehicle",
         "Release", "SystemCalls", "URLReader", "CTOML",
       ], swiftSettings: strict),
     .target(
@@ -170,7 +185,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "SimulatedDrives", "FixSources", "Authorization",
         "FleetEngine",
-        "Delivery", "Daemon",
+        "SourceSelection", "Delivery", "Vehicle", "Daemon",
         "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "MessageBus", "RouteFile",
         "ServiceManager", "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
@@ -189,7 +204,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
         "Authorization", "FleetEngine",
-        "Delivery",
+        "Reporting", "Delivery", "Vehicle",
         "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration",
         "Daemon", "LocationDaemon",
         "MessageBus", "Observability", "Release",
@@ -198,7 +213,7 @@ let package = Package(
       name: "ControlTool",
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
-        "RecordingReview", "Authorization", "FleetEngine", "Delivery",
+        "RecordingReview", "Authorization", "FleetEngine", "Vehicle",
         "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
         "LocationDaemon", "MessageBus",
@@ -226,7 +241,7 @@ let package = Package(
     // What the documents in docs/ that follow from the code are made of; nothing that is shipped depends on it.
     .target(
       name: "Documentation",
-      dependencies: ["Timekeeping", "Delivery", "Observability", "Configuration"],
+      dependencies: ["Timekeeping", "Vehicle", "Observability", "Configuration"],
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning", "NMEA", "NMEATesting"]),
@@ -252,7 +267,8 @@ let package = Package(
     tests(
       "BacklogStoreTests",
       [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "SystemCalls",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "PositionBacklog", "Vehicle",
+        "SystemCalls",
         "BacklogStore", "FileTesting",
       ], exclude: ["Fixtures"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore", "FileTesting"]),
@@ -297,17 +313,29 @@ let package = Package(
       name: "AgentTesting",
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "FixSources", "Authorization",
-        "FleetEngine", "Delivery", "Daemon",
+        "FleetEngine", "SourceSelection", "Reporting", "PositionBacklog", "Delivery", "Vehicle", "Daemon",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
     tests("ClockEstimationTests", ["Timekeeping", "HTTPMessages", "ClockEstimation"]),
-    tests("DeliveryTests", coreModules + ["AgentTesting"]),
+    tests("SourceSelectionTests", ["Timekeeping", "Positioning", "FixSources", "SourceSelection"]),
+    tests("ReportingTests", ["Timekeeping", "Positioning", "FleetEngine", "Reporting"]),
+    tests(
+      "PositionBacklogTests",
+      ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "PositionBacklog"]),
+    tests(
+      "DeliveryTests",
+      [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine",
+        "PositionBacklog", "Delivery",
+      ]),
+    tests("VehicleTests", coreModules + ["AgentTesting"]),
     tests("DaemonTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
     tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
     .target(
       name: "FleetModel",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "SourceSelection", "Reporting",
+        "PositionBacklog", "Delivery", "Vehicle", "Connectivity",
       ], path: "Tests/Support/FleetModel", swiftSettings: strict + [.unsafeFlags(["-O"])]),
     // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of
     // seconds.
@@ -332,7 +360,7 @@ let package = Package(
       "DiagnosisTests",
       [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "FixSources", "Authorization", "FleetEngine",
-        "Delivery",
+        "Vehicle",
         "Configuration",
         "EventLoop",
         "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "MessageBus", "Observability", "Release",
@@ -350,14 +378,14 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning", "FixSources"]),
     ("FuzzModem", ["Timekeeping", "Positioning", "FixSources"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
-    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Delivery", "Configuration"]),
+    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Vehicle", "Configuration"]),
     ("FuzzGPX", ["SimulatedDrives", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "RouteFile"]),
     ("FuzzJSON", ["JSON", "JSONTesting"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
     ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),
-    ("FuzzStoredToken", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery"]),
+    ("FuzzStoredToken", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery", "Vehicle"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",
@@ -371,7 +399,9 @@ if Context.environment["BENCH"] != nil {
       path: "Benchmarks/DecoderBenchmark", swiftSettings: strict),
     .executableTarget(
       name: "BacklogBenchmark",
-      dependencies: ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"],
+      dependencies: [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "PositionBacklog", "Delivery",
+      ],
       path: "Benchmarks/BacklogBenchmark", swiftSettings: strict),
     .executableTarget(
       name: "FleetBenchmark", dependencies: ["FleetModel"], path: "Benchmarks/FleetBenchmark", swiftSettings: strict),

@@ -3,6 +3,7 @@
 // disk.
 //   BENCH=1 swift run -c release BacklogBenchmark
 import Authorization
+import PositionBacklog
 import Delivery
 import FleetEngine
 import Glibc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Delivery
+import Vehicle
 import FleetEngine
 
 // FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \

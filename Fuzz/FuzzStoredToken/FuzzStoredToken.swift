@@ -7,6 +7,7 @@
 //   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization
 import Delivery
+import Vehicle
 import HTTPMessages
 import Timekeeping
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Vehicle
 
 /// The last settings that worked (with which Fleet Engine accepted an update), as a TOML text that an earlier run has
 /// stored. They are used if the settings files have mistakes.

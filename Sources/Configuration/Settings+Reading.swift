@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
+import Reporting
 import Delivery
+import Authorization
+import Vehicle
 import FleetEngine
 import HTTPMessages
 import Positioning

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+import Reporting
+import Delivery
+package import Vehicle
 package import FleetEngine
 package import HTTPMessages
 import Positioning

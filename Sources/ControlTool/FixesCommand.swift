@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Configuration
-import Delivery
+import Vehicle
 import Glibc
 import LocationDaemon
 import Positioning

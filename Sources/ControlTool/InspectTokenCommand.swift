@@ -2,7 +2,7 @@
 import Authorization
 import CommandLineOptions
 import Configuration
-import Delivery
+import Vehicle
 import Diagnosis
 import EventLoop
 import FleetEngine

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import ExternalInput
 import Configuration
-import Delivery
+import Vehicle
 import EventLoop
 import FleetEngine
 import HTTPMessages

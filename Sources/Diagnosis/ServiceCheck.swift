@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Vehicle
 package import Configuration
-import Delivery
+import Reporting
 import EventLoop
 import FleetEngine
 import MessageBus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Reporting
 import ExternalInput
 import LocationDaemon
 package import MessageBus

@@ -2,7 +2,7 @@
 import Authorization
 import Configuration
 import Daemon
-import Delivery
+import Vehicle
 import HTTPMessages
 import Observability
 import ServiceManager

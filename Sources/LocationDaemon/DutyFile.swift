@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Vehicle
 import SystemCalls
 
 /// The driver's duty on disk. If the file exists, the driver is off duty; its text says since when, and for which

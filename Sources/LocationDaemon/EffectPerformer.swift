@@ -5,7 +5,7 @@ import Daemon
 import EventLoop
 import HTTPMessages
 import Release
-import Delivery
+import Vehicle
 import Observability
 import ServiceManager
 import Timekeeping

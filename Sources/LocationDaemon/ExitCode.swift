@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import SystemCalls
-import Delivery
+import Vehicle
 
 /// Exit statuses of the program, after sysexits.h; also in `docs/architecture.md` and `--help`.
 package nonisolated enum ExitCode {

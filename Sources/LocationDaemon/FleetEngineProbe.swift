@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Configuration
 import Delivery
+package import Configuration
+import Vehicle
 package import EventLoop
 package import FleetEngine
 package import HTTPMessages

@@ -9,7 +9,7 @@ import FleetEngine
 import Glibc
 package import FixSources
 import Release
-import Delivery
+import Vehicle
 import Observability
 package import ServiceManager
 import Timekeeping

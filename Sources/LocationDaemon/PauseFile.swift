@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Vehicle
 import SystemCalls
 
 /// The pause on disk. If the file exists, the vehicle is paused; its text says since when.

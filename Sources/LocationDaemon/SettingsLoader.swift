@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 import Daemon
-import Delivery
+import Vehicle
 import FleetEngine
 import Glibc
 import SystemCalls

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import Configuration
-import Delivery
+import Vehicle
 import Glibc
 import ServiceManager
 import SystemCalls

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Daemon
-import Delivery
+import SourceSelection
 import EventLoop
 import ExternalInput
 import FixSources

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import BacklogStore
-import Delivery
+import Vehicle
 import SystemCalls
 
 /// Performs the operations of `StoreAgent` on the backlog's file.

@@ -2,7 +2,7 @@
 import Authorization
 import Glibc
 import HTTPMessages
-import Delivery
+import Vehicle
 import SystemCalls
 import TokenStore
 

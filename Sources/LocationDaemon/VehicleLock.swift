@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Configuration
 import Delivery
+import Configuration
+import Vehicle
 import FleetEngine
 import Glibc
 import ServiceManager

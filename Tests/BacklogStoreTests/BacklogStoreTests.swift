@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import Delivery
+import PositionBacklog
+import Vehicle
 import Testing
 import Timekeeping
 import SystemCalls

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
 import Foundation
-import Delivery
+import Vehicle
 import SystemCalls
 import Testing
 import Timekeeping

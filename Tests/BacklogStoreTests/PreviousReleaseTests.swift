@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
 import Authorization
-import Delivery
+import Vehicle
 import Foundation
 import HTTPMessages
 import Testing

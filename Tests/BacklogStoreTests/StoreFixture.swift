@@ -3,7 +3,8 @@ import FileTesting
 import FleetEngine
 import Foundation
 import Positioning
-import Delivery
+import PositionBacklog
+import Vehicle
 import Testing
 import Timekeeping
 

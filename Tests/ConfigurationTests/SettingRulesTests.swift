@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Reporting
+import Vehicle
 import ExternalInput
 import Testing
 import Timekeeping

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Delivery
 import Positioning
 import Authorization
-import Delivery
+import Vehicle
 import FleetEngine
 import HTTPMessages
 import SimulatedDrives

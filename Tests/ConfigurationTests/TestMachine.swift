@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
-import Delivery
+import Vehicle
 
 @testable import Configuration
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 import Delivery
+import Authorization
+import Vehicle
 import FleetEngine
 import Testing
 

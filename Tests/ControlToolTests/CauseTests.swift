@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Delivery
 import FixSources
 import AgentTesting
 import Authorization
 import Connectivity
-import Delivery
+import SourceSelection
+import Vehicle
 import ExternalInput
 import Foundation
 import HTTPMessages

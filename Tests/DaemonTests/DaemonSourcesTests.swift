@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
-import Delivery
+import SourceSelection
+import Vehicle
 import HTTPMessages
 import FixSources
 import Positioning

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import FixSources
 import AgentTesting
 import Daemon
-import Delivery
+import PositionBacklog
+import Vehicle
 import FleetEngine
 import HTTPMessages
 import Positioning

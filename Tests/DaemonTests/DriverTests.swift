@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
-import Delivery
+import Vehicle
 import Testing
 import Timekeeping
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Connectivity
-import Delivery
+import Reporting
+import Vehicle
 import Observability
 import Testing
 import Timekeeping

@@ -7,6 +7,7 @@ import Positioning
 import Testing
 import Timekeeping
 
+@testable import PositionBacklog
 @testable import Delivery
 
 /// Transcripts: an input, and the effects that are expected of it.
@@ -19,7 +20,7 @@ import Timekeeping
 
     init(_ change: (inout DeliveryAgent.Configuration) -> Void = { _ in }) throws {
       agent = DeliveryAgent(Bench.configuration(change), seed: 1)
-      token = try BackfillTests.token(1)
+      token = try Bench.token(1)
     }
 
     static func configuration(
@@ -31,6 +32,13 @@ import Timekeeping
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle)))
       change(&configuration)
       return configuration
+    }
+
+    static func token(_ serial: Int) throws -> AccessToken {
+      AccessToken(
+        secret: Secret("t\(serial)"),
+        context: try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v"))), receivedAt: .boot,
+        lifetime: .seconds(3600), lifetimeSource: .relative)
     }
 
     static func location(_ second: Int) throws -> VehicleLocation {
@@ -340,7 +348,7 @@ import Timekeeping
     _ = bench.handle(.ended(id: 2, .accepted), at: 3)
     // From the response to the request without it two minutes.
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(123))
-    let next = try BackfillTests.token(2)
+    let next = try Bench.token(2)
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in next } == .boot + .seconds(12))
   }
 }

@@ -2,7 +2,8 @@
 import ExternalInput
 import Positioning
 import SimulatedDrives
-import Delivery
+import Reporting
+import Vehicle
 import FleetEngine
 
 /// `docs/filter.md`, made of the code and of what it scored.

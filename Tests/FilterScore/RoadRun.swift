@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import SourceSelection
 import AgentTesting
-import Delivery
+import Reporting
+import Vehicle
 import FleetEngine
 import JSON
 import FixSources

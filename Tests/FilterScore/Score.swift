@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Positioning
-import Delivery
+import Reporting
 import Timekeeping
 
 /// How the filter did on drives with one trouble.

@@ -2,7 +2,7 @@
 import FileTesting
 import Foundation
 import Glibc
-import Delivery
+import Vehicle
 import Testing
 import Timekeeping
 

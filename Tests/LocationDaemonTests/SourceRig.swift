@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Vehicle
 import AgentTesting
-import Delivery
+import SourceSelection
 import EventLoop
 import ExternalInput
 import FixSources

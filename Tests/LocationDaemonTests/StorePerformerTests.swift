@@ -6,7 +6,8 @@ import FleetEngine
 import Foundation
 import LoopTesting
 import Positioning
-import Delivery
+import PositionBacklog
+import Vehicle
 import Testing
 import Timekeeping
 import SystemCalls

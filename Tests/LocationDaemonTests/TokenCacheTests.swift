@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Authorization
-import Delivery
+import Vehicle
 import FileTesting
 import Testing
 

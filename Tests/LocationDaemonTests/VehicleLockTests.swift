@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Delivery
+import Vehicle
 import FileTesting
 import Foundation
 import Testing

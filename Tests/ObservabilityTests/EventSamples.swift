@@ -7,7 +7,9 @@ import Positioning
 import Timekeeping
 import Connectivity
 
-import Delivery
+import SourceSelection
+import PositionBacklog
+import Vehicle
 import ExternalInput
 
 /// Every kind of event, in each of its variants.

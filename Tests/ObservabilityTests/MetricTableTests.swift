@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FixSources
 import AgentTesting
-import Delivery
+import Vehicle
 import ExternalInput
 import NMEA
 import Testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
-import Delivery
+import Vehicle
 import FixSources
 import Testing
 import Timekeeping

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
 import ClockEstimation
 import FixSources
 import AgentTesting
 import Authorization
 import Connectivity
-import Delivery
+import Vehicle
 import HTTPMessages
 import Observability
 import Positioning

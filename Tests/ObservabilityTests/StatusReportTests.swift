@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import SourceSelection
+import Reporting
+import Delivery
 import AgentTesting
 import FleetEngine
 import Foundation
@@ -7,7 +10,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Delivery
+@testable import Vehicle
 @testable import Observability
 
 @Suite struct StatusReportTests {

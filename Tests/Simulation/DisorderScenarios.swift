@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import FleetEngine
 import Positioning
-import Delivery
+import Vehicle
 import Testing
 import Timekeeping
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Vehicle
 import Testing
 
 /// Scenarios in which an invariant does not hold: each was found by a random run and reduced. Most need two clocks that

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import FleetEngine
+import PositionBacklog
 import Delivery
+import FleetEngine
+import Vehicle
 import Observability
 import Testing
 import Timekeeping

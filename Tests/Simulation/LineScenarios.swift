@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
 import Delivery
+import Positioning
+import Vehicle
 import FixSources
 import Testing
 import Timekeeping

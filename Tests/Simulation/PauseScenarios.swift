@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import FleetEngine
 import Delivery
+import FleetEngine
+import Vehicle
 import Observability
 import Testing
 import Timekeeping

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
+import PositionBacklog
 import Delivery
+import Positioning
+import Vehicle
 import Testing
 import Timekeeping
 

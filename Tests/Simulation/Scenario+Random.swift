@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import Vehicle
 import Timekeeping
 
 extension Scenario {

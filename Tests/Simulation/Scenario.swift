@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import Daemon
+import Reporting
 import Delivery
+import Daemon
+import Vehicle
 import FleetEngine
 import Positioning
 import Timekeeping

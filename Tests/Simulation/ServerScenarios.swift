@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
 import Delivery
+import Vehicle
 import Testing
 import Timekeeping
 

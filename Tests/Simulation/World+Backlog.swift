@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import Delivery
 import FleetEngine
 import Positioning
 import Daemon
-import Delivery
+import Vehicle
 import Timekeeping
 
 /// What became of the queued positions.

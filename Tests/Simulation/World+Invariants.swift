@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import Delivery
 import FleetEngine
 import HTTPMessages
 import Positioning
 import Daemon
-import Delivery
+import Vehicle
 import Timekeeping
 
 /// What must hold in every run, checked against what the server and the receiver know.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Daemon
-import Delivery
+import Vehicle
 import Positioning
 import Timekeeping
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Vehicle
 import Daemon
-import Delivery
+import SourceSelection
 import ExternalInput
 import FixSources
 import Positioning

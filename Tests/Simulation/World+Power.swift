@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import Delivery
 import Authorization
 import Daemon
-import Delivery
+import Vehicle
 import FleetEngine
 import Positioning
 import Timekeeping

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import PositionBacklog
+import Vehicle
 import Glibc
 import HTTPMessages
 import Observability

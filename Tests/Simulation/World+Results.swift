@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Positioning
-import Delivery
+import Vehicle
 import Observability
 import Testing
 import Timekeeping

@@ -2,7 +2,8 @@
 import Authorization
 import Connectivity
 import Daemon
-import Delivery
+import PositionBacklog
+import Vehicle
 import FleetEngine
 import HTTPMessages
 import Timekeeping

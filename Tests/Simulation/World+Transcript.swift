@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import SourceSelection
 import FixSources
 import Authorization
 import FleetEngine
@@ -6,7 +8,7 @@ import HTTPMessages
 import Glibc
 import Positioning
 import Daemon
-import Delivery
+import Vehicle
 import Observability
 import Testing
 import Timekeeping

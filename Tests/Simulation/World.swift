@@ -6,7 +6,10 @@ import HTTPMessages
 import FixSources
 import Positioning
 import Daemon
+import Reporting
+import PositionBacklog
 import Delivery
+import Vehicle
 import Timekeeping
 
 /// What the vehicle has counted, and the time of its newest position.
@@ -241,8 +244,7 @@ final class World {
     ports = sources.map { index in
       Port(
         isNetwork: scenario.isNetworked && index == 0, isGPSD: scenario.hasGPSD && index == 0,
-        isSplit: scenario.isSplit && !scenario.hasModem,
-        recording: index == 0 ? scenario.recording : nil,
+        isSplit: scenario.isSplit && !scenario.hasModem, recording: index == 0 ? scenario.recording : nil,
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }

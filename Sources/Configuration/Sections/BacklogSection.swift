@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Vehicle
 import Delivery
+import PositionBacklog
 
 extension Settings {
   static let backlogKeys: [Setting<Settings>] = [

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Reporting
+import Vehicle
 import Timekeeping
 
 extension Settings {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+package import Vehicle
 package import Observability
 
 /// Requests on the control socket.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
-package import Delivery
+package import Vehicle
 package import ExternalInput
 import FleetEngine
 package import HTTPMessages

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Reporting
 import Connectivity
-import Delivery
+import Vehicle
 import Observability
 import Timekeeping
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
 import ClockEstimation
-import Delivery
+import Vehicle
 import Observability
 import Timekeeping
 

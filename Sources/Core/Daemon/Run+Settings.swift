@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Vehicle
 import FleetEngine
 import Observability
 import Timekeeping

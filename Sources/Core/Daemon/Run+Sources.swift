@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import Delivery
+import SourceSelection
+import Vehicle
 import ExternalInput
 package import FixSources
 import NMEA

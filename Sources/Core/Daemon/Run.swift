@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+import PositionBacklog
+import Delivery
+package import Vehicle
 import FleetEngine
 import Observability
 import Positioning

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+package import Vehicle
 import Timekeeping
 
 /// What came of reading the settings, and of preparing what they need. Nothing has changed yet.

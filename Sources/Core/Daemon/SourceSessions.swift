@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+package import SourceSelection
 import ExternalInput
 package import FixSources
 import NMEA

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import PositionBacklog
 package import Authorization
 package import FleetEngine
 package import HTTPMessages
@@ -43,7 +44,7 @@ extension DeliveryAgent {
     var capacity: Int { min(maxLocations, maxBytes / Backlog.recordSize) }
 
     /// Whether requests are rate-limited. Only tests against a local server set a lower floor than Fleet Engine's.
-    var isLimited: Bool { floor >= .seconds(5) }
+    package var isLimited: Bool { floor >= .seconds(5) }
   }
 
   /// What happened: a position to send, a response, a change of the network, stored positions.

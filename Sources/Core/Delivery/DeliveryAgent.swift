@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+package import PositionBacklog
 import ExternalInput
 package import Authorization
-import ClockEstimation
+package import ClockEstimation
 package import FleetEngine
 package import Timekeeping
 
@@ -74,16 +75,17 @@ package struct DeliveryAgent: Sendable {
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
   }
 
-  private(set) var configuration: Configuration
+  /// Where updates go, and the limits of the backlog.
+  package private(set) var configuration: Configuration
   /// The queue in memory; the store persists it through effects.
   package private(set) var backlog = Backlog()
   /// The state that the store has reported.
-  private(set) var store = BacklogStoreState.off
+  package private(set) var store = BacklogStoreState.off
   private var storeReading = StoreReading()
   private var expiry = BacklogExpiry()
   /// Since when there is no newest position of a receiver: after an interval the newest queued one is sent as the live
   /// one.
-  private(set) var withoutFixSince = BootInstant.boot
+  package private(set) var withoutFixSince = BootInstant.boot
   private var state = State.idle
   private var vehicle = KnownVehicle()
   private var backfill: Backfill
@@ -124,7 +126,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// What the current request sets; nil if there is none.
-  var inFlight: RequestKind? {
+  package var inFlight: RequestKind? {
     switch state {
     case .idle: nil
     case .sending(let attempt): attempt.kind
@@ -136,25 +138,25 @@ package struct DeliveryAgent: Sendable {
   private func mayArriveUntil(_ kind: RequestKind) -> BootInstant { vehicle.mayArriveUntil[kind] ?? .boot }
 
   /// Until when a request that sets ONLINE, and had no response, may still arrive.
-  var onlineMayArriveUntil: BootInstant { mayArriveUntil(.position) }
+  package var onlineMayArriveUntil: BootInstant { mayArriveUntil(.position) }
 
   /// The same for OFFLINE, with or without a position.
-  var offlineMayArriveUntil: BootInstant { max(mayArriveUntil(.offline), mayArriveUntil(.offlinePosition)) }
+  package var offlineMayArriveUntil: BootInstant { max(mayArriveUntil(.offline), mayArriveUntil(.offlinePosition)) }
 
   /// What a request sets that had no response and may still arrive; nil if there is none.
-  func mayArrive(at now: BootInstant) -> RequestKind? {
+  package func mayArrive(at now: BootInstant) -> RequestKind? {
     [.position, .offlinePosition, .offline].first { mayArriveUntil($0) > now }
   }
 
   /// Until when requests of each kind may arrive, the one in flight included.
-  var arrivals: [RequestKind: BootInstant] {
+  package var arrivals: [RequestKind: BootInstant] {
     guard let inFlight, let attemptDeadline else { return vehicle.mayArriveUntil }
     return vehicle.mayArriveUntil.merging([inFlight: attemptDeadline], uniquingKeysWith: max)
   }
 
   /// When a position has to be sent for its ONLINE: at once if the vehicle is OFFLINE, and once more when an older
   /// OFFLINE can no longer arrive; nil: it need not.
-  var onlineDue: BootInstant? {
+  package var onlineDue: BootInstant? {
     switch vehicle.state {
     case .offline: .boot
     case .online: vehicle.stateSentAt < offlineMayArriveUntil ? offlineMayArriveUntil : nil
@@ -163,7 +165,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// Whether the last request was rejected in a way that may be due to its position.
-  var isPositionSuspect: Bool { vehicle.failure?.category.row.pastPositions == .rejected }
+  package var isPositionSuspect: Bool { vehicle.failure?.category.row.pastPositions == .rejected }
 
   /// The vehicle's state that this run has set at Fleet Engine; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
@@ -203,18 +205,18 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The store's state for users: its file may be written before it was read.
-  var storeState: BacklogStoreState { store == .healthy && storeReading.isPending ? .unread : store }
+  package var storeState: BacklogStoreState { store == .healthy && storeReading.isPending ? .unread : store }
 
   /// Whether positions of previous runs may still be restored.
-  var isStorePending: Bool { storeReading.isPending }
+  package var isStorePending: Bool { storeReading.isPending }
 
   /// When to read the store; nil if there is nothing to read.
-  var storeDue: BootInstant? { storeReading.dueAt }
+  package var storeDue: BootInstant? { storeReading.dueAt }
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
   /// The token of the request in flight; nil without one.
-  var tokenInFlight: AccessToken? {
+  package var tokenInFlight: AccessToken? {
     switch state {
     case .idle: nil
     case .sending(let attempt): attempt.token
@@ -223,38 +225,38 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The timestamp of the newest position that this run or the previous one delivered; nil if unknown.
-  var newestDelivered: Timestamp? {
+  package var newestDelivered: Timestamp? {
     [vehicle.delivered?.time, vehicle.deliveredBefore].compactMap(\.self).max()
   }
 
   /// The attempts that limit the next one, oldest first, and the start of the floor.
-  var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floor.start) }
+  package var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floor.start) }
 
   /// The earliest time of the next attempt, and the limit that determines it; nil: the backoff.
-  package var earliest: (at: BootInstant, by: Cause.Limit?) {
+  package var earliest: (at: BootInstant, by: RequestLimit?) {
     let allowed = earliestAllowed(configuration.isLimited ? gate.earliestByLimit : .boot)
     return gate.notBefore > allowed.at ? (gate.notBefore, nil) : allowed
   }
 
   /// The earliest time of a final attempt at shutdown, which skips the backoff, and the limit that determines it.
-  package var earliestFinal: (at: BootInstant, by: Cause.Limit) {
+  package var earliestFinal: (at: BootInstant, by: RequestLimit) {
     earliestAllowed(configuration.isLimited ? gate.earliestFinalByLimit : .boot)
   }
 
   /// The earliest time of the next attempt to set OFFLINE, and the limit that determines it; nil: the backoff. The
   /// floor applies to positions only.
-  var earliestOffline: (at: BootInstant, by: Cause.Limit?) {
+  package var earliestOffline: (at: BootInstant, by: RequestLimit?) {
     let limit = earliestFinalOffline
     let allowed = configuration.isLimited ? gate.earliestByLimit : .boot
     return gate.notBefore > allowed ? (gate.notBefore, nil) : (allowed, limit.by)
   }
 
   /// The same for a final attempt at shutdown, which skips the backoff.
-  var earliestFinalOffline: (at: BootInstant, by: Cause.Limit) {
+  package var earliestFinalOffline: (at: BootInstant, by: RequestLimit) {
     (configuration.isLimited ? gate.earliestFinalByLimit : .boot, .attempts)
   }
 
-  private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
+  private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: RequestLimit) {
     let floor = floor.end(after: configuration.floor)
     return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
@@ -265,7 +267,7 @@ package struct DeliveryAgent: Sendable {
   /// - Parameter limit: later timestamps are not sent. If all restored positions have later timestamps and Fleet Engine
   ///   is not the reference, the time is most likely wrong: then the oldest is sent, because the response has Fleet
   ///   Engine's time. After a response without a time, the newest is sent. Nil: the time is unknown.
-  func liveWithoutFix(notAfter limit: VehicleClock.LiveLimit?) -> VehicleLocation? {
+  package func liveWithoutFix(notAfter limit: VehicleClock.LiveLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
@@ -364,7 +366,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// A position with this timestamp was accepted by the filter: its age is measured with those of the others.
-  mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
+  package mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
     expiry.observe(stamp, at: now)
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import SourceSelection
 import Authorization
 import Delivery
+import Vehicle
 import ExternalInput
 import FleetEngine
 import Positioning
@@ -200,7 +202,7 @@ extension VehicleAgent.Snapshot {
   func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }
 }
 
-extension Cause.Limit {
+extension RequestLimit {
   fileprivate var phrase: String {
     switch self {
     case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"

@@ -2,7 +2,9 @@
 import ClockEstimation
 import Authorization
 import Connectivity
-package import Delivery
+import SourceSelection
+import PositionBacklog
+package import Vehicle
 import ExternalInput
 import FleetEngine
 import HTTPMessages

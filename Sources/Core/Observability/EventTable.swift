@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+package import Vehicle
 import ExternalInput
 package import Timekeeping
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-package import Delivery
+package import Vehicle
 import FleetEngine
 import Positioning
 import Timekeeping

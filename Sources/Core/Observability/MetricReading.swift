@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ClockEstimation
 package import Connectivity
-package import Delivery
+package import Vehicle
 import Positioning
 import Timekeeping
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Vehicle
 import FixSources
 import Connectivity
-import Delivery
+import PositionBacklog
 import FleetEngine
 import NMEA
 import Positioning

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Delivery
+import Vehicle
 
 /// The metrics as text for Prometheus.
 package enum MetricsText {

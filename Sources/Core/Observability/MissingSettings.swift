@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+import PositionBacklog
+package import Vehicle
 import ExternalInput
 import Timekeeping
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ClockEstimation
-package import Delivery
+import SourceSelection
+package import Vehicle
 package import ExternalInput
 import Positioning
 package import Timekeeping

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+package import Vehicle
 package import Timekeeping
 
 /// The last events, for `status`: not every user of the control socket may read the journal.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import SourceSelection
 import Authorization
-package import Delivery
+package import Vehicle
 import ExternalInput
 import FleetEngine
 import Positioning

@@ -3,7 +3,10 @@ import ClockEstimation
 import ExternalInput
 import Authorization
 package import Connectivity
-package import Delivery
+import SourceSelection
+import PositionBacklog
+import Delivery
+package import Vehicle
 import FleetEngine
 import Positioning
 import Timekeeping

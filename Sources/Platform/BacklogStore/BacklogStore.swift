@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import FleetEngine
 import Positioning
-package import Delivery
+package import PositionBacklog
+package import Vehicle
 package import Timekeeping
 import SystemCalls
 

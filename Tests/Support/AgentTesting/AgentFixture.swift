@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import FixSources
 package import Authorization
-package import Delivery
+package import SourceSelection
+import Reporting
+package import PositionBacklog
+import Delivery
+package import Vehicle
 import ExternalInput
 import FleetEngine
 import FoundationEssentials

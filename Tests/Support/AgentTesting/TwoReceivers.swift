@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Delivery
+import SourceSelection
+package import Vehicle
 import HTTPMessages
 import JSON
 package import FixSources

@@ -2,7 +2,11 @@
 import FixSources
 import Authorization
 import Connectivity
+import SourceSelection
+import Reporting
+import PositionBacklog
 import Delivery
+import Vehicle
 import FleetEngine
 import HTTPMessages
 import Positioning

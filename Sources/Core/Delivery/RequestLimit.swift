@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A limit of the request rate.
+package enum RequestLimit: String, Equatable, Sendable {
+  /// Fleet Engine's minimum time between updates of a vehicle.
+  case floor
+  /// The daemon's own rate limit.
+  case attempts
+  /// The machine has just resumed, and waits for its receiver.
+  case waking
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+package import FleetEngine
+package import Timekeeping
+
+/// Selects the positions of the backlog that go with a live one, and isolates those that the server rejects.
+///
+/// A rejected request with past positions proves nothing yet: the same request without them follows at once, so the
+/// live position is not delayed further. If that is accepted, the past positions are bisected until a request with a
+/// single one is rejected; between two halves a request has only the live position. One bad position in n costs at most
+/// log2 n + 2 rejections.
+///
+/// A position that was rejected as the only past one is quarantined, and the others go on without it. The rejection
+/// counts once a control position was accepted: the position delivered last, sent again as a past position. If that is
+/// rejected too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates
+/// the quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection
+/// that no past position can have caused resets the count.
+package struct Backfill: Sendable {
+  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26
+  /// kB; at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a
+  /// handshake.
+  static let maximumPastBytes = 32_768
+  /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
+  /// costs.
+  static let smallestBatch = 8
+  /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than
+  /// one in 10,000 of the good positions that were quarantined are dropped.
+  static let rejectionsBeforeDrop = 3
+  /// Accepted updates before a quarantined position is tried again; doubles each time, up to
+  /// `maximumAcceptancesBeforeRetry`.
+  static let acceptancesBeforeRetry = 8
+  private static let maximumAcceptancesBeforeRetry = 128
+  private static let initialAcceptancesAtCeiling = 64
+  private static let maximumAcceptancesAtCeiling = 1024
+  /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED;
+  /// doubles each time, up to the longest.
+  static let shortestSuspension = Duration.seconds(120)
+  private static let longestSuspension = Duration.seconds(1920)
+
+  /// A rejected request with past positions: the request without them shows whether they are the cause.
+  private enum UnresolvedRejection {
+    case notPermitted(AccessToken)
+    case rejected([Backlog.ID])
+  }
+
+  /// A position that was rejected as the only past one.
+  private struct Quarantined {
+    let id: Backlog.ID
+    var countedRejections = 0
+    /// The last rejection may still count: the control position decides.
+    var isUndecided = true
+    /// Accepted updates since the last rejection.
+    var acceptances = 0
+    /// Accepted updates before it is tried again.
+    var acceptancesBeforeRetry = Backfill.acceptancesBeforeRetry
+
+    var isReady: Bool { !isUndecided && acceptances >= acceptancesBeforeRetry }
+  }
+
+  /// The maximum number that the server seems to accept.
+  private struct Ceiling {
+    let count: Int
+    /// Accepted requests with that many.
+    var acceptances = 0
+  }
+
+  /// Backfill is suspended.
+  private struct Suspension {
+    /// Another token may be permitted to send past positions.
+    var token: AccessToken
+    var until: BootInstant
+  }
+
+  /// The maximum per request, from the settings.
+  private let limit: Int
+  private let endpoint: FleetEngineEndpoint
+  /// Measured when past positions are first sent.
+  private var pastSizes: PastPositionSizes?
+  /// The current batch size.
+  private var size: Int
+  /// A limit of the server that it does not document, below `limit`; nil if none was found.
+  private var ceiling: Ceiling?
+  /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is
+  /// found.
+  private var acceptancesAtCeiling = Backfill.initialAcceptancesAtCeiling
+  private var unresolved: UnresolvedRejection?
+  /// Positions that were rejected together, at least one of which is bad; oldest first.
+  private var suspects: [Backlog.ID] = []
+  /// The largest number of suspects that was accepted together.
+  private var largestPassed = 0
+  /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the
+  /// server.
+  private var isBisectionCut = false
+  /// How often all suspects were accepted in parts: then their number was the cause.
+  private var passesInParts = 0
+  private var quarantined: [Quarantined] = []
+  /// A delivered position that is sent again as a past one, to see whether the server accepts any.
+  private var control: Backlog.ID?
+  private var suspension: Suspension?
+  private var suspensionTime = shortestSuspension
+
+  package init(limit: Int, endpoint: FleetEngineEndpoint) {
+    self.limit = limit
+    self.endpoint = endpoint
+    size = limit
+  }
+
+  /// Until when backfill is suspended for this token; nil if it is not.
+  package func suspendedUntil(with token: AccessToken?, at now: BootInstant) -> BootInstant? {
+    guard let suspension, now < suspension.until, token == nil || token == suspension.token else { return nil }
+    return suspension.until
+  }
+
+  /// Whether any of these would be sent now.
+  package func hasWork(among sendable: ArraySlice<Backlog.Record>) -> Bool {
+    guard !quarantined.isEmpty, sendable.count <= quarantined.count else { return !sendable.isEmpty }
+    return sendable.contains { record in
+      quarantined.first { $0.id == record.id }.map { $0.isUndecided || $0.isReady } ?? true
+    }
+  }
+
+  /// Selects the past positions of the next request, oldest first.
+  ///
+  /// - Parameters:
+  ///   - sendable: the records that may be sent, oldest first.
+  ///   - delivered: a delivered position from before the live one, as the control position; nil if there is none.
+  package mutating func select(
+    from sendable: ArraySlice<Backlog.Record>, delivered: VehicleLocation?, with token: AccessToken, at now: BootInstant
+  ) -> [Backlog.Record] {
+    control = nil
+    guard unresolved == nil, suspendedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
+    if !suspects.isEmpty {
+      let among = Set(suspects)
+      let left = sendable.filter { among.contains($0.id) }
+      suspects = left.map(\.id)
+      // Half of them; fewer on a failing network, so that the live position gets through.
+      if size < left.count / 2 { isBisectionCut = true }
+      if !left.isEmpty { return Array(left.prefix(max(min(left.count / 2, size), 1))) }
+    }
+    var others = sendable
+    if !quarantined.isEmpty {
+      let held = Set(sendable.map(\.id))
+      quarantined.removeAll { !held.contains($0.id) }
+      let ids = Set(quarantined.map(\.id))
+      others = ArraySlice(sendable.filter { !ids.contains($0.id) })
+      if quarantined.contains(where: \.isUndecided) {
+        if let delivered {
+          control = delivered.time
+          return [Backlog.Record(delivered)]
+        }
+        // Nothing that could be sent would decide whether the rejection counts: it does not.
+        if others.isEmpty { for index in quarantined.indices { quarantined[index].isUndecided = false } }
+      }
+      if let next = quarantined.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
+    }
+    guard let first = others.first else { return [] }
+    let sizes = pastSizes ?? endpoint.pastPositionSizes()
+    pastSizes = sizes
+    var bytes = 0
+    let most = max(min(size, ceiling?.count ?? limit), 1)
+    return Array(
+      others.prefix(most).prefix { record in
+        bytes += sizes.size(of: record.location)
+        return bytes <= Backfill.maximumPastBytes || record.id == first.id
+      })
+  }
+
+  /// Whether `select` returned the control position.
+  package var isControl: Bool { control != nil }
+
+  /// A request with these past positions was accepted.
+  ///
+  /// - Returns: records that the server is now known to reject.
+  package mutating func accepted(_ carried: [Backlog.ID]) -> [Backlog.ID] {
+    unresolved = nil
+    suspension = nil
+    suspensionTime = Backfill.shortestSuspension
+    let passed = Set(carried)
+    if let index = quarantined.firstIndex(where: { passed.contains($0.id) }) {
+      // Its rejection had another cause, as may those of the others.
+      quarantined.remove(at: index)
+      resetCounts()
+    }
+    let rejected = countRejections()
+    countAcceptance()
+    guard control == nil else { return rejected }
+    size = min(limit, max(size, 1) * 2)
+    guard !suspects.isEmpty else {
+      countAtCeiling(carried.count)
+      return rejected
+    }
+    largestPassed = max(largestPassed, carried.count)
+    suspects.removeAll { passed.contains($0) }
+    guard suspects.isEmpty else { return rejected }
+    // Once may be chance, or another cause; twice is a limit that the server does not document.
+    resetCounts()
+    if !isBisectionCut { passesInParts += 1 }
+    isBisectionCut = false
+    if passesInParts > 1 {
+      ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestPassed))
+      acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
+    }
+    size = largestPassed
+    return rejected
+  }
+
+  /// A request with this many was accepted at the first attempt: the ceiling may have been chance.
+  private mutating func countAtCeiling(_ count: Int) {
+    if count > largestPassed { passesInParts = 0 }
+    guard var ceiling, count >= ceiling.count else { return }
+    ceiling.acceptances += 1
+    if ceiling.acceptances < acceptancesAtCeiling {
+      self.ceiling = ceiling
+    } else {
+      self.ceiling = ceiling.count * 2 < limit ? Ceiling(count: ceiling.count * 2) : nil
+    }
+  }
+
+  /// A request without past positions was accepted.
+  package mutating func acceptedWithoutPast(at now: BootInstant) {
+    countAcceptance()
+    guard let unresolved else { return }
+    self.unresolved = nil
+    switch unresolved {
+    case .notPermitted(let token): suspend(token, at: now)
+    case .rejected(let carried):
+      guard carried.count == 1, let only = carried.first else {
+        if suspects.isEmpty { (largestPassed, isBisectionCut) = (0, false) }
+        suspects = carried
+        return
+      }
+      suspects = []
+      size = 1
+      if let index = quarantined.firstIndex(where: { $0.id == only }) {
+        quarantined[index].acceptancesBeforeRetry = min(
+          quarantined[index].acceptancesBeforeRetry * 2, Backfill.maximumAcceptancesBeforeRetry)
+        (quarantined[index].acceptances, quarantined[index].isUndecided) = (0, true)
+      } else {
+        quarantined.append(Quarantined(id: only))
+      }
+    }
+  }
+
+  /// A request was not accepted.
+  ///
+  /// - Parameter suspected: what the failure says about the past positions.
+  /// - Returns: whether to send it again without them before treating it as a failure.
+  package mutating func failed(
+    _ carried: [Backlog.ID], _ suspected: UpdateFailure.Category.PastPositions, with token: AccessToken
+  ) -> Bool {
+    switch suspected {
+    case .notPermitted, .rejected:
+      guard unresolved == nil, !carried.isEmpty else {
+        // The live position alone is rejected as well: the backlog is not the only cause.
+        unresolved = nil
+        if suspected == .rejected { resetCounts() }
+        return false
+      }
+      // The server accepted the control position before, so the position itself is not the cause.
+      unresolved = suspected == .notPermitted || isControl ? .notPermitted(token) : .rejected(carried)
+      return true
+    case .tooMany:
+      // The request may be too large for this network: the live position has priority.
+      if !carried.isEmpty { size = max(size / 2, min(Backfill.smallestBatch, size)) }
+      return false
+    case .notSuspect: return false
+    }
+  }
+
+  // MARK: - Quarantine
+
+  /// The server accepts past positions: the pending rejections count.
+  ///
+  /// - Returns: the positions that have been rejected often enough.
+  private mutating func countRejections() -> [Backlog.ID] {
+    for index in quarantined.indices where quarantined[index].isUndecided {
+      quarantined[index].countedRejections += 1
+      quarantined[index].isUndecided = false
+    }
+    let rejected = quarantined.filter { $0.countedRejections >= Backfill.rejectionsBeforeDrop }.map(\.id)
+    quarantined.removeAll { $0.countedRejections >= Backfill.rejectionsBeforeDrop }
+    return rejected
+  }
+
+  private mutating func countAcceptance() {
+    for index in quarantined.indices where !quarantined[index].isUndecided { quarantined[index].acceptances += 1 }
+  }
+
+  /// A rejection had another cause: the counts so far prove nothing.
+  private mutating func resetCounts() {
+    for index in quarantined.indices {
+      (quarantined[index].countedRejections, quarantined[index].isUndecided) = (0, false)
+      quarantined[index].acceptancesBeforeRetry = Backfill.acceptancesBeforeRetry
+    }
+  }
+
+  private mutating func suspend(_ token: AccessToken, at now: BootInstant) {
+    suspension = Suspension(token: token, until: now + suspensionTime)
+    suspensionTime = min(suspensionTime + suspensionTime, Backfill.longestSuspension)
+    suspects = []
+    for index in quarantined.indices { quarantined[index].isUndecided = false }
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or
+/// soon after the start if there is none.
+package struct StoreReading: Equatable, Sendable {
+  /// How long to wait for the first request.
+  static let holdOff = Duration.seconds(3)
+
+  private enum State: Equatable {
+    /// There is no store, or it has been read.
+    case done
+    /// There is a store; it is read at `due`.
+    case held(since: BootInstant, due: BootInstant)
+    /// The store is being read.
+    case asked(since: BootInstant)
+  }
+
+  private var state = State.done
+
+  package init() {}
+
+  /// When to read the store; nil if there is nothing to read.
+  package var dueAt: BootInstant? { if case .held(_, let due) = state { due } else { nil } }
+  /// Positions of previous runs may still be restored.
+  package var isPending: Bool { state != .done }
+
+  /// There is a store that has not been read.
+  package mutating func found(at now: BootInstant) {
+    state = .held(since: now, due: now + StoreReading.holdOff)
+  }
+
+  /// A request has ended, successfully or not.
+  package mutating func requestEnded() {
+    if case .held(let since, _) = state { state = .held(since: since, due: .boot) }
+  }
+
+  /// Reading has begun.
+  package mutating func ask() {
+    if case .held(let since, _) = state { state = .asked(since: since) }
+  }
+
+  /// The store cannot be read for now.
+  package mutating func failed() {
+    if case .asked = state { state = .done }
+  }
+
+  /// Reading has ended.
+  ///
+  /// - Returns: since when it was pending; nil if it was not.
+  package mutating func ended() -> BootInstant? {
+    defer { state = .done }
+    switch state {
+    case .done: return nil
+    case .held(let since, _), .asked(let since): return since
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import Authorization
+import FleetEngine
+import Positioning
+import Timekeeping
+
+/// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed.
+/// It has no other effect.
+struct EventRateLimiter: Sendable {
+  /// Limits the rate of clock steps: two time daemons that disagree would flood the journal.
+  static let clockStepPeriod = Duration.seconds(60)
+
+  private var outages = OutageReporter()
+  private var rejections = RepeatLimiter()
+  private var tokenFailures = RepeatLimiter()
+  private var removals = RepeatLimiter()
+  private var backfillRefusals = RepeatLimiter()
+  private var storeFailures = RepeatLimiter()
+  private var networkLosses = RepeatLimiter()
+  private var isNetworkLossReported = false
+  private var offlineFailures = RepeatLimiter()
+  private var receiverClocks = RepeatLimiter()
+  private var receiverClockOffset = Duration.zero
+  private var isReceiverClockReported = false
+  /// The last reported step of the wall clock, and the number of steps since.
+  private var clockStep: (reportedAt: BootInstant, suppressed: Int)?
+
+  // MARK: - Fixes
+
+  mutating func fixAccepted() {
+    rejections.end()
+  }
+
+  mutating func fixRejected(_ reason: FixRejection, at now: BootInstant) -> Event? {
+    guard reason != .duplicate else { return nil }
+    return rejections.admit(reason.rawValue, at: now).map { .fixRejected(reason, suppressed: $0) }
+  }
+
+  // MARK: - Updates
+
+  /// - Parameters:
+  ///   - past: past positions in this update.
+  ///   - pending: past positions still pending.
+  mutating func updateAccepted(past: Int, pending: Int, at now: BootInstant) -> [Event] {
+    outages.accepted(delivered: past, pending: pending, at: now)
+  }
+
+  mutating func updateFailed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    outages.failed(failure, at: now)
+  }
+
+  mutating func backfillRefused(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    backfillRefusals.admit(failure.category.rawValue, at: now).map { .backfillRefused(failure, suppressed: $0) }
+  }
+
+  // MARK: - Tokens
+
+  /// - Parameter left: the remaining lifetime of the current token; nil without one.
+  mutating func tokenFailed(_ failure: TokenFailure, left: Duration?, at now: BootInstant) -> Event? {
+    tokenFailures.admit(failure.reason.name, at: now).map { .tokenFailed(failure, left: left, suppressed: $0) }
+  }
+
+  mutating func tokenObtained() {
+    tokenFailures.end()
+  }
+
+  // MARK: - The backlog
+
+  mutating func backlogRestored(_ count: Int) -> Event {
+    outages.announceBacklog()
+    return .backlogRestored(count)
+  }
+
+  /// - Parameter within: the interpolation error of the thinned track, in metres.
+  mutating func removed(_ count: Int, _ reason: Backlog.Removal, within: Double, at now: BootInstant) -> Event? {
+    guard reason != .delivered else { return nil }
+    return removals.admit(reason.rawValue, at: now).map {
+      .positionsDropped(count, reason, within: within, suppressed: $0)
+    }
+  }
+
+  /// - Parameter count: positions in the backlog.
+  mutating func storeChanged(
+    from old: BacklogStoreState, to new: BacklogStoreState, count: Int, at now: BootInstant
+  ) -> Event? {
+    switch (old, new) {
+    case (_, .memoryOnly(let why)):
+      return storeFailures.admit(why, at: now).map { .backlogInMemory(why, suppressed: $0) }
+    case (.memoryOnly, .healthy):
+      storeFailures.end()
+      return .backlogOnDisk(count: count)
+    default: return nil
+    }
+  }
+
+  // MARK: - Network and clock
+
+  /// - Parameter names: the links in use.
+  mutating func network(_ change: NetworkGate.Change, names: [String], at now: BootInstant) -> Event? {
+    switch change {
+    case .none, .moved: return nil
+    case .lost:
+      let suppressed = networkLosses.admit("network", at: now)
+      isNetworkLossReported = suppressed != nil
+      return suppressed.map { .networkLost(suppressed: $0) }
+    case .back(let time):
+      // The return of a flapping interface is reported as rarely as its loss.
+      return isNetworkLossReported ? .networkBack(names, after: time) : nil
+    }
+  }
+
+  mutating func clockStepped(_ step: Duration, at now: BootInstant) -> Event? {
+    if let last = clockStep, now - last.reportedAt < EventRateLimiter.clockStepPeriod {
+      clockStep?.suppressed += 1
+      return nil
+    }
+    defer { clockStep = (now, 0) }
+    return .clockStepped(step, suppressed: clockStep?.suppressed ?? 0)
+  }
+
+  /// - Parameter offset: the correction of the receiver's timestamps.
+  mutating func receiverClock(_ offset: Duration, at now: BootInstant) -> Event? {
+    guard offset != receiverClockOffset else { return nil }
+    receiverClockOffset = offset
+    // The end of a correction is only reported if the correction was.
+    if offset == .zero {
+      defer { isReceiverClockReported = false }
+      return isReceiverClockReported ? .receiverClock(.zero, suppressed: 0) : nil
+    }
+    let suppressed = receiverClocks.admit("offset", at: now)
+    isReceiverClockReported = suppressed != nil || isReceiverClockReported
+    return suppressed.map { .receiverClock(offset, suppressed: $0) }
+  }
+
+  // MARK: - Pause and settings
+
+  /// After the pause a failure is a new outage.
+  mutating func paused() {
+    outages.forgetOutage()
+    offlineFailures.end()
+  }
+
+  mutating func offlineFailed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    offlineFailures.admit(failure.category.rawValue, at: now).map { .stateOfflineFailed(failure, suppressed: $0) }
+  }
+
+  /// - Parameter after: since the pause began, or the driver went off duty; nil if unknown, or if neither is the case.
+  mutating func wentOffline(after: Duration?) -> Event {
+    offlineFailures.end()
+    return .stateOffline(after: after)
+  }
+
+  /// Problems of new settings are reported at once.
+  mutating func configured(isOtherVehicle: Bool) {
+    if isOtherVehicle { outages = OutageReporter() }
+    outages.settingsChanged()
+    tokenFailures.end()
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Authorization
+import ClockEstimation
+import Connectivity
+import HTTPMessages
+import Positioning
+import Timekeeping
+
+/// Changes of the network and the clocks.
+extension VehicleAgent {
+  mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
+    if !state.isUsable, configuration.needsNetwork { outage.unreachable(at: now.boot) }
+    let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)
+    report(eventLimiter.network(change, names: state.names, at: now.boot), &effects)
+    switch change {
+    case .none, .lost: break
+    case .back, .moved: resetConnections(at: now, &effects)
+    }
+  }
+
+  /// Open connections are most likely dead: cancels what is in flight, because responses would go to an old address,
+  /// and resets the backoffs.
+  mutating func resetConnections(at now: Moment, _ effects: inout [Effect]) {
+    if !delivery.isIdle { statistics.abandoned += 1 }
+    apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
+    apply(tokens.handle(.cancel, at: now), at: now, &effects)
+    effects.append(.dropConnections)
+    endWaits(at: now, &effects)
+  }
+
+  /// The cause of failures is gone: resets the backoffs.
+  mutating func endWaits(at now: Moment, _ effects: inout [Effect]) {
+    apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
+    apply(tokens.handle(.networkUp, at: now), at: now, &effects)
+  }
+
+  /// The time at which to verify the certificates of a request, if not by the machine's clock.
+  mutating func certificateTime(at now: Moment) -> Timestamp? {
+    clock.certificateTime(at: now, newest: newestTime)
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import SourceSelection
+import ClockEstimation
+import Positioning
+import Timekeeping
+
+extension VehicleAgent {
+  /// Passes an input to the selector and performs its effects.
+  mutating func feedSelector(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
+    // The final attempt carries the position that was newest when it was made.
+    if lifecycle.isFinalAttemptMade { return }
+    // A receiver without a date gets it from the best known clock.
+    let best = Moment(boot: now.boot, wall: clock.currentTime(at: now) ?? now.wall)
+    for effect in selector.handle(input, at: best) {
+      switch effect {
+      case .accepted(let accepted, let areLaterMisdated):
+        noteArrival(accepted.fix, &effects)
+        ingest(accepted, areLaterMisdated: areLaterMisdated, at: now, &effects)
+      case .held(let accepted, _):
+        noteArrival(accepted.fix, &effects)
+        statistics.held += 1
+        noteFix(accepted.fix, at: now.boot, &effects)
+      case .rejected(let fix, let rejection):
+        noteArrival(fix, &effects)
+        noteRejection(rejection, at: now.boot, &effects)
+      case .changed(let before):
+        fixes.setReading(selector.overview.name != nil, at: now.boot)
+        effects += changes(since: before).map { .event($0) }
+      case .ended:
+        if newestTime == nil {
+          let names = selector.overview.sources.map(\.name).joined(separator: ", ")
+          effects.append(.event(.sourceLost("\(names) has ended without a position that was accepted")))
+        }
+        let limit = configuration.drainLimit
+        if lifecycle.drain(until: now.boot + limit, reserving: reserve(of: limit)) {
+          effects += [.event(.stopping(.sourcesEnded)), .stopping(within: limit)]
+        }
+      }
+    }
+  }
+
+  private mutating func noteArrival(_ fix: Fix, _ effects: inout [Effect]) {
+    statistics.fixes += 1
+    if let alarm = simulationAlarm.event(for: fix) { effects.append(.event(alarm)) }
+  }
+
+  /// The events of a change. A single source is named, several are numbered.
+  private func changes(since before: SourceOverview) -> [Event] {
+    let overview = selector.overview
+    guard overview.sources.count > 1 else {
+      if let source = overview.sources.first, source.isRead, source.name != before.name {
+        return [.sourceOpened(source.name)]
+      }
+      if case .lost(let why) = overview.sources.first?.condition, why != before.lossReason { return [.sourceLost(why)] }
+      return []
+    }
+    var events = [Event]()
+    for (index, new) in overview.sources.enumerated() {
+      let old = before.sources.first { $0.id == new.id }
+      guard old?.condition != new.condition else { continue }
+      let number = SourceNumber(index, of: overview.sources.count)
+      switch new.condition {
+      case .lost, .ended: events.append(.sourceLost(new.trouble, number))
+      case .searching, .good: if old?.isRead != true { events.append(.sourceOpened(new.name, number)) }
+      case .waiting: break
+      }
+    }
+    guard overview.usedSource?.id != before.usedSource?.id else { return events }
+    if let used = overview.used {
+      events.append(.sourceChosen(used, in: overview))
+    } else if !overview.sources.allSatisfy({ $0.condition == .ended }) {
+      events.append(.noSourceGood(overview))
+    }
+    return events
+  }
+}

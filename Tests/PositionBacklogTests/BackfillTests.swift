@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import PositionBacklog
+
+/// What rides along, and how what the server refuses is found.
+@Suite struct BackfillTests {
+  /// A backlog, and a server with configurable rejections.
+  struct Bench {
+    var backlog = Backlog()
+    var backfill: Backfill
+    var token: AccessToken
+    /// What the server says to these seconds of past positions; nil: it accepts.
+    var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
+    /// Ten seconds pass for each request.
+    var now = BootInstant.boot
+    /// The last live position that was accepted, from 200,000 s on.
+    var live: VehicleLocation?
+    /// Whether it may be sent once more: it is from before the live position.
+    var hasControl = true
+    var delivered: [Int64] = []
+    var refused: [Int64] = []
+    /// Requests that were refused for what they carried.
+    var refusals = 0
+    var sizes: [Int] = []
+
+    init(_ count: Int64, limit: Int = 100) throws {
+      backfill = Backfill(
+        limit: limit,
+        endpoint: FleetEngineEndpoint(
+          origin: "https://e.test",
+          vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "v")))
+      token = try BackfillTests.token(1)
+      for second in 0..<count { try add(second) }
+    }
+
+    mutating func add(_ second: Int64) throws {
+      let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+      _ = backlog.append(
+        VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: second)), limit: .max)
+    }
+
+    var sendable: ArraySlice<Backlog.Record> {
+      backlog.sendable(before: Timestamp(seconds: 100_000), age: .seconds(200_000))
+    }
+
+    private func nextLive() throws -> VehicleLocation {
+      let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+      return VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: 200_000) + (now - .boot))
+    }
+
+    /// One request; what the network does to it, if it is not `nil`.
+    ///
+    /// - Returns: whether it was accepted.
+    mutating func request(_ trouble: UpdateFailure.Category? = nil) -> Bool {
+      now = now + .seconds(10)
+      let records = backfill.select(from: sendable, delivered: hasControl ? live : nil, with: token, at: now)
+      let ids = records.map(\.id)
+      let seconds = ids.map { $0.milliseconds / 1000 }
+      sizes.append(ids.count)
+      if let failure = trouble ?? (ids.isEmpty ? nil : answer(seconds)) {
+        if trouble == nil { refusals += 1 }
+        _ = backfill.failed(ids, failure.row.pastPositions, with: token)
+        return false
+      }
+      live = try? nextLive()
+      guard !ids.isEmpty else {
+        backfill.acceptedWithoutPast(at: now)
+        return true
+      }
+      if !backfill.isControl { delivered += seconds }
+      let given = backfill.accepted(ids)
+      refused += given.map { $0.milliseconds / 1000 }
+      _ = backlog.remove(ids, .delivered) + backlog.remove(given, .rejected)
+      return true
+    }
+
+    /// Continues until all is delivered or rejected, or for this number of requests.
+    mutating func drain(_ most: Int = 2000) {
+      for _ in 0..<most where !backlog.isEmpty { _ = request() }
+    }
+  }
+
+  static func token(_ serial: Int) throws -> AccessToken {
+    AccessToken(
+      secret: Secret("t\(serial)"),
+      context: try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v"))), receivedAt: .boot,
+      lifetime: .seconds(3600), lifetimeSource: .relative)
+  }
+
+  @Test("nothing refused: whole batches, the oldest first")
+  func plain() throws {
+    var bench = try Bench(250)
+    bench.drain()
+    #expect(bench.sizes == [100, 100, 50])
+    #expect(bench.delivered == Array(0..<250))
+  }
+
+  @Test(
+    "one bad record among n costs at most log2 n + 4 rejections, and each is followed by the live position alone",
+    arguments: [1, 2, 3, 7, 50, 64, 99, 100])
+  func onePoison(size: Int) throws {
+    for poison in 0..<Int64(size) {
+      var bench = try Bench(Int64(size) + 300, limit: size)
+      // The server has taken some before.
+      for second in -5..<0 as Range<Int64> { try bench.add(second) }
+      bench.answer = { $0.contains(poison) ? .rejected : nil }
+      bench.drain()
+      #expect(bench.refused == [poison])
+      #expect(bench.delivered.sorted() == Array(-5..<(Int64(size) + 300)).filter { $0 != poison })
+      #expect(bench.refusals <= (size.bitWidth - (size - 1).leadingZeroBitCount) + 4, "poison \(poison)")
+    }
+  }
+
+  @Test("a refusal never costs the live position more than one request")
+  func alone() throws {
+    var bench = try Bench(400)
+    bench.answer = { $0.contains { $0 % 17 == 3 } ? .rejected : nil }
+    var wasRefused = false
+    for _ in 0..<2000 where !bench.backlog.isEmpty {
+      let isAccepted = bench.request()
+      #expect(isAccepted || !wasRefused)
+      wasRefused = !isAccepted
+    }
+    #expect(bench.backlog.isEmpty)
+  }
+
+  @Test("several bad records are each found, whatever the network does in between", arguments: 1...20)
+  func severalPoisons(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let poisons = Set(
+      (0..<Int.random(in: 2...12, using: &random)).map { _ in Int64.random(in: 0..<600, using: &random) })
+    var bench = try Bench(600)
+    bench.answer = { $0.contains(where: poisons.contains) ? .rejected : nil }
+    for _ in 0..<4000 where !bench.backlog.isEmpty {
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: _ = bench.request(.network)
+      case 1: _ = bench.request(.unavailable)
+      case 2: _ = bench.request(.throttled)
+      default: _ = bench.request()
+      }
+    }
+    #expect(Set(bench.refused) == poisons)
+    #expect(bench.backlog.isEmpty)
+    #expect(Set(bench.delivered) == Set(0..<600).subtracting(poisons))
+    // A hundred at most to halve, and two more.
+    #expect(bench.refusals <= poisons.count * 11)
+  }
+
+  @Test("twenty bad records in a row are removed one by one, and nothing else is lost")
+  func rowOfPoisons() throws {
+    var bench = try Bench(300)
+    bench.answer = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
+    bench.drain()
+    #expect(bench.refused.sorted() == Array(40..<60))
+    #expect(bench.delivered.count == 280)
+    #expect(bench.refusals <= 9 + 20 * 7)
+  }
+
+  @Test(
+    "an undocumented limit on the number is detected and respected, and loses no position",
+    arguments: [1, 3, 20, 60, 99])
+  func unknownLimit(limit: Int) throws {
+    var bench = try Bench(1440)
+    bench.answer = { $0.count > limit ? .rejected : nil }
+    bench.drain(8000)
+    #expect(bench.backlog.isEmpty)
+    #expect(bench.refused.isEmpty)
+    // Twice it is searched for, and then known.
+    #expect(bench.refusals <= 20)
+    #expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
+  }
+
+  @Test(
+    "a server that refuses every past position loses none of them, and is asked less and less", arguments: [1, 2, 300])
+  func allRefused(count: Int64) throws {
+    var bench = try Bench(count)
+    bench.answer = { _ in .rejected }
+    // A day.
+    for _ in 0..<8640 { _ = bench.request() }
+    #expect(bench.refused.isEmpty)
+    #expect(bench.backlog.count == Int(count))
+    #expect(bench.refusals <= 150, "\(bench.refusals)")
+    bench.answer = { _ in nil }
+    let before = bench.sizes.count
+    bench.drain()
+    #expect(bench.delivered.count == Int(count))
+    #expect(bench.sizes.count - before < 220)
+  }
+
+  @Test(
+    "one refused with 403 stops past positions for two minutes, twice as long each time; with another token they go at once"
+  )
+  func denied() throws {
+    var bench = try Bench(300)
+    bench.answer = { _ in .permissionDenied }
+    for _ in 0..<100 { _ = bench.request() }
+    // After 10, 140, 390 and 880 s.
+    #expect(bench.refusals == 4)
+    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == .boot + .seconds(1850))
+    #expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
+    bench.token = try BackfillTests.token(2)
+    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == nil)
+    #expect(bench.backlog.count == 300)
+    bench.answer = { _ in nil }
+    bench.drain()
+    #expect(bench.delivered.count == 300)
+  }
+
+  @Test("a single 403 that passes suspends past positions for two minutes")
+  func deniedOnce() throws {
+    var bench = try Bench(300)
+    _ = bench.request(.permissionDenied)
+    for _ in 0..<15 { _ = bench.request() }
+    #expect(bench.delivered.count == 300)
+  }
+
+  @Test(
+    "requests that are rejected at random drop no position, and all are delivered", arguments: [0.02, 0.1, 0.37])
+  func randomRefusals(rate: Double) throws {
+    for seed in UInt64(1)...200 {
+      var random = SplitMix64(seed: seed)
+      var bench = try Bench(Int64.random(in: 1...40, using: &random), limit: Int.random(in: 1...20, using: &random))
+      let all = bench.backlog.count
+      for _ in 0..<4000 where !bench.backlog.isEmpty {
+        _ = Double.random(in: 0..<1, using: &random) < rate ? bench.request(.rejected) : bench.request()
+      }
+      #expect(bench.refused.isEmpty, "seed \(seed)")
+      #expect(bench.delivered.count == all, "seed \(seed)")
+    }
+  }
+
+  @Test("a bad record among random rejections is dropped when they end")
+  func poisonAmongRandomRefusals() throws {
+    for seed in UInt64(1)...50 {
+      var random = SplitMix64(seed: seed)
+      var bench = try Bench(60, limit: 20)
+      let poison = Int64.random(in: 0..<60, using: &random)
+      bench.answer = { $0.contains(poison) ? .rejected : nil }
+      for _ in 0..<200 where !bench.backlog.isEmpty {
+        _ = Int.random(in: 0..<5, using: &random) == 0 ? bench.request(.rejected) : bench.request()
+      }
+      bench.drain(300)
+      #expect(bench.refused == [poison], "seed \(seed)")
+      #expect(bench.backlog.isEmpty)
+    }
+  }
+
+  @Test("a record that is refused for an hour, and then not, is delivered")
+  func refusedForAWhile() throws {
+    var bench = try Bench(60)
+    bench.answer = { _ in .rejected }
+    for _ in 0..<360 { _ = bench.request() }
+    bench.answer = { _ in nil }
+    bench.drain(400)
+    #expect(bench.refused.isEmpty)
+    #expect(bench.delivered.count == 60)
+  }
+
+  @Test("a record that was refused alone asks for no more requests where none can settle whether that counts")
+  func nothingSettles() throws {
+    var bench = try Bench(1)
+    bench.hasControl = false
+    bench.answer = { _ in .rejected }
+    var requests = 0
+    for _ in 0..<360 where bench.backfill.hasWork(among: bench.sendable) {
+      _ = bench.request()
+      requests += 1
+    }
+    #expect(requests == 3)
+    #expect(bench.refused.isEmpty)
+    // A fix comes, and with it a position to compare with.
+    bench.hasControl = true
+    bench.answer = { $0.contains(0) ? .rejected : nil }
+    bench.drain(200)
+    #expect(bench.refused == [0])
+  }
+
+  @Test("a live position that is rejected alone changes nothing in the backlog")
+  func liveRefused() throws {
+    var bench = try Bench(300)
+    for _ in 0..<10 {
+      // With the backlog, and without.
+      let accepted = (bench.request(.rejected), bench.request(.rejected))
+      #expect(accepted == (false, false))
+    }
+    #expect(bench.backlog.count == 300)
+    bench.drain()
+    #expect(bench.refused.isEmpty)
+    #expect(bench.delivered.count == 300)
+  }
+
+  @Test("one live position that was refused, and the next not, costs no position of the backlog")
+  func liveRefusedOnce() throws {
+    var bench = try Bench(300)
+    _ = bench.request(.rejected)
+    bench.drain()
+    #expect(bench.refused.isEmpty)
+    #expect(bench.delivered.count == 300)
+    // What looked like a limit once is not taken for one.
+    for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
+    bench.drain()
+    #expect(bench.sizes.contains(100))
+  }
+
+  @Test("a network that fails gets less at a time, down to eight, and more again as it recovers")
+  func failingNetwork() throws {
+    var bench = try Bench(1000)
+    for _ in 0..<8 { _ = bench.request(.network) }
+    bench.drain(6)
+    #expect(bench.sizes == [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
+  }
+
+  @Test("a failing network halves the number of positions while rejected ones are bisected, too")
+  func failingNetworkWhileBisecting() throws {
+    var bench = try Bench(1000)
+    bench.answer = { $0.count == 100 ? .rejected : nil }
+    for _ in 0..<2 { _ = bench.request() }
+    for _ in 0..<6 { _ = bench.request(.network) }
+    bench.drain(3)
+    #expect(bench.sizes == [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
+  }
+
+  @Test("parts that a failing network made smaller are no limit of the server")
+  func failingNetworkIsNoLimit() throws {
+    var bench = try Bench(2000)
+    bench.answer = { $0.count > 60 ? .rejected : nil }
+    // Until the second pass, which finds the limit.
+    while bench.sizes.count(where: { $0 > 60 }) < 2 { _ = bench.request() }
+    _ = bench.request()
+    for _ in 0..<4 { _ = bench.request(.network) }
+    bench.drain(40)
+    #expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
+  }
+
+  @Test("two rejections by chance, far apart, are no limit on the number")
+  func rejectionsFarApart() throws {
+    var bench = try Bench(4000)
+    for _ in 0..<2 {
+      bench.answer = { $0.count == 100 ? .rejected : nil }
+      bench.drain(2)
+      bench.answer = { _ in nil }
+      bench.drain(10)
+      #expect(bench.sizes.last == 100)
+    }
+  }
+
+  @Test("a limit on the number that no longer applies is forgotten")
+  func formerLimit() throws {
+    var bench = try Bench(20_000)
+    bench.answer = { $0.count > 50 ? .rejected : nil }
+    bench.drain(60)
+    #expect(bench.sizes.suffix(5) == [50, 50, 50, 50, 50])
+    bench.answer = { _ in nil }
+    bench.drain(130)
+    #expect(bench.sizes.last == 100)
+  }
+
+  @Test("a request has at most the allowed number of bytes, and at least one position")
+  func bytes() throws {
+    var bench = try Bench(0, limit: 1000)
+    let coordinate = try #require(Coordinate(latitude: -48.1234567, longitude: -111.1234567))
+    for second in 0..<1000 as Range<Int64> {
+      var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: second * 1000 + 250))
+      location.altitude = -1234.5
+      location.heading = 271
+      location.speed = 133.25
+      location.horizontalAccuracy = 12.5
+      _ = bench.backlog.append(location, limit: .max)
+    }
+    bench.drain(3)
+    #expect(bench.sizes.allSatisfy { (100...120).contains($0) }, "\(bench.sizes)")
+  }
+}

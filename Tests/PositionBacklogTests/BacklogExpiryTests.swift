@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import PositionBacklog
+
+@Suite struct BacklogExpiryTests {
+  private var expiry = BacklogExpiry()
+  private let start = Timestamp(seconds: 1_796_083_200)
+
+  private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
+
+  private mutating func observe(_ seconds: ClosedRange<Int>) {
+    for second in seconds { expiry.observe(start + .seconds(second), at: at(second)) }
+  }
+
+  @Test("nothing is too old until time stamps have agreed with elapsed time for five minutes")
+  mutating func steady() {
+    #expect(expiry.check(at: at(0)) == nil)
+    observe(0...299)
+    #expect(expiry.check(at: at(299)) == nil)
+    observe(300...300)
+    #expect(expiry.check(at: at(300))?.time == start + .seconds(300))
+  }
+
+  @Test("a stamp that steps begins the five minutes anew")
+  mutating func step() {
+    observe(0...400)
+    expiry.observe(start + .seconds(40_000), at: at(401))
+    #expect(expiry.check(at: at(401)) == nil)
+  }
+
+  @Test("positions of other vehicles are due at once, and then every hour")
+  mutating func others() {
+    observe(0...300)
+    var due = [Int]()
+    for second in stride(from: 300, through: 8000, by: 10) {
+      if expiry.check(at: at(second))?.othersAreDue == true { due.append(second) }
+    }
+    #expect(due == [300, 3900, 7500])
+  }
+}

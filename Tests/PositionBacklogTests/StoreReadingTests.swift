@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import PositionBacklog
+
+@Suite struct StoreReadingTests {
+  private let start = BootInstant.boot + .seconds(100)
+
+  @Test("it is asked for when the hold-off is over, or at once when a request has ended")
+  func due() {
+    var reading = StoreReading()
+    #expect(reading.dueAt == nil && !reading.isPending)
+    reading.requestEnded()
+    #expect(reading.dueAt == nil)
+    reading.found(at: start)
+    #expect(reading.dueAt == start + StoreReading.holdOff && reading.isPending)
+    reading.requestEnded()
+    #expect(reading.dueAt == .boot && reading.isPending)
+    reading.ask()
+    #expect(reading.dueAt == nil && reading.isPending)
+    reading.requestEnded()
+    #expect(reading.dueAt == nil && reading.isPending)
+  }
+
+  @Test("a response ends it and says since when it was pending, asked for or not; a later one says nothing")
+  func answer() {
+    var reading = StoreReading()
+    #expect(reading.ended() == nil)
+    reading.found(at: start)
+    #expect(reading.ended() == start)
+    #expect(reading.ended() == nil && !reading.isPending)
+    reading.found(at: start)
+    reading.ask()
+    #expect(reading.ended() == start)
+  }
+
+  @Test("a store that fails before it is asked is still asked; one that fails after that has answered")
+  func failure() {
+    var reading = StoreReading()
+    reading.found(at: start)
+    reading.failed()
+    #expect(reading.dueAt != nil)
+    reading.ask()
+    reading.failed()
+    #expect(!reading.isPending)
+  }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct ReportingPolicyTests {
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  /// A policy, and a vehicle that drives north by it.
+  private struct Road {
+    var policy: ReportingPolicy
+    var metres = 0.0
+
+    init(_ configuration: ReportingPolicy.Configuration = .init()) { policy = ReportingPolicy(configuration) }
+
+    static func time(_ second: Double) -> BootInstant { .boot + .milliseconds(Int64(second * 1000)) }
+
+    mutating func observe(_ second: Double, speed: Double? = 14, heading: Double? = 0) throws {
+      metres += speed ?? 14
+      let coordinate = try #require(Coordinate(latitude: 48 + metres / 111_200, longitude: 11))
+      var fix = Fix(coordinate: coordinate)
+      fix.speed = speed
+      fix.heading = heading
+      fix.headingAccuracy = heading.map { _ in 3 }
+      let time = ReportingPolicyTests.start + .milliseconds(Int64(second * 1000))
+      policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Road.time(second))
+    }
+
+    /// The reason at this second, which is then taken.
+    mutating func report(_ second: Double) -> ReportingPolicy.Reason? {
+      let reason = policy.reason(at: Road.time(second))
+      if reason != nil { policy.markReported(at: Road.time(second)) }
+      return reason
+    }
+
+    /// Fixes once a second, and the reports that they make.
+    mutating func drive(
+      _ seconds: ClosedRange<Int>, speed: Double = 14, heading: (Int) -> Double = { _ in 0 }
+    ) throws -> [String] {
+      var reports: [String] = []
+      for second in seconds {
+        try observe(Double(second), speed: speed, heading: heading(second))
+        if let reason = report(Double(second)) { reports.append("\(second) \(reason)") }
+      }
+      return reports
+    }
+  }
+
+  @Test("moving: the first at once, then one at each interval")
+  func interval() throws {
+    var road = Road()
+    #expect(road.policy.reason(at: .boot) == nil)
+    #expect(road.policy.next?.at == nil)
+    #expect(try road.drive(1...31) == ["1 first", "11 interval", "21 interval", "31 interval"])
+  }
+
+  @Test("a fix that comes half a second early goes with the report, instead of one a second old")
+  func earliness() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    try road.observe(9.4)
+    #expect(road.report(9.4) == nil)
+    try road.observe(9.5)
+    #expect(road.report(9.5) == .interval)
+  }
+
+  @Test("a first report that was late does not make every position late: the next one is sent with its fix")
+  func lateFirstReport() throws {
+    var road = Road()
+    try road.observe(0)
+    // It had to wait for the token.
+    #expect(road.report(0.6) == .first)
+    #expect(try road.drive(1...10) == [])
+    #expect(road.policy.next?.at == Road.time(11.1))
+    #expect(road.report(10.6) == nil)
+    var silent = road
+    #expect(try road.drive(11...41) == ["11 interval", "21 interval", "31 interval", "41 interval"])
+    // The fix does not come.
+    #expect(silent.report(11.09) == nil)
+    #expect(silent.report(11.1) == .interval)
+  }
+
+  @Test("no other fix is waited for when one has come in time and could not be sent yet")
+  func keptFix() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    for fifth in 1...50 { try road.observe(Double(fifth) * 0.2) }
+    #expect(road.policy.next?.at == Road.time(10))
+  }
+
+  @Test("of the fixes of a fast receiver the nearest is sent, so that the interval is as configured")
+  func fastReceiver() throws {
+    var road = Road()
+    var reports: [Double] = []
+    for tenth in 0...400 {
+      let second = Double(tenth) / 10
+      try road.observe(second)
+      if road.report(second) != nil { reports.append(second) }
+    }
+    #expect(reports == [0, 10, 20, 30, 40])
+  }
+
+  @Test("a fix that comes a few milliseconds after its second is waited for, however early the one before came")
+  func lateFix() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    for second in 1...9 { try road.observe(Double(second) - 0.02) }
+    // The interval is over, and the next fix is expected just before.
+    #expect(road.report(10) == nil)
+    try road.observe(10.02)
+    #expect(road.report(10.02) == .interval)
+    var silent = road
+    // The fix does not come at all.
+    for second in 11...19 { try silent.observe(Double(second)) }
+    #expect(silent.report(20.05) == nil)
+    #expect(silent.report(20.3) == .interval)
+  }
+
+  @Test("with a fix every two seconds, an interval that is no multiple of them is kept in the mean")
+  func slowReceiver() throws {
+    var road = Road(.init(interval: .seconds(15)))
+    var reports: [Int] = []
+    for second in stride(from: 0, through: 600, by: 2) {
+      // What is due between two fixes would be sent here.
+      for half in 0..<4 where second > 0 {
+        if road.report(Double(second - 2) + Double(half) / 2) != nil { reports.append(second - 2) }
+      }
+      try road.observe(Double(second))
+    }
+    #expect(reports.count >= 40 && reports.count <= 41)
+    #expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
+  }
+
+  @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
+  func longInterval(interval: Int) throws {
+    var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
+    try road.observe(0)
+    #expect(road.report(0.6) == .first)
+    #expect(try road.drive(1...interval) == [])
+    #expect(road.policy.next?.at == Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
+  }
+
+  @Test("without a fix in time, what is known goes when the interval is over")
+  func deadline() throws {
+    var road = Road()
+    try road.observe(0)
+    _ = road.report(0)
+    try road.observe(7)
+    #expect(road.policy.next?.at == Road.time(10))
+    #expect(road.report(9.9) == nil)
+    #expect(road.report(10) == .interval)
+  }
+
+  @Test("GPS lost: the same position again at each heartbeat")
+  func lost() throws {
+    var road = Road()
+    try road.observe(0)
+    _ = road.report(0)
+    #expect(road.policy.next?.at == Road.time(50))
+    #expect(road.report(49.9) == nil)
+    #expect(road.report(50) == .heartbeat)
+    #expect(road.policy.next?.at == Road.time(100))
+    #expect(road.report(100) == .heartbeat)
+    try road.observe(103)
+    #expect(road.report(103) == nil)
+    #expect(road.report(110) == .interval)
+  }
+
+  @Test("parked: the stop is reported, then heartbeats; the start is reported")
+  func parked() throws {
+    var road = Road()
+    var reports = try road.drive(1...11)
+    reports += try road.drive(12...130, speed: 0)
+    reports += try road.drive(131...140)
+    #expect(
+      reports == [
+        "1 first", "11 interval", "21 interval", "26 stopped", "76 heartbeat", "126 heartbeat", "134 started",
+      ])
+  }
+
+  @Test("a parked vehicle stands still: locked place, held heading, no speed, newest time")
+  func locked() throws {
+    var road = Road()
+    _ = try road.drive(1...20, heading: { _ in 123 })
+    _ = try road.drive(21...31, speed: 0.3, heading: { Double($0 * 30 % 360) })
+    let place = road.policy.newest
+    _ = try road.drive(32...60, speed: 0.6, heading: { Double($0 * 30 % 360) })
+    let later = try #require(road.policy.newest)
+    #expect(later.coordinate == place?.coordinate)
+    #expect(later.heading == 123)
+    #expect(later.speed == 0)
+    #expect(later.time == ReportingPolicyTests.start + .seconds(60))
+  }
+
+  @Test("a slow vehicle keeps the heading of the road: the last course from 2 m/s, without the accuracy of another")
+  func heldHeading() throws {
+    var road = Road()
+    try road.observe(1, speed: 14, heading: 90)
+    try road.observe(2, speed: 2, heading: 95)
+    #expect(road.policy.newest?.heading == 95)
+    #expect(road.policy.newest?.headingAccuracy == 3)
+    for second in 3...9 {
+      try road.observe(Double(second), speed: 1.9, heading: Double(second * 40))
+      #expect(road.policy.newest?.heading == 95)
+      #expect(road.policy.newest?.headingAccuracy == nil)
+    }
+    try road.observe(10, speed: 3, heading: 190)
+    #expect(road.policy.newest?.heading == 190)
+  }
+
+  @Test("a vehicle that has not driven yet has no heading, parked or not")
+  func noHeading() throws {
+    var road = Road()
+    for second in 0...20 {
+      try road.observe(Double(second), speed: 0.4, heading: 123)
+      #expect(road.policy.newest?.heading == nil)
+    }
+    #expect(road.policy.isParked)
+  }
+
+  @Test("the course of a receiver without speed counts while its positions move")
+  func courseWithoutSpeed() throws {
+    var road = Road()
+    for second in 0...12 { try road.observe(Double(second), speed: nil, heading: 77) }
+    #expect(road.policy.newest?.heading == 77)
+    let metres = road.metres
+    for second in 13...30 {
+      road.metres = metres - 14
+      try road.observe(Double(second), speed: nil, heading: second < 25 ? 77 : 200)
+    }
+    #expect(road.policy.newest?.heading == 77)
+  }
+
+  @Test("without a reported speed the covered distance counts")
+  func noSpeed() throws {
+    var road = Road()
+    for second in 0...20 { try road.observe(Double(second), speed: nil) }
+    #expect(!road.policy.isParked)
+    let metres = road.metres
+    for second in 21...60 {
+      road.metres = metres - 14
+      try road.observe(Double(second), speed: nil)
+    }
+    #expect(road.policy.isParked)
+  }
+
+  @Test("distance makes a report due, but never within five seconds")
+  func distance() throws {
+    var road = Road(.init(distance: 50))
+    #expect(try road.drive(1...16) == ["1 first", "6 distance", "11 distance", "16 distance"])
+  }
+
+  @Test("a turn makes a report due, across north as well, and only at speed")
+  func heading() throws {
+    var road = Road(.init(heading: 30))
+    #expect(try road.drive(1...8, heading: { $0 < 7 ? 350 : 25 }) == ["1 first", "7 heading"])
+    var across = Road(.init(heading: 30))
+    #expect(try across.drive(1...9, heading: { $0 < 7 ? 355 : 5 }) == ["1 first"])
+    var slow = Road(.init(heading: 30))
+    #expect(try slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }) == ["1 first"])
+  }
+
+  @Test("a corner makes a report due when the straight line would miss it, but never within five seconds")
+  func deviation() throws {
+    var road = Road(.init(deviation: 10))
+    // North for eight seconds, then east: 14 m a second.
+    func place(_ second: Int) throws -> Coordinate {
+      let corner = try #require(Coordinate(latitude: 48, longitude: 11)).moved(
+        by: 14 * Double(min(second, 8)), heading: 0)
+      return corner.moved(by: 14 * Double(max(second - 8, 0)), heading: 90)
+    }
+    var reports: [String] = []
+    for second in 1...20 {
+      var fix = Fix(coordinate: try place(second))
+      fix.speed = 14
+      let accepted = FixFilter.Accepted(fix: fix, time: ReportingPolicyTests.start + .seconds(second))
+      road.policy.observe(accepted, at: Road.time(Double(second)))
+      if let reason = road.report(Double(second)) { reports.append("\(second) \(reason)") }
+    }
+    // One second after the corner the line misses it by 13.7 m.
+    #expect(reports == ["1 first", "9 deviation", "19 interval"])
+    var off = Road()
+    for second in 1...10 {
+      let accepted = FixFilter.Accepted(
+        fix: Fix(coordinate: try place(second)), time: ReportingPolicyTests.start + .seconds(second))
+      off.policy.observe(accepted, at: Road.time(Double(second)))
+      #expect(off.report(Double(second)) == (second == 1 ? .first : nil))
+    }
+  }
+
+  @Test("a position that was sent before it was due puts the next off when it has arrived")
+  func takenLater() throws {
+    var road = Road()
+    _ = try road.drive(1...6)
+    let sent = try #require(road.policy.newest)
+    #expect(road.policy.next?.at == Road.time(11))
+    road.policy.markReported(sent, at: Road.time(6))
+    _ = try road.drive(7...8)
+    #expect(road.policy.next?.at == Road.time(16))
+    // What was taken since is not forgotten.
+    road.policy.markReported(sent, at: Road.time(3))
+    #expect(road.policy.next?.at == Road.time(16))
+  }
+
+  @Test("restarted, the next is the first again")
+  func restart() throws {
+    var road = Road()
+    _ = try road.drive(1...3)
+    road.policy.restart()
+    #expect(road.report(3) == .first)
+  }
+
+  @Test("a test on the loopback may ask for every fix")
+  func noInterval() throws {
+    var road = Road(.init(interval: .zero))
+    #expect(try road.drive(1...4) == ["1 first", "2 interval", "3 interval", "4 interval"])
+    let parked = try road.drive(5...25, speed: 0)
+    #expect(parked.count == 21)
+  }
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+import SourceSelection
+import FixSources
+import Positioning
+import Testing
+import Timekeeping
+
+/// Transcripts: what the sources say, second by second, and whose fix is used.
+@Suite struct SourceSelectorTests {
+  /// A list of sources with one fix a second from those that have the sky.
+  private struct Bench {
+    static let start = Timestamp(seconds: 1_796_083_200)
+
+    var selector: SourceSelector
+    var now = 0
+    /// Indices of the sources that give good fixes, bad fixes (2D with a huge HDOP).
+    var good: Set<Int> = []
+    var bad: Set<Int> = []
+    /// By how many seconds the clock of each source is ahead.
+    var clocks = [0, 0, 0]
+    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected,
+    /// `~` when it is held.
+    var transcript = ""
+    /// Times of all accepted positions.
+    var positions: [Timestamp] = []
+    var hasEnded = false
+
+    init(_ count: Int, silenceTimeout: Duration = .seconds(10), pace: Double = 1) {
+      selector = SourceSelector(filter: Bench.filter)
+      let list = (0..<count).map {
+        SourceSelector.ConfiguredSource(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout, pace: pace)
+      }
+      _ = selector.handle(.replaced(list), at: moment)
+    }
+
+    static var filter: FixFilter.Configuration {
+      FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))
+    }
+
+    var moment: Moment {
+      Moment(boot: .boot + .seconds(now), wall: Bench.start + .seconds(now))
+    }
+
+    mutating func handle(_ report: SourceReport, from index: Int) -> [SourceSelector.Effect] {
+      let effects = selector.handle(.report(report, from: index), at: moment)
+      if effects.contains(.ended) { hasEnded = true }
+      return effects
+    }
+
+    /// Plays this number of seconds, and returns whose fixes were used.
+    @discardableResult
+    mutating func play(_ seconds: Int) throws -> String {
+      let before = transcript.count
+      for _ in 0..<seconds {
+        now += 1
+        if let deadline = selector.nextDeadline, deadline <= moment.boot { _ = selector.handle(.deadline, at: moment) }
+        var letters = ""
+        for index in selector.overview.sources.map(\.id) where good.union(bad).contains(index) {
+          let letter = ["a", "b", "c"][index]
+          for effect in handle(.fix(try fix(index)), from: index) {
+            switch effect {
+            case .accepted(let accepted, _):
+              letters += letter
+              // Each is reported, as if there were no interval.
+              _ = selector.handle(.reported(accepted.time), at: moment)
+              positions.append(accepted.time)
+            case .held: letters += "~"
+            case .rejected: letters += letter.uppercased()
+            case .changed, .ended: break
+            }
+          }
+        }
+        #expect(letters.count <= 1, "two sources are used in one second: \(letters)")
+        transcript += letters.isEmpty ? "-" : letters
+      }
+      return String(transcript.dropFirst(before))
+    }
+
+    private func fix(_ index: Int) throws -> Fix {
+      // The receivers are a little apart, as on one roof.
+      let place = try #require(Coordinate(latitude: 48 + Double(index) * 0.00001, longitude: 11))
+      var fix = Fix(coordinate: place, time: .utc(Bench.start + .seconds(now + clocks[index])))
+      fix.hdop = good.contains(index) ? 1 : 50
+      return fix
+    }
+
+    var conditions: [SourceOverview.Condition] { selector.overview.sources.map(\.condition) }
+  }
+
+  private func repeated(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
+
+  @Test("one source alone is used whatever it says, with no deadline")
+  func alone() throws {
+    var bench = Bench(1)
+    _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
+    bench.bad = [0]
+    #expect(try bench.play(3) == "AAA")
+    bench.bad = []
+    bench.good = [0]
+    #expect(try bench.play(2) == "aa")
+    #expect(bench.selector.nextDeadline == nil)
+    #expect(bench.handle(.ended, from: 0).last == .ended)
+  }
+
+  @Test("the source of higher priority is used from its first fix, the other is ignored")
+  func preferred() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    #expect(try bench.play(30) == repeated("a", 30))
+    #expect(bench.selector.overview.used == 0)
+  }
+
+  @Test("at the start the next source is used only after the silence timeout of the one with the highest priority")
+  func chance() throws {
+    var bench = Bench(2)
+    _ = bench.handle(.reading("s0"), from: 0)
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    #expect(bench.selector.overview.reason == .best)
+    #expect(bench.selector.overview.troubles(before: 1) == "1: s0 has no acceptable position")
+  }
+
+  @Test("at the start a preferred one that is lost has had its chance")
+  func lostAtStart() throws {
+    var bench = Bench(2)
+    _ = bench.handle(.lost("s0: there is no such device"), from: 0)
+    bench.good = [1]
+    #expect(try bench.play(3) == "bbb")
+    #expect(bench.selector.overview.troubles(before: 1) == "1: s0: there is no such device")
+  }
+
+  @Test("failover after the silence timeout of the preferred source, and failback after ten seconds of its fixes")
+  func takeOver() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    #expect(try bench.play(5) == "aaaaa")
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    bench.good = [0, 1]
+    // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single
+    // fix after a gap.
+    #expect(try bench.play(23) == repeated("b", 21) + "aa")
+    #expect(bench.selector.overview.reason == .failback(after: .seconds(20)))
+  }
+
+  @Test("failback takes ten seconds after a source has worked for long")
+  func takeBack() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
+    bench.good = [1]
+    // Who is reported lost is not waited for.
+    #expect(try bench.play(5) == "bbbbb")
+    _ = bench.handle(.reading("s0"), from: 0)
+    bench.good = [0, 1]
+    #expect(try bench.play(13) == repeated("b", 11) + "aa")
+  }
+
+  @Test("the hold-down of a source that comes and goes grows each time, and is reset after a stable period")
+  func flapping() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(5)
+    var waits: [Int] = []
+    for _ in 0..<6 {
+      bench.good = [1]
+      try bench.play(11)
+      bench.good = [0, 1]
+      var wait = 0
+      while try bench.play(1) == "b" { wait += 1 }
+      waits.append(wait)
+    }
+    #expect(waits == [21, 41, 81, 161, 301, 301])
+    try bench.play(400)
+    bench.good = [1]
+    try bench.play(11)
+    bench.good = [0, 1]
+    #expect(try bench.play(12) == repeated("b", 11) + "a")
+  }
+
+  @Test("sporadic fixes are not enough: each gap of the silence timeout restarts the hold-down")
+  func nowAndThen() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = [1]
+    try bench.play(11)
+    for _ in 0..<10 {
+      bench.good = [0, 1]
+      #expect(try bench.play(5) == "bbbbb")
+      bench.good = [1]
+      #expect(try bench.play(10) == repeated("b", 10))
+    }
+  }
+
+  @Test("when both are silent, the first with an accepted fix is used")
+  func bothDead() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = []
+    try bench.play(30)
+    #expect(bench.selector.overview.used == nil)
+    #expect(bench.selector.nextDeadline == nil)
+    bench.good = [1]
+    #expect(try bench.play(3) == "-bb")
+    bench.good = []
+    _ = bench.handle(.lost("s1 gone"), from: 1)
+    #expect(bench.selector.overview.used == nil)
+    bench.good = [0]
+    #expect(try bench.play(3) == "Aaa")
+  }
+
+  @Test("a preferred source without accepted fixes counts as silent, and its rejections are reported")
+  func quality() throws {
+    var bench = Bench(2)
+    bench.bad = [0]
+    #expect(try bench.play(3) == "AAA")
+    #expect(bench.conditions == [.searching(.poorHDOP), .waiting])
+    bench.good = [1]
+    #expect(try bench.play(9) == "AAAAAAbbb")
+    #expect(
+      bench.selector.overview.troubles(before: 1)
+        == "1: s0 has no acceptable position (rejected: HDOP worse than filter.max_hdop)")
+    bench.bad = []
+    bench.good = [0, 1]
+    #expect(try bench.play(11) == repeated("b", 10) + "a")
+  }
+
+  @Test("a receiver that repeats itself is not good")
+  func frozen() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = [1]
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    let same = Fix(coordinate: place, time: .utc(Bench.start + .seconds(100)))
+    var used = ""
+    for _ in 0..<15 {
+      for case .rejected(_, .duplicate) in bench.handle(.fix(same), from: 0) { used += "a" }
+      used += try bench.play(1)
+    }
+    #expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
+    #expect(bench.conditions.first == .searching(nil))
+  }
+
+  @Test("a recording that ends in the middle of the list makes room for the next, and the list ends with its last")
+  func ends() throws {
+    var bench = Bench(3)
+    bench.good = [0, 1, 2]
+    #expect(try bench.play(2) == "aa")
+    bench.good = [0, 2]
+    _ = bench.handle(.ended, from: 1)
+    #expect(try bench.play(2) == "aa")
+    bench.good = [2]
+    _ = bench.handle(.ended, from: 0)
+    #expect(try bench.play(2) == "cc")
+    #expect(!bench.hasEnded)
+    _ = bench.handle(.ended, from: 2)
+    #expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
+  }
+
+  @Test("another list keeps the state of the sources that remain")
+  func replaced() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    // The first goes, a new one comes before the second.
+    _ = bench.selector.handle(
+      .replaced([
+        SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),
+        SourceSelector.ConfiguredSource(id: 1, label: "s1", silenceTimeout: .seconds(10)),
+      ]), at: bench.moment)
+    #expect(bench.conditions == [.waiting, .good])
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    bench.good = [1, 2]
+    #expect(try bench.play(11) == repeated("b", 10) + "c")
+  }
+
+  // MARK: - Clocks that differ
+
+  @Test(
+    "after a failover to a clock that lags, its fixes are held until they are newer than what was reported",
+    arguments: [
+      (0, "bbbbbbbbbbbb"), (-3, "~~~bbbbbbbbb"), (-8, "~~~~~~~~bbbb"), (-10, "~~~~~~~~~~bb"), (3, "bbbbbbbbbbbb"),
+      (8, "bbbbbbbbbbbb"),
+    ])
+  func lag(seconds: Int, expected: String) throws {
+    var bench = Bench(2)
+    bench.clocks = [0, seconds, 0]
+    bench.good = [0, 1]
+    #expect(try bench.play(20) == repeated("a", 20))
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
+    #expect(
+      bench.selector.overview.hold == (seconds < 0 ? SourceOverview.Hold.behind(by: .seconds(-seconds)) : nil))
+    bench.good = [1]
+    #expect(try bench.play(12) == expected)
+    #expect(bench.selector.overview.hold == nil)
+    #expect(bench.conditions.last == .good)
+    // And back again, to a clock that is ahead or behind.
+    _ = bench.handle(.reading("s0"), from: 0)
+    bench.good = [0, 1]
+    let back = try bench.play(34)
+    #expect(!back.contains("A") && !back.contains("B") && back.hasSuffix("aaa"))
+    #expect(bench.positions == bench.positions.sorted())
+    #expect(Set(bench.positions).count == bench.positions.count)
+  }
+
+  @Test("a silent source leaves its successor time to catch up, so nothing is held")
+  func lagAfterSilence() throws {
+    var bench = Bench(2)
+    bench.clocks = [0, -8, 0]
+    bench.good = [0, 1]
+    try bench.play(20)
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+  }
+
+  @Test(
+    "a clock that differs by more than max_age counts after five fixes, and overrules what was reported if it lags",
+    arguments: [-11, -3600, 11, 3600])
+  func dispute(seconds: Int) throws {
+    var bench = Bench(2)
+    bench.clocks = [0, seconds, 0]
+    bench.good = [0, 1]
+    try bench.play(20)
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
+    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    bench.good = [1]
+    #expect(try bench.play(4) == "~~~~")
+    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    bench.now += 1
+    let fix = Fix(
+      coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
+      time: .utc(Bench.start + .seconds(bench.now + seconds)))
+    let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
+    #expect(bench.handle(.fix(fix), from: 1).last == .accepted(accepted, areLaterMisdated: seconds < 0))
+    #expect(bench.selector.overview.hold == nil)
+    #expect(try bench.play(3) == "bbb")
+  }
+
+  @Test("a filter that overrules the stamps of its own source says so")
+  func overruling() throws {
+    var bench = Bench(1)
+    bench.good = [0]
+    try bench.play(5)
+    bench.clocks = [-60, 0, 0]
+    #expect(try bench.play(4) == "AAAA")
+    bench.now += 1
+    let time = Bench.start + .seconds(bench.now - 60)
+    let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
+    #expect(
+      bench.handle(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), areLaterMisdated: true)])
+    #expect(try bench.play(2) == "aa")
+  }
+
+  @Test("a source that comes with new settings continues the order of the one before")
+  func replacedWithLag() throws {
+    var bench = Bench(1)
+    bench.good = [0]
+    try bench.play(20)
+    _ = bench.selector.handle(
+      .replaced([SourceSelector.ConfiguredSource(id: 1, label: "new", silenceTimeout: .seconds(10))]), at: bench.moment)
+    bench.clocks = [0, -3, 0]
+    bench.good = [1]
+    #expect(try bench.play(5) == "~~~bb")
+  }
+
+  @Test("the filter compares the fixes of a source at its pace, also with new settings")
+  func pace() throws {
+    var bench = Bench(1, pace: 20)
+    _ = bench.selector.handle(.configured(Bench.filter), at: bench.moment)
+    for second in 1...3 {
+      bench.now = second
+      // 400 m/s are 72 km/h at twenty times the speed.
+      var fix = Fix(
+        coordinate: try #require(Coordinate(latitude: 48 + Double(second * 400) / 111_200, longitude: 11)),
+        time: .utc(Bench.start + .seconds(second)))
+      fix.speed = 400
+      let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(second))
+      #expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, areLaterMisdated: false)))
+    }
+  }
+
+  @Test("reports of sources that are not in the list change nothing")
+  func outOfRange() {
+    var bench = Bench(2)
+    #expect(bench.handle(.ended, from: 2) == [] && bench.handle(.lost("x"), from: -1) == [])
+  }
+}

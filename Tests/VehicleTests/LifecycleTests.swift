@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+/// How a run ends, and what it has come to.
+@Suite struct LifecycleTests {
+  private static let soon = BootInstant.boot + .seconds(10)
+  private static let later = BootInstant.boot + .seconds(20)
+
+  private static func counts(fixes: Int, rejected: Int = 0, duplicates: Int = 0) -> Statistics {
+    var statistics = Statistics()
+    statistics.fixes = fixes
+    statistics.rejected = [.inaccurate: rejected, .duplicate: duplicates]
+    return statistics
+  }
+
+  @Test("the end of the sources begins the end of a run, once")
+  func drain() {
+    var lifecycle = Lifecycle()
+    #expect(lifecycle.isRunning)
+    #expect(lifecycle.drain(until: LifecycleTests.soon) == true)
+    #expect(lifecycle.drain(until: LifecycleTests.later) == false)
+    #expect(lifecycle.state == .draining(until: LifecycleTests.soon) && !lifecycle.isRunning)
+  }
+
+  @Test("a request to stop ends a drain by its own deadline, and the first request counts")
+  func stop() {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.later)
+    #expect(lifecycle.stop(until: LifecycleTests.soon) == false)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.state == .stopping(until: LifecycleTests.soon, attempted: false))
+    var other = Lifecycle()
+    #expect(other.stop(until: LifecycleTests.soon) == true)
+    #expect(other.drain(until: LifecycleTests.later) == false)
+    #expect(other.state == .stopping(until: LifecycleTests.soon, attempted: false))
+  }
+
+  @Test("half of the time is reserved for OFFLINE, at most 5 s; positions end before it")
+  func leave() {
+    #expect(Lifecycle.reserve(of: .seconds(3)) == .milliseconds(1500))
+    #expect(Lifecycle.reserve(of: .seconds(60)) == .seconds(5))
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.later, reserving: .seconds(5))
+    #expect(lifecycle.state == .draining(until: LifecycleTests.later - .seconds(5)))
+    lifecycle.setOffline()
+    #expect(lifecycle.state == .settingOffline(until: LifecycleTests.later, attempted: false, isStopRequested: false))
+    #expect(lifecycle.isFinalAttemptMade && lifecycle.isSettingOffline)
+    lifecycle.attempt()
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    #expect(lifecycle.state == .settingOffline(until: LifecycleTests.soon, attempted: true, isStopRequested: true))
+    #expect(lifecycle.finish(undelivered: 0, Statistics()).statistics == nil)
+    var stopped = Lifecycle()
+    _ = stopped.stop(until: LifecycleTests.soon, reserving: .seconds(2))
+    #expect(stopped.state == .stopping(until: LifecycleTests.soon - .seconds(2), attempted: false))
+    stopped.setOffline()
+    #expect(stopped.state == .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
+  }
+
+  @Test("a run that ends for a new start ends as that, unless it was already ending")
+  func restart() {
+    var lifecycle = Lifecycle()
+    #expect(lifecycle.stop(until: LifecycleTests.soon, isRestart: true) == true)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.finish(undelivered: 2, Statistics()).result == .restarting)
+    var stopped = Lifecycle()
+    _ = stopped.stop(until: LifecycleTests.soon)
+    #expect(stopped.stop(until: LifecycleTests.later, isRestart: true) == false)
+    #expect(stopped.finish(undelivered: 0, Statistics()).result == .stopped)
+  }
+
+  @Test("only the attempt of a run that was asked to stop is its last")
+  func attempt() {
+    var lifecycle = Lifecycle()
+    lifecycle.attempt()
+    #expect(lifecycle.isRunning)
+    _ = lifecycle.drain(until: LifecycleTests.soon)
+    lifecycle.attempt()
+    #expect(!lifecycle.isFinalAttemptMade)
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    #expect(!lifecycle.isFinalAttemptMade)
+    lifecycle.attempt()
+    #expect(lifecycle.isFinalAttemptMade)
+  }
+
+  @Test("a run that was asked to stop has ended as asked, whatever is left or was rejected")
+  func stopped() {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    let ending = lifecycle.finish(undelivered: 3, LifecycleTests.counts(fixes: 5, rejected: 5))
+    #expect(ending.result == .stopped && ending.undelivered == 3 && ending.statistics == nil)
+    #expect(lifecycle.isFinished)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.isFinished)
+  }
+
+  @Test(
+    "a recording is delivered, not delivered, or rejected when no more than half of its positions were accepted",
+    arguments: [
+      (counts(fixes: 10), 0, Lifecycle.Ending.Result.delivered), (counts(fixes: 10), 1, .undelivered),
+      (counts(fixes: 10, rejected: 4), 0, .delivered), (counts(fixes: 10, rejected: 5), 0, .rejected),
+      (counts(fixes: 10, duplicates: 9), 0, .delivered), (counts(fixes: 0), 0, .rejected),
+    ])
+  func recording(statistics: Statistics, undelivered: Int, result: Lifecycle.Ending.Result) {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.soon)
+    let ending = lifecycle.finish(undelivered: undelivered, statistics)
+    #expect(ending.result == result && ending.statistics == statistics)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+@Suite struct RepeatLimiterTests {
+  @Test("the first goes through, then one in ten minutes with the number of those between")
+  func row() {
+    var limiter = RepeatLimiter()
+    var admitted: [(second: Int, suppressed: Int)] = []
+    for second in stride(from: 0, through: 1300, by: 10) {
+      if let suppressed = limiter.admit("network", at: .boot + .seconds(second)) {
+        admitted.append((second, suppressed))
+      }
+    }
+    #expect(admitted.map(\.second) == [0, 600, 1200])
+    #expect(admitted.map(\.suppressed) == [0, 59, 59])
+    limiter.end()
+    #expect(limiter.admit("network", at: .boot + .seconds(1310)) == 0)
+  }
+
+  @Test("two alternating events are reported twice in ten minutes, not each time")
+  func turns() {
+    var limiter = RepeatLimiter()
+    let admitted = (0..<360).count {
+      limiter.admit($0 % 2 == 0 ? "network" : "unavailable", at: .boot + .seconds($0 * 10)) != nil
+    }
+    #expect(admitted == 12)
+  }
+
+  @Test("subjects without end take no memory without end")
+  func manySubjects() {
+    var limiter = RepeatLimiter()
+    for number in 0..<1000 { #expect(limiter.admit("\(number)", at: .boot + .seconds(number)) != nil) }
+    #expect(limiter.admit("999", at: .boot + .seconds(1000)) == nil)
+  }
+}

@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
+import FleetEngine
+import Positioning
+import Vehicle
+import Testing
+import Timekeeping
+
+/// Transcripts: what happens, and what is done with the file and reported.
+@Suite struct StoreAgentTests {
+  private static let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  private static let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
+
+  private static func record(_ second: Int64) throws -> Backlog.Record {
+    let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+    return Backlog.Record(VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: second)))
+  }
+
+  private static func configuration(
+    _ directory: String?, interval: Duration? = .seconds(5)
+  ) -> StoreAgent.Configuration {
+    var configuration = StoreAgent.Configuration()
+    configuration.directory = directory
+    configuration.commitInterval = interval
+    return configuration
+  }
+
+  private struct Bench {
+    var agent: StoreAgent
+    /// Seconds since boot.
+    var now = 0.0
+
+    init(_ directory: String? = "/a", interval: Duration? = .seconds(5)) {
+      agent = StoreAgent(configuration(directory, interval: interval), vehicle: truck, seed: 1)
+    }
+
+    /// One whose file is open, and has nothing to write.
+    static func open(interval: Duration? = .seconds(5)) -> Bench {
+      var bench = Bench(interval: interval)
+      _ = bench.handle(.start)
+      _ = bench.handle(.ended(.opened(nil)))
+      _ = bench.handle(.ended(.read([])))
+      return bench
+    }
+
+    mutating func handle(_ input: StoreAgent.Input, at second: Double? = nil) -> [String] {
+      now = second ?? now
+      return agent.handle(input, at: BootInstant(nanoseconds: Int64((now * 1e9).rounded()))).map(brief)
+    }
+
+    mutating func add(_ second: Int64, at now: Double? = nil) throws -> [String] {
+      handle(.changed(.added(try record(second))), at: now)
+    }
+
+    mutating func change(_ second: Int64, at now: Double? = nil) throws -> [String] {
+      handle(.changed(.changed([try record(second)])), at: now)
+    }
+
+    mutating func remove(_ seconds: Int64..., at now: Double? = nil) -> [String] {
+      handle(.changed(.removed(seconds.map(Timestamp.init(seconds:)), .delivered)), at: now)
+    }
+
+    mutating func fail(_ kind: StoreAgent.Failure.Kind, _ message: String = "why") -> [String] {
+      handle(.ended(.failed(StoreAgent.Failure(kind, message))))
+    }
+
+    /// Lets time pass until the next deadline. Of a commit: `+` what is put and `-` what is deleted, by its second.
+    mutating func written() -> [String] {
+      guard let deadline else { return ["no deadline"] }
+      return handle(.deadline, at: deadline)
+    }
+
+    /// Seconds since boot.
+    var deadline: Double? { agent.nextDeadline?.seconds }
+
+    private func brief(_ effect: StoreAgent.Effect) -> String {
+      switch effect {
+      case .perform(.open(let directory, _)): "open \(directory)"
+      case .perform(.replace(let directory, _, let why)): "replace \(directory): \(why)"
+      case .perform(.commit(let writes)):
+        "commit "
+          + writes.map { write in
+            let vehicle = write.key.vehicle == truck ? "" : "\(write.key.vehicle.vehicleID):"
+            return "\(vehicle)\(write.record == nil ? "-" : "+")\(write.key.id.milliseconds / 1000)"
+          }.joined(separator: " ")
+      case .perform(.makeRoom(let writes, let vehicle)): "make room for \(writes) of \(vehicle.vehicleID)"
+      case .perform(.read(let vehicle)): "read \(vehicle.vehicleID)"
+      case .perform(.forgetOthers(let vehicle, let time)):
+        "forget all but \(vehicle.vehicleID) before \(time.milliseconds / 1000)"
+      case .perform(.close): "close"
+      case .report(.restored(let records)): "restored \(records.map { $0.id.milliseconds / 1000 })"
+      case .report(.store(.healthy)): "healthy"
+      case .report(.store(.memoryOnly(let why))): "memory only: \(why)"
+      case .report(.store(.off)): "off"
+      case .report(.storeSetAside(let name, let why)): "set aside \(name): \(why)"
+      case .report(.storeReplaced(let directory)): "replaced in \(directory)"
+      case .report(.storeRowsDropped(let count, let reason)): "\(count) rows \(reason)"
+      case .report(.storeStartsOver): "starts over"
+      case .report(.othersDropped(let count)): "dropped \(count)"
+      case .report: "?"
+      }
+    }
+  }
+
+  private static let setAside = StoreAgent.SetAside(name: "backlog.sqlite.corrupt-1", why: "damaged")
+
+  // MARK: - What is written, and when
+
+  @Test("at the start the file is opened, and the vehicle's positions in it are reported once")
+  func start() throws {
+    var bench = Bench()
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.start) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "healthy"])
+    #expect(bench.handle(.start) == [])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("what is added and removed before it is written is never written")
+  func cancels() throws {
+    var bench = Bench.open()
+    #expect(try bench.add(1) == [])
+    #expect(bench.deadline == 5)
+    #expect(bench.remove(1, at: 1) == [])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.deadline, at: 100) == [])
+  }
+
+  @Test("changes are written together, when the first of them has waited for the interval")
+  func together() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(try bench.add(2, at: 4) == [])
+    #expect(bench.handle(.deadline, at: 4.999) == [])
+    #expect(bench.handle(.deadline, at: 5) == ["commit +1 +2"])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.ended(.committed)) == [])
+    // What is written has to be deleted.
+    #expect(bench.remove(1, 2, at: 6) == [])
+    #expect(bench.written() == ["commit -1 -2"])
+    #expect(bench.now == 11)
+  }
+
+  @Test("what changes is written anew, and deleted when it goes; unless it was never written")
+  func changes() throws {
+    var bench = Bench.open()
+    _ = try bench.change(1)
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    _ = try bench.change(2)
+    _ = bench.remove(2)
+    _ = try bench.change(3)
+    #expect(bench.written() == ["commit -1 +3"])
+  }
+
+  @Test("a time that goes and comes again is written anew, and deleted as often as it goes")
+  func comesAgain() throws {
+    var bench = Bench.open()
+    _ = bench.remove(1)
+    _ = try bench.add(1)
+    #expect(bench.written() == ["commit +1"])
+    _ = bench.handle(.ended(.committed))
+    _ = bench.remove(1)
+    _ = try bench.add(1)
+    _ = bench.remove(1)
+    #expect(bench.written() == ["commit -1"])
+  }
+
+  @Test("without an interval each change is written at once")
+  func atOnce() throws {
+    var bench = Bench.open(interval: .zero)
+    #expect(try bench.add(1, at: 3) == ["commit +1"])
+  }
+
+  @Test("in a long outage changes are collected for a minute, and a stop is written at once with them")
+  func outage() throws {
+    var bench = Bench.open(interval: nil)
+    #expect(bench.handle(.outage(true), at: 0) == [])
+    _ = try bench.add(1)
+    #expect(bench.deadline == 60)
+    _ = try bench.add(2, at: 50)
+    #expect(bench.handle(.deadline, at: 60) == ["commit +1 +2"])
+    _ = bench.handle(.ended(.committed))
+    _ = try bench.add(3, at: 70)
+    #expect(bench.handle(.commit) == ["commit +3"])
+    _ = bench.handle(.ended(.committed))
+    #expect(bench.handle(.commit) == [])
+    _ = try bench.add(4, at: 80)
+    #expect(bench.deadline == 140)
+    // The end of the outage counts for what waits as well.
+    #expect(bench.handle(.outage(false), at: 90) == [])
+    #expect(bench.deadline == 95)
+    _ = bench.remove(4)
+    _ = try bench.add(5, at: 100)
+    #expect(bench.deadline == 105)
+  }
+
+  @Test("an interval of the settings is obeyed in a long outage")
+  func intervalInOutage() throws {
+    var bench = Bench.open(interval: .seconds(20))
+    _ = bench.handle(.outage(true), at: 0)
+    _ = try bench.add(1)
+    #expect(bench.handle(.commit) == [])
+    #expect(bench.deadline == 20)
+  }
+
+  @Test("what changes while something is written is written next, and counts as held by the store")
+  func during() throws {
+    var bench = Bench.open(interval: .zero)
+    #expect(try bench.add(1) == ["commit +1"])
+    #expect(bench.remove(1) == [])
+    #expect(try bench.add(2) == [])
+    #expect(bench.handle(.ended(.committed)) == ["commit -1 +2"])
+    #expect(bench.remove(2) == [])
+    #expect(bench.handle(.ended(.committed)) == ["commit -2"])
+    #expect(bench.handle(.ended(.committed)) == [])
+  }
+
+  @Test("what was removed while its writing failed is not written")
+  func duringFailure() throws {
+    var bench = Bench.open(interval: .zero)
+    _ = try bench.add(1)
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    #expect(bench.fail(.other) == ["close", "memory only: why"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +2"])
+  }
+
+  @Test("a time that comes again while its deletion is written, or fails to be, is what the store holds in the end")
+  func againDuringDeletion() throws {
+    for hasFailed in [false, true] {
+      var bench = Bench.open(interval: .zero)
+      #expect(bench.remove(1) == ["commit -1"])
+      #expect(try bench.add(1) == [])
+      if hasFailed {
+        _ = bench.fail(.other)
+        // The store still has what was there before.
+        #expect(bench.remove(1) == [])
+        _ = bench.written()
+        #expect(bench.handle(.ended(.opened(nil))) == ["commit -1"])
+      } else {
+        #expect(bench.handle(.ended(.committed)) == ["commit +1"])
+        #expect(bench.handle(.ended(.committed)) == [])
+      }
+    }
+  }
+
+  // MARK: - Failures
+
+  @Test("after a failure the file is closed, nothing is lost, and the backoff grows up to five minutes")
+  func failures() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(bench.written() == ["commit +1"])
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    var waits = [Double]()
+    for second in Int64(2)...9 {
+      waits.append(try #require(bench.deadline) - bench.now)
+      let deadline = bench.deadline
+      // A change does not move it, and is not forgotten.
+      #expect(try bench.add(second) == [])
+      #expect(bench.deadline == deadline)
+      #expect(bench.written() == ["open /a"])
+      // The same failure is reported once.
+      #expect(bench.fail(.other, "I/O error") == ["close"])
+    }
+    for (wait, bound) in zip(waits, [5.0, 10, 20, 40, 80, 160, 300, 300]) {
+      #expect(wait > bound / 2 && wait < bound)
+    }
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
+    #expect(bench.handle(.ended(.committed)) == ["healthy"])
+    #expect(bench.deadline == nil)
+    // The waits begin anew.
+    bench.now += 100
+    _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 1)))
+    #expect(bench.fail(.other) == ["close", "memory only: why"])
+    #expect(try #require(bench.deadline) - bench.now < 5)
+  }
+
+  @Test("a file that cannot be opened is tried again, also with nothing to write")
+  func openFails() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    // What it holds is still reported, once it can be read.
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    _ = bench.written()
+    _ = bench.handle(.ended(.opened(nil)))
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  @Test("start does not wait for the retry")
+  func startAgain() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    _ = bench.fail(.other)
+    #expect(bench.handle(.start) == ["open /a"])
+  }
+
+  // MARK: - Room
+
+  @Test("what other vehicles left is dropped until the batch fits, and reported with its number")
+  func makesRoom() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = try bench.add(2)
+    #expect(bench.written() == ["commit +1 +2"])
+    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
+    #expect(bench.handle(.ended(.madeRoom(dropped: 500))) == ["commit +1 +2"])
+    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
+    #expect(bench.handle(.ended(.madeRoom(dropped: 7))) == ["commit +1 +2"])
+    #expect(bench.handle(.ended(.committed)) == ["dropped 507"])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("where nothing can be dropped the failure is that there is no room")
+  func noRoom() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = bench.written()
+    _ = bench.fail(.full, "disk full")
+    _ = bench.handle(.ended(.madeRoom(dropped: 3)))
+    _ = bench.fail(.full, "disk full")
+    #expect(bench.handle(.ended(.madeRoom(dropped: 0))) == ["dropped 3", "close", "memory only: disk full"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    // Dropping can fail as well.
+    _ = bench.fail(.full, "disk full")
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+  }
+
+  // MARK: - Files that begin empty
+
+  @Test("the replacement of a file that was set aside is filled from memory, without deletions")
+  func setAsideAtStart() throws {
+    var bench = Bench()
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    #expect(bench.handle(.start) == ["open /a"])
+    #expect(
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.snapshot([try Self.record(5), try Self.record(2)])) == ["commit +2 +5"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  @Test(
+    "a file that proves unusable is replaced once, without a wait", arguments: ["commit", "room", "read"])
+  func replaces(during operation: String) throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    _ = try bench.add(1)
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    if operation == "room" { _ = bench.fail(.full) }
+    if operation == "read" { #expect(bench.handle(.ended(.committed)) == ["read truck-1"]) }
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
+    #expect(
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    // Meanwhile the backlog changes.
+    #expect(try bench.add(2) == [])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])) == ["commit +1 +2"])
+    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
+    // The next attempt may replace it again.
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2"])
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
+    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
+  }
+
+  @Test("a record that an empty file has got is deleted when it goes")
+  func deletesAfterStartOver() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    _ = bench.handle(.ended(.opened(Self.setAside)))
+    _ = bench.handle(.snapshot([try Self.record(1), try Self.record(2)]))
+    _ = bench.remove(1)
+    _ = bench.handle(.ended(.committed))
+    _ = bench.handle(.ended(.read([])))
+    #expect(bench.written() == ["commit -1"])
+  }
+
+  // MARK: - Other vehicles
+
+  @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise the next time")
+  func forgetsOthers() throws {
+    var bench = Bench()
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    bench = .open(interval: .zero)
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == ["forget all but truck-1 before 50"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.handle(.ended(.forgotten)) == ["commit +1"])
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    _ = bench.handle(.ended(.committed))
+    // A file that turns out to be damaged is replaced when it is opened.
+    _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 50)))
+    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
+  }
+
+  @Test("another vehicle's positions are reported after the pending ones of the first are written")
+  func otherVehicle() throws {
+    var bench = Bench.open()
+    _ = try bench.add(7)
+    _ = try bench.add(3)
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other)) == [])
+    _ = try bench.add(7)
+    _ = try bench.add(1)
+    #expect(bench.handle(.start) == ["commit +3 +7 truck-2:+1 truck-2:+7"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+    #expect(bench.remove(7) == [])
+    #expect(bench.written() == ["commit truck-2:-7"])
+  }
+
+  @Test("a write that is due at new settings reports nothing of another vehicle before its agent is ready")
+  func dueAtNewSettings() throws {
+    var bench = Bench.open()
+    _ = try bench.add(7, at: 0)
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other), at: 5) == ["commit +7"])
+    #expect(bench.handle(.ended(.committed)) == [])
+    #expect(bench.handle(.start) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+  }
+
+  @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
+  func replacedVehicle() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    _ = bench.handle(.configured(Self.configuration("/a"), Self.other))
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  // MARK: - Settings, and the end
+
+  @Test("another directory gets all that is in memory, after the old one has got what it lacks")
+  func moves() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["close", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(0)])) == [])
+    #expect(bench.handle(.start) == ["open /b"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +0 +1"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []"])
+  }
+
+  @Test("what is in memory moves under the vehicle that it is of, when the vehicle changes with the directory")
+  func movesWithVehicle() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    _ = bench.fail(.other, "read-only")
+    _ = try bench.add(1)
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.other)) == ["close", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1)])) == [])
+    // No wait for a retry of the old one, nor before `start`.
+    #expect(bench.deadline == bench.now + 5)
+    _ = try bench.add(2)
+    #expect(bench.handle(.start) == ["open /b"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 truck-2:+2"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
+  }
+
+  @Test("an old file that cannot be written does not block the new one")
+  func movesAfterFailure() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = bench.handle(.configured(Self.configuration("/b"), Self.truck))
+    #expect(bench.fail(.other) == ["close", "memory only: why", "close", "starts over"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["open /b"])
+  }
+
+  @Test("a start that comes before the contents of memory is not lost")
+  func startWhileMoving() throws {
+    var bench = Bench.open()
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.snapshot([])) == ["open /b"])
+  }
+
+  @Test("without a directory nothing is done, and it says so; with one everything is written")
+  func off() throws {
+    var bench = Bench(nil)
+    #expect(bench.handle(.start) == ["off"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.deadline == nil)
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.truck)) == ["close", "starts over"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    _ = bench.handle(.ended(.committed))
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    #expect(bench.handle(.configured(Self.configuration(nil), Self.truck)) == ["close", "starts over"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["off"])
+    #expect(bench.handle(.close) == ["close"])
+  }
+
+  @Test("another interval applies from the next change on")
+  func interval() throws {
+    var bench = Bench.open()
+    _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
+    _ = try bench.add(1)
+    #expect(bench.deadline == 30)
+  }
+
+  @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
+  func close() throws {
+    var bench = Bench.open()
+    #expect(bench.handle(.close) == ["commit "])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.handle(.start) == [])
+    bench = .open()
+    _ = try bench.add(1)
+    #expect(bench.handle(.close) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
+    bench = .open()
+    _ = try bench.add(1)
+    _ = bench.written()
+    _ = bench.fail(.other)
+    #expect(bench.handle(.close) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    // Once.
+    #expect(bench.fail(.other) == ["close", "close"])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("a file that is gone is reported, and the one in its place gets all that is in memory")
+  func replaced() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    #expect(bench.written() == ["commit +3"])
+    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    // It may be a backup, with positions of its own.
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]"])
+    // Whatever deletes it at once is waited for as any other failure.
+    _ = try bench.add(4)
+    _ = bench.written()
+    #expect(bench.fail(.replaced) == ["close", "open /a"])
+    _ = bench.handle(.ended(.openedAnother))
+    _ = bench.handle(.snapshot([try Self.record(4)]))
+    #expect(bench.fail(.replaced) == ["close", "memory only: why"])
+  }
+
+  @Test("a file that was gone while it could not be opened gets all that is in memory when it can be")
+  func replacedLater() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    _ = bench.written()
+    _ = bench.fail(.replaced, "deleted")
+    #expect(bench.fail(.other, "no directory") == ["close", "memory only: no directory"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  @Test("a file that is gone at the end is written anew before it is closed")
+  func replacedAtEnd() throws {
+    var bench = Bench.open()
+    #expect(bench.handle(.close) == ["commit "])
+    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1)])) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "close"])
+  }
+
+  @Test("rows that are no positions are reported by their number, and deleted with the next commit")
+  func damagedRows() throws {
+    var bench = Bench()
+    _ = bench.handle(.start)
+    _ = bench.handle(.ended(.opened(nil)))
+    let rows = [Timestamp(seconds: 7), Timestamp(seconds: 9)]
+    #expect(
+      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))) == [
+        "5 rows damaged", "restored [1]", "healthy",
+      ])
+    #expect(bench.written() == ["commit -7 -9"])
+  }
+
+  @Test("a file that turns out to be damaged at the end is replaced as at any other time")
+  func damagedAtEnd() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    _ = bench.handle(.close)
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
+    #expect(
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
+  }
+
+  /// The number of writes of each commit that follows the deadline.
+  private func commits(_ bench: inout Bench) throws -> [Int] {
+    var sizes: [Int] = []
+    let first = try #require(bench.agent.nextDeadline)
+    while let now = bench.agent.nextDeadline {
+      #expect(now == first + .milliseconds(10 * sizes.count))
+      guard case .perform(.commit(let writes))? = bench.agent.handle(.deadline, at: now).first else { break }
+      sizes.append(writes.count)
+      #expect(bench.agent.handle(.ended(.committed), at: now) == [])
+    }
+    return sizes
+  }
+
+  @Test("thousands of changes are written in several commits with short pauses, and at the end without")
+  func batches() throws {
+    var bench = Bench.open()
+    for second in 0..<10_000 { _ = try bench.add(Int64(second)) }
+    #expect(try commits(&bench) == [4096, 4096, 1808])
+    // What is left after a failure is written later, with later changes.
+    for second in 0..<9000 { _ = try bench.change(Int64(second)) }
+    let now = try #require(bench.agent.nextDeadline)
+    _ = bench.agent.handle(.deadline, at: now)
+    _ = bench.agent.handle(.ended(.committed), at: now)
+    _ = bench.agent.handle(.deadline, at: try #require(bench.agent.nextDeadline))
+    _ = try bench.change(8999)
+    _ = bench.fail(.other)
+    _ = bench.remove(5000)
+    let retry = try #require(bench.agent.nextDeadline)
+    _ = bench.agent.handle(.deadline, at: retry)
+    let effects = bench.agent.handle(.ended(.opened(nil)), at: retry)
+    guard case .perform(.commit(let writes))? = effects.first else {
+      Issue.record("no commit: \(effects)")
+      return
+    }
+    #expect(writes.count == 4096 && writes.first?.key.id == Timestamp(seconds: 4096))
+    #expect(writes.filter { $0.record == nil }.map(\.key.id) == [Timestamp(seconds: 5000)])
+    #expect(bench.agent.handle(.ended(.committed), at: retry) == [])
+    guard case .perform(.commit(let rest))? = bench.agent.handle(.close, at: retry).first else {
+      Issue.record("nothing is written at the end")
+      return
+    }
+    #expect(rest.count == 9000 - 8192)
+  }
+
+  @Test("a commit does not end between thinned positions and the record with their interpolation error")
+  func wholeSegments() throws {
+    var bench = Bench.open()
+    for second in 0..<4090 { _ = try bench.change(Int64(second)) }
+    _ = bench.handle(.changed(.removed((4090..<4200).map { Timestamp(seconds: $0) }, .thinned)))
+    for second in 4200..<4300 { _ = try bench.change(Int64(second)) }
+    #expect(try commits(&bench) == [4201, 99])
+  }
+
+  @Test("changes in any order are written in the order of time, and an added one that is removed not at all")
+  func order() throws {
+    var bench = Bench.open()
+    var random = SplitMix64(seed: 7)
+    for second in (0..<500).shuffled(using: &random) { _ = try bench.add(Int64(second)) }
+    for second in (0..<500).shuffled(using: &random) where second % 3 == 0 { _ = bench.remove(Int64(second)) }
+    _ = bench.remove(900, 700, 800)
+    let effects = bench.agent.handle(.deadline, at: try #require(bench.agent.nextDeadline))
+    guard case .perform(.commit(let writes))? = effects.first else {
+      Issue.record("no commit: \(effects)")
+      return
+    }
+    let expected = (0..<500).filter { $0 % 3 != 0 } + [700, 800, 900]
+    #expect(writes.map(\.key.id) == expected.map { Timestamp(seconds: Int64($0)) })
+    #expect(writes.filter { $0.record == nil }.count == 3)
+  }
+}
+
+extension BootInstant {
+  /// Since boot.
+  fileprivate var seconds: Double { Double((self - .boot).nanoseconds) / 1e9 }
+}

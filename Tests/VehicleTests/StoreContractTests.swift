@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import PositionBacklog
+import ClockEstimation
+import FixSources
+import AgentTesting
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+/// What the agent and a store on disk may expect of each other.
+@Suite struct StoreContractTests {
+  /// Records at these seconds since the fixture's start; negative is before.
+  private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    return seconds.map {
+      Backlog.Record(VehicleLocation(coordinate: place, time: AgentFixture.start + .milliseconds(Int64($0 * 1000))))
+    }
+  }
+
+  @Test("a due position is in the backlog before it is sent, and until it is delivered")
+  func writeAhead() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    #expect(fixture.agent.delivery.backlog.count == 1)
+    // It is not pending while it is in flight.
+    #expect(fixture.snapshot().pendingCount == 0)
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief == [])
+    #expect(fixture.snapshot().pendingCount == 1)
+  }
+
+  @Test("positions of an earlier run are sent with the first update, oldest first, and removed when they have arrived")
+  func restored() throws {
+    var fixture = try AgentFixture()
+    let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
+    #expect(effects.brief == [])
+    #expect(effects.events == [.backlogRestored])
+    _ = try fixture.drive(to: 0)
+    let token = fixture.token()
+    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1 with past"])
+    #expect(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
+        "drop [-40.0, -30.0, -20.0, 0.0] delivered"
+      ])
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
+  }
+
+  @Test("a store is read when the first request has ended, and its positions are sent with the next")
+  func readAfterFirstRequest() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.handle(.store(.unread), at: 0).brief == [])
+    #expect(try fixture.drive(to: 0).brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    let token = fixture.token()
+    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    #expect(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
+        "drop [0.0] delivered", "read store",
+      ])
+    #expect(fixture.handle(.restored(try records([-30, -20])), at: 0.3).brief == [])
+    #expect(fixture.handle(.store(.healthy), at: 0.3).brief == [])
+    #expect(fixture.handle(.deadline, at: 4).brief == [])
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2 with past"])
+  }
+
+  @Test(
+    "where no request is made a store is read after three seconds, which do not count among those that a fix is waited for"
+  )
+  func readWithoutRequest() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.handle(.store(.unread), at: 1).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(4))
+    #expect(fixture.handle(.deadline, at: 4).brief == ["read store"])
+    _ = fixture.handle(.restored(try records([-30])), at: 4)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(11))
+  }
+
+  @Test("a recording that has ended waits until the store is read, unless it cannot be read")
+  func readAtTheEnd() throws {
+    for answer in [.restored([]), .store(.memoryOnly("it is full")), .store(.off)] as [VehicleAgent.Input] {
+      var fixture = try AgentFixture()
+      _ = fixture.handle(.store(.unread), at: 0)
+      try fixture.comeOnline()
+      #expect(fixture.handle(.source(0, .ended), at: 0.3).brief == ["stopping"])
+      #expect(fixture.handle(answer, at: 0.4).brief == ["finished 0"])
+    }
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.store(.unread), at: 0)
+    #expect(fixture.handle(.source(0, .ended), at: 0.1).brief == ["stopping", "read store"])
+    let left = try records([-30])
+    #expect(fixture.handle(.restored(left), at: 0.2).brief == ["fetch 1 https://t.test/truck-1"])
+  }
+
+  @Test("a live position that is rejected alone is replaced by the newest queued one, until the next fix")
+  func rejectedLive() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let refusal = AgentFixture.error(400, "INVALID_ARGUMENT")
+    func live(_ effects: [VehicleAgent.Effect], isAt second: Int) -> Bool {
+      effects.contains {
+        guard case .sendUpdate(_, let request) = $0 else { return false }
+        let body = String(decoding: request.body, as: UTF8.self)
+        let stamp = (AgentFixture.start + .seconds(second)).rfc3339.prefix(19)
+        return body.prefix { $0 != "[" }.contains(stamp) || !body.contains("pastLocations") && body.contains(stamp)
+      }
+    }
+    _ = fixture.handle(.restored(try records([-40])), at: 1)
+    #expect(live(try fixture.drive(to: 10), isAt: 10))
+    #expect(fixture.handle(.updateEnded(id: 2, refusal), at: 11).brief == [])
+    #expect(live(fixture.handle(.deadline, at: 12.1), isAt: 10))
+    #expect(fixture.handle(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
+    // Fleet Engine has the one of second 0, which is newer than the pending ones.
+    let again = fixture.handle(.deadline, at: 55)
+    #expect(again.brief == ["send 4 with past"])
+    #expect(live(again, isAt: 0))
+    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 56).brief == ["drop [-40.0] delivered"])
+    for second in 57...100 { #expect(fixture.handle(.deadline, at: Double(second)).brief == []) }
+    let next = try fixture.drive(to: 101)
+    #expect(next.brief == ["keep 101.0", "send 5 with past"])
+    #expect(live(next, isAt: 101))
+  }
+
+  @Test("a position that is known to be delivered is not restored from the store")
+  func knownDelivered() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(fixture.handle(.restored(try records([-5, 0])), at: 1).brief == ["drop [0.0] delivered"])
+    // A store that comes late, with what is in memory too.
+    #expect(fixture.handle(.restored(try records([-5])), at: 2).events == [])
+    #expect(fixture.agent.delivery.backlog.count == 1)
+  }
+
+  @Test("a backlog above its limit, by number or by bytes, is thinned", arguments: [true, false])
+  func tooMuch(isByBytes: Bool) throws {
+    var fixture = try AgentFixture {
+      if isByBytes { $0.delivery.maxBytes = 2 * Backlog.recordSize + 255 } else { $0.delivery.maxLocations = 2 }
+    }
+    #expect(MemoryLayout<Backlog.Record>.stride <= Backlog.recordSize)
+    #expect(fixture.handle(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-6.0] thinned"])
+  }
+
+  @Test(
+    "age depends on the positions' own time, once that has agreed with elapsed time for five minutes; until then old ones stay unsent"
+  )
+  func age() throws {
+    var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }
+    _ = fixture.handle(.restored(try records([-2000, -1200, -900, 50_000])), at: 0)
+    #expect(fixture.handle(.deadline, at: 5).brief == [])
+    var past: String?
+    for second in 10...330 {
+      var effects = try fixture.drive(to: Double(second))
+      while !effects.isEmpty {
+        switch effects.removeFirst() {
+        case .fetchToken(let id, _): effects += fixture.handle(.tokenEnded(id: id, fixture.token()), at: fixture.now)
+        case .sendUpdate(let id, let request):
+          if request.url.contains("past") { past = past ?? String(decoding: request.body, as: UTF8.self) }
+          effects += fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now)
+        default: break
+        }
+      }
+      if second < 310 { #expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(2000))) }
+    }
+    #expect(fixture.agent.delivery.backlog.isEmpty)
+    #expect(fixture.agent.statistics.removed[.expired] == 2)
+    #expect(fixture.agent.statistics.removed[.misdated] == 1)
+    let stamps = (past ?? "").components(after: "pastLocations")
+    #expect(stamps.contains((AgentFixture.start - .seconds(900)).rfc3339.prefix(19)))
+    #expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
+  }
+
+  @Test("a receiver with a date years off expires nothing, and positions from the future are not pending")
+  func coldStart() throws {
+    var time = SteadyTime()
+    time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
+    #expect(time.time == nil)
+    for second in 1...299 {
+      time.observe(Timestamp(seconds: 1_800_000_000 + Int64(second)), at: .boot + .seconds(second))
+      #expect(time.time == nil)
+    }
+    time.observe(Timestamp(seconds: 1_800_000_301), at: .boot + .seconds(301))
+    #expect(time.time == Timestamp(seconds: 1_800_000_301))
+    time.observe(Timestamp(seconds: 1_900_000_000), at: .boot + .seconds(302))
+    #expect(time.time == nil)
+
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.restored(try records([90_000])), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
+  }
+
+  @Test("another vehicle's positions are dropped from memory without a change, and restored when it is named again")
+  func otherVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.restored(try records([-50, -40])), at: 1)
+    #expect(
+      !fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 2).brief.contains {
+        $0.hasPrefix("drop") || $0.contains("past")
+      })
+    #expect(fixture.agent.delivery.backlog.records.allSatisfy { $0.id >= AgentFixture.start })
+    _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 3)
+    _ = fixture.handle(.restored(try records([-50, -40])), at: 3)
+    for second in [40, 50] { #expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
+  }
+
+  @Test("the store may let go what other vehicles left, when the time is certain, and not every second")
+  func others() throws {
+    var fixture = try AgentFixture()
+    var removals = 0
+    for second in 0...700 {
+      removals += try fixture.drive(to: Double(second)).count { if case .forgetOthers = $0 { true } else { false } }
+      if second < 300 { #expect(removals == 0) }
+    }
+    #expect(removals == 1)
+  }
+
+  @Test("a store that fails is reported once, shows in the snapshot until it works again, and then no more")
+  func state() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.handle(.store(.healthy), at: 0).events == [])
+    let why = "/var/lib/x/backlog.sqlite: the disk is full"
+    #expect(fixture.handle(.store(.memoryOnly(why)), at: 1).events == [.backlogInMemory])
+    #expect(fixture.handle(.store(.memoryOnly(why)), at: 2).events == [])
+    #expect(fixture.snapshot().store == .memoryOnly(why))
+    #expect(fixture.handle(.store(.healthy), at: 3).events == [.backlogOnDisk])
+    #expect(fixture.handle(.store(.healthy), at: 4).events == [])
+    #expect(fixture.snapshot().store == .healthy)
+    #expect(
+      fixture.handle(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events == [.storeSetAside])
+  }
+
+  @Test("a store that starts over gets all that is in memory, also after the end, and nothing else happens")
+  func startsOver() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.restored(try records([-20, -10])), at: 0)
+    #expect(fixture.handle(.storeStartsOver, at: 1).brief == ["keep all [-20.0, -10.0]"])
+    _ = fixture.handle(.stop(within: .zero, signal: "SIGTERM"), at: 2)
+    #expect(fixture.handle(.deadline, at: 3).isEmpty)
+    #expect(fixture.handle(.storeStartsOver, at: 4).brief == ["keep all [-20.0, -10.0]"])
+  }
+}
+
+extension String {
+  fileprivate func components(after mark: String) -> Substring {
+    var rest = self[...]
+    while !rest.isEmpty, !rest.hasPrefix(mark) { rest = rest.dropFirst() }
+    return rest
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import Vehicle
+import HTTPMessages
+import Testing
+import Timekeeping
+
+/// Which requests of a vehicle use a new connection.
+@Suite struct VehicleAgentConnectionTests {
+  private static let reset = HTTPOutcome.failure(TransportFailure(.broken, "reset", isConnectionOpen: true))
+
+  /// The requests among the effects, and whether each uses a new connection.
+  private static func requests(_ effects: [VehicleAgent.Effect]) -> [String] {
+    effects.compactMap { effect in
+      switch effect {
+      case .sendUpdate(_, let request): request.usesNewConnection ? "update, new" : "update"
+      case .fetchToken(_, .http(let request)): request.usesNewConnection ? "token, new" : "token"
+      default: nil
+      }
+    }
+  }
+
+  /// Drives, a fix each second, until there is a request.
+  private static func next(_ fixture: inout AgentFixture) throws -> [String] {
+    for _ in 0..<400 {
+      let requests = requests(try fixture.drive(to: fixture.now.rounded(.down) + 1))
+      if !requests.isEmpty { return requests }
+    }
+    return []
+  }
+
+  @Test("the update after a reset one goes over a new connection, and the one after that stays on it")
+  func update() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try Self.next(&fixture) == ["update"])
+    _ = fixture.handle(.updateEnded(id: 2, Self.reset), at: fixture.now + 0.1)
+    #expect(try Self.next(&fixture) == ["update, new"])
+    _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: fixture.now + 0.1)
+    #expect(try Self.next(&fixture) == ["update"])
+  }
+
+  @Test("two 503 in a row: the third attempt uses a new connection, not before Retry-After")
+  func unavailable() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let busy = HTTPOutcome.response(HTTPResponse(status: 503, headers: [("Retry-After", "60")]))
+    #expect(try Self.next(&fixture) == ["update"])
+    _ = fixture.handle(.updateEnded(id: 2, busy), at: fixture.now + 0.1)
+    #expect(try Self.next(&fixture) == ["update"])
+    let last = fixture.now
+    _ = fixture.handle(.updateEnded(id: 3, busy), at: fixture.now + 0.1)
+    #expect(try Self.next(&fixture) == ["update, new"])
+    #expect(fixture.now - last >= 60)
+  }
+
+  @Test("429 and 4xx never lead to a new connection", arguments: [400, 403, 404, 429])
+  func rejected(status: Int) throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    for id in UInt64(2)..<6 {
+      var requests = try Self.next(&fixture)
+      if requests == ["token"] {
+        _ = fixture.handle(.tokenEnded(id: id - 1, fixture.token()), at: fixture.now + 0.1)
+        requests = ["update"]
+      }
+      #expect(!requests.contains { $0.hasSuffix("new") })
+      _ = fixture.handle(.updateEnded(id: id, AgentFixture.error(status, "X")), at: fixture.now + 0.1)
+    }
+  }
+
+  @Test("the token provider has a rule of its own: two 5xx, then a new connection")
+  func token() throws {
+    var fixture = try AgentFixture()
+    let broken = TokenOutcome.http(.response(HTTPResponse(status: 502, body: Array("<html>".utf8))))
+    #expect(Self.requests(try fixture.drive(to: 0)) == ["token"])
+    _ = fixture.handle(.tokenEnded(id: 1, broken), at: 0.1)
+    #expect(try Self.next(&fixture) == ["token"])
+    _ = fixture.handle(.tokenEnded(id: 2, broken), at: fixture.now + 0.1)
+    #expect(try Self.next(&fixture) == ["token, new"])
+    let obtained = fixture.handle(.tokenEnded(id: 3, fixture.token()), at: fixture.now + 0.1)
+    #expect(Self.requests(obtained) == ["update"])
+  }
+}

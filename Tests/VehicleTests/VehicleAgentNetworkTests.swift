@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import AgentTesting
+import Authorization
+import Connectivity
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+@Suite struct VehicleAgentNetworkTests {
+  /// Usable, with this as the last byte of the address.
+  private static func network(_ byte: UInt8 = 2) -> NetworkState {
+    var state = NetworkState()
+    state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
+    state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
+    state.names = ["wwan0"]
+    return state
+  }
+
+  @Test("without a network nothing is tried, and due positions are queued")
+  func lost() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.handle(.network(NetworkState()), at: 5).events == [.networkLost])
+    var kept = 0
+    for second in 6...60 {
+      let brief = try fixture.drive(to: Double(second)).brief
+      #expect(!brief.contains { $0.hasPrefix("send") || $0.hasPrefix("fetch") })
+      kept += brief.count { $0.hasPrefix("keep") }
+    }
+    #expect(kept == 6)
+    #expect(fixture.snapshot().networkAbsentSince == .boot + .seconds(5))
+    #expect(!fixture.snapshot().isOnline)
+  }
+
+  @Test("after two minutes without a network the store collects changes, a stop is committed, and a response ends it")
+  func longOutage() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    func stores(_ effects: [VehicleAgent.Effect]) -> [String] {
+      effects.brief.filter { $0.hasPrefix("collect") || $0.hasPrefix("keep") || $0 == "commit" }
+    }
+    for second in 6...120 {
+      #expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
+    }
+    #expect(try (121...130).flatMap { stores(try fixture.drive(to: Double($0))) } == ["collect", "keep 130.0"])
+    // It stops.
+    var seen: [String] = []
+    for second in 131...150 {
+      fixture.now = Double(second)
+      var fix = Fix(
+        coordinate: try #require(Coordinate(latitude: 48 + 130 * 14 / 111_200, longitude: 11)),
+        time: .utc(fixture.moment.wall))
+      (fix.speed, fix.horizontalAccuracy, fix.satellites) = (0, 3, 9)
+      seen += stores(fixture.handle(.source(0, .fix(fix)), at: Double(second)))
+    }
+    #expect(seen.filter { $0 == "commit" }.count == 1, "\(seen)")
+    #expect(seen.last == "commit", "\(seen)")
+    // The first response is the end.
+    let effects =
+      fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 160) + fixture.handle(.deadline, at: 161)
+    let id = try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.last)
+    #expect(!effects.brief.contains("collect no more"))
+    #expect(
+      fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: 161.2).brief.contains("collect no more"))
+  }
+
+  @Test("a response to a request that was given up ends a long outage")
+  func lateResponse() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    var effects: [String] = []
+    for second in 6...130 { effects += try fixture.drive(to: Double(second)).brief }
+    #expect(effects.contains("collect"))
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.unreachable), at: 131).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 132).brief == ["collect no more"])
+  }
+
+  @Test(
+    "while the machine's clock is not set, certificates are checked at the receiver's time, and not before the build")
+  func certificates() throws {
+    var fixture = try AgentFixture()
+    let build = fixture.agent.configuration.filter.buildDate
+    let time = AgentFixture.start + .seconds(5)
+    func requests(_ input: VehicleAgent.Input, at second: Int, wall: Timestamp) -> [HTTPRequest] {
+      fixture.agent.handle(input, at: Moment(boot: .boot + .seconds(second), wall: wall)).compactMap {
+        switch $0 {
+        case .fetchToken(_, .http(let request)), .sendUpdate(_, let request): request
+        default: nil
+        }
+      }
+    }
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
+    fix.horizontalAccuracy = 3
+    let unset = Timestamp(seconds: 0)
+    #expect(requests(.source(0, .fix(fix)), at: 1, wall: unset).map(\.certificateTime) == [time])
+    #expect(
+      requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time + .seconds(1)])
+    let moment = Moment(boot: .boot, wall: unset)
+    #expect(CertificateTime.at(moment, buildDate: build) == build)
+    #expect(CertificateTime.at(moment, buildDate: build, known: unset) == build)
+    #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time) == nil)
+  }
+
+  @Test(
+    "the network's return is reported, drops old connections, and sends the newest position at once with the queued ones"
+  )
+  func back() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
+    #expect(effects.events == [.networkBack])
+    #expect(effects.brief == ["drop connections", "send 2 with past"])
+    #expect(fixture.snapshot().isOnline)
+  }
+
+  @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
+  func strangeSetup() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(NetworkState()), at: 0)
+    // At the start once is cheap.
+    #expect(try fixture.drive(to: 1).brief.first == "fetch 1 https://t.test/truck-1")
+    #expect(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief == [])
+    for second in 2...180 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
+    #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
+    _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
+    #expect(fixture.snapshot().isOnline)
+    for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
+    let next = try fixture.drive(to: 192).brief
+    #expect(next == ["keep 192.0", "send 2"])
+    // Until it fails.
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
+    for second in 194...372 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
+    #expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
+  }
+
+  @Test("a server that answers, with whatever, is a network that works")
+  func anyAnswer() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(NetworkState()), at: 0)
+    _ = try fixture.drive(to: 0)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    _ = fixture.handle(.updateEnded(id: 1, AgentFixture.error(503, "UNAVAILABLE")), at: 0.2)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) } == true)
+  }
+
+  @Test("another address cancels the request in flight and sends its position through a new connection")
+  func moved() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 12)
+    #expect(effects.brief == ["cancel update 2", "drop connections", "send 3"])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief == ["drop [10.2] delivered"])
+    #expect(fixture.agent.statistics.abandoned == 1)
+  }
+
+  @Test("another address during a token fetch asks again through a fresh connection")
+  func movedWhileFetching() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = try fixture.drive(to: 0)
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 2)
+    #expect(effects.brief == ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
+  }
+
+  @Test("a second network with a worse route disturbs nothing")
+  func second() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    var both = VehicleAgentNetworkTests.network()
+    both.addresses.insert(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5]))
+    #expect(fixture.handle(.network(both), at: 11).isEmpty)
+  }
+
+  @Test("an endpoint on this machine needs no network")
+  func loopback() throws {
+    var fixture = try AgentFixture { $0.needsNetwork = false }
+    _ = fixture.handle(.network(NetworkState()), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.handle(.network(NetworkState()), at: 1).isEmpty)
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+  }
+
+  @Test("a resume from suspend drops what was open, and what is due goes at once")
+  func resume() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    let effects = fixture.handle(.resumed(after: .seconds(3600)), at: 3611)
+    #expect(effects.events.first == .resumed)
+    #expect(effects.brief == ["cancel update 2", "drop connections"])
+    // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(3_612_500))
+    #expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
+  }
+
+  @Test(
+    "a step of the clock is reported with its size, at most once a minute",
+    arguments: [Duration.seconds(1_796_083_200), .milliseconds(-2500), .seconds(3600)])
+  func clockStep(step: Duration) throws {
+    var fixture = try AgentFixture()
+    // Nothing else is waited for.
+    _ = fixture.handle(.source(0, .lost("gone")), at: 0)
+    #expect(fixture.handle(.clockStepped(step), at: 10) == [.event(.clockStepped(step, suppressed: 0))])
+    for second in 11..<70 { #expect(fixture.handle(.clockStepped(step), at: Double(second)).isEmpty) }
+    #expect(fixture.handle(.clockStepped(step), at: 71) == [.event(.clockStepped(step, suppressed: 59))])
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import SourceSelection
+import AgentTesting
+import FixSources
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+/// Several sources, with receivers whose clocks may differ.
+@Suite struct VehicleAgentSourcesTests {
+  @Test(
+    "failover between clocks that differ: nothing is refused, nothing goes back in time, and the plan names the cause",
+    arguments: [[0.0, 0.0], [0, -3], [0, -8], [-3, 0], [-8, 0], [-3, -8]])
+  func clocksDiffer(clocks: [Double]) throws {
+    var bench = try TwoReceivers(clocks: clocks)
+    bench.giving = [0, 1]
+    try bench.play(21)
+    let lag = clocks[0] - clocks[1]
+    // The first report is at 1 s, the last before this at 21 s.
+    let chosen = bench.report(0, .lost("/dev/gps0: the device is gone")).last
+    #expect(chosen?.kind == .sourceChosen)
+    bench.giving = [1]
+    if lag > 0 {
+      #expect(bench.fixture.snapshot().cause == .held(.behind(by: .seconds(lag))))
+      try bench.play(1)
+      #expect(bench.fixture.snapshot().cause == .held(.behind(by: .seconds(lag - 1))))
+      try bench.play(Int(lag) - 1)
+      #expect(bench.fixture.agent.statistics.held == Int(lag))
+      try bench.play(1)
+    } else {
+      #expect(bench.fixture.snapshot().sources.hold == nil)
+      try bench.play(1)
+    }
+    #expect(bench.fixture.snapshot().sources.hold == nil)
+    let before = bench.live.count
+    // Positions go on at their interval, however the clocks differ.
+    try bench.play(30)
+    #expect(bench.live.count >= before + 3)
+    bench.report(0, .reading("/dev/gps0"))
+    bench.giving = [0, 1]
+    try bench.play(60)
+    #expect(bench.fixture.agent.selector.overview.used == 0)
+    #expect(bench.fixture.agent.statistics.rejected.isEmpty)
+    #expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
+  }
+
+  @Test("a first fix that does not come within a minute of reading is reported once, with the satellites in view")
+  func noFix() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(60))
+    #expect(fixture.handle(.source(0, .sky(inView: 3)), at: 2).events == [])
+    #expect(fixture.handle(.deadline, at: 59.9).events == [])
+    let effects = fixture.handle(.deadline, at: 60)
+    #expect(effects == [.event(.noFix(after: .seconds(60), inView: 3, nil))])
+    #expect(fixture.snapshot(at: 75).fixMissingSince == .boot)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+    // Nor again when the receiver comes back without one.
+    _ = fixture.handle(.source(0, .lost("gone")), at: 80)
+    #expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
+    #expect(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events == [.sourceOpened])
+    #expect(fixture.handle(.deadline, at: 200).events == [])
+    #expect(try fixture.drive(to: 201).events == [.firstFix])
+    #expect(fixture.snapshot().fixMissingSince == nil)
+    // From then on it is the loss of a fix.
+    #expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
+    #expect(fixture.snapshot().fixMissingSince == .boot + .seconds(201))
+  }
+
+  @Test("a source that is not read is not said to have no fix")
+  func noFixUnread() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.source(0, .lost("gone")), at: 10)
+    #expect(fixture.handle(.deadline, at: 100).events == [])
+  }
+
+  @Test("a failover and a failback are reported once each")
+  func failover() throws {
+    var bench = try TwoReceivers()
+    #expect(bench.events == [])
+    #expect(bench.report(0, .reading("gps0")) == [.sourceOpened("gps0", SourceNumber(0, of: 2))])
+    bench.giving = [0]
+    #expect(try bench.play(1).prefix(2).map(\.kind) == [.sourceChosen, .firstFix])
+    #expect(bench.report(1, .reading("gps1")) == [.sourceOpened("gps1", SourceNumber(1, of: 2))])
+    bench.giving = [0, 1]
+    #expect(try bench.play(69).filter(\.isOfSources).isEmpty)
+    #expect(bench.report(0, .lost("gone")).map(\.kind) == [.sourceLost, .sourceChosen])
+    bench.giving = [1]
+    #expect(try bench.play(3).filter(\.isOfSources).isEmpty)
+    #expect(bench.report(0, .lost("gone")).isEmpty)
+    #expect(bench.report(0, .reading("gps0")) == [.sourceOpened("gps0", SourceNumber(0, of: 2))])
+    bench.giving = [0, 1]
+    #expect(try bench.play(13).filter(\.isOfSources).map(\.kind) == [.sourceChosen])
+    bench.giving = []
+    #expect(try bench.play(12).filter(\.isOfSources).map(\.kind) == [.noSourceGood])
+  }
+
+  @Test("one source alone is reported by its name, when it is another than before")
+  func alone() throws {
+    var fixture = try AgentFixture()
+    func events(_ report: SourceReport) -> [Event] {
+      fixture.handle(.source(0, report), at: fixture.now).compactMap {
+        if case .event(let event) = $0 { event } else { nil }
+      }
+    }
+    #expect(events(.reading("/dev/gps0")) == [])
+    #expect(events(.reading("/dev/gps0 at 9600 baud")) == [.sourceOpened("/dev/gps0 at 9600 baud")])
+    #expect(events(.lost("gone")) == [.sourceLost("gone")])
+    #expect(events(.lost("gone")) == [])
+    #expect(events(.reading("/dev/gps0 at 9600 baud")) == [.sourceOpened("/dev/gps0 at 9600 baud")])
+  }
+
+  @Test("when the only source ends without a position, that is reported, and the agent finishes")
+  func endsWithoutPosition() throws {
+    var fixture = try AgentFixture()
+    let effects = fixture.handle(.source(0, .ended), at: 1)
+    #expect(effects.brief == ["stopping", "finished 0"])
+    #expect(effects.events == [.sourceLost, .stopping])
+    #expect(effects.contains(.stopping(within: VehicleAgent.drainLimit)))
+    guard case .finished(let ending) = effects.last else { return #expect(Bool(false), "no end") }
+    #expect(ending.result == .rejected)
+  }
+
+  @Test("simulated positions are announced once, and again after new settings; not on this machine's own Fleet Engine")
+  func simulated() throws {
+    var fixture = try AgentFixture { $0.remoteEndpoint = "https://e.test" }
+    func alarms(at second: Double) throws -> [Event] {
+      let place = try #require(Coordinate(latitude: 48, longitude: 11 + second / 10_000))
+      var fix = Fix(coordinate: place, time: .utc(AgentFixture.start + .seconds(second)))
+      fix.quality = .simulated
+      return fixture.handle(.source(0, .fix(fix)), at: second).compactMap {
+        if case .event(let event) = $0, event.kind == .simulatedSource { event } else { nil }
+      }
+    }
+    #expect(try alarms(at: 1) == [.simulatedSource(endpoint: "https://e.test")])
+    #expect(try alarms(at: 2) == [])
+    var configuration = try AgentFixture.configuration()
+    configuration.remoteEndpoint = "https://other.test"
+    _ = fixture.handle(.configure(configuration), at: 3)
+    #expect(try alarms(at: 4) == [.simulatedSource(endpoint: "https://other.test")])
+    _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 5)
+    #expect(try alarms(at: 6) == [])
+  }
+}
+
+extension Event {
+  fileprivate var isOfSources: Bool {
+    [.sourceOpened, .sourceLost, .sourceChosen, .noSourceGood].contains(kind)
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import HTTPMessages
+import Vehicle
+import Testing
+import Timekeeping
+
+/// When a token is kept for the next run, and when it is not.
+@Suite struct VehicleAgentStoredTokenTests {
+  private static let key = StoredToken.Key(subject: "truck-1", boot: "b007")
+
+  private func fixture(_ key: StoredToken.Key? = key) throws -> AgentFixture {
+    try AgentFixture { $0.tokenKey = key }
+  }
+
+  private func kept(_ effects: [VehicleAgent.Effect]) -> Secret? {
+    for case .storeToken(let text) in effects { return text }
+    return nil
+  }
+
+  /// What a run that has got a token leaves.
+  private func left() throws -> Secret {
+    var fixture = try fixture()
+    _ = try fixture.drive(to: 0)
+    return try #require(kept(fixture.handle(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)))
+  }
+
+  @Test("the next run sends its first position with the token of the previous run, without a token request")
+  func restart() throws {
+    let text = try left()
+    var next = try fixture()
+    #expect(next.handle(.tokenFound(text), at: 50).events == [.tokenRestored])
+    #expect(try next.drive(to: 51).brief.contains("send 1"))
+    #expect(next.agent.statistics.tokenFetches == 0)
+  }
+
+  @Test("an unusable stored token is reported and removed, and the provider is asked")
+  func useless() throws {
+    let text = try left()
+    var next = try fixture(StoredToken.Key(subject: "truck-1", boot: "b008"))
+    let effects = next.handle(.tokenFound(text), at: 50)
+    #expect(effects.events == [.tokenNotRestored])
+    #expect(effects.contains(.removeStoredToken))
+    #expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
+  }
+
+  @Test("if tokens are not stored, the one of a previous run is removed without an event")
+  func off() throws {
+    let text = try left()
+    var next = try fixture(nil)
+    let effects = next.handle(.tokenFound(text), at: 50)
+    #expect(effects.events.isEmpty)
+    #expect(effects.contains(.removeStoredToken))
+    _ = try next.drive(to: 51)
+    #expect(kept(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)) == nil)
+  }
+
+  @Test("a token that Fleet Engine rejects is removed from the cache")
+  func refused() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.3)
+    #expect(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.error(401, "UNAUTHENTICATED")), at: 10.4).contains(
+        .removeStoredToken))
+  }
+
+  @Test("another vehicle, another provider, or no cache any more: the cached token is removed")
+  func otherSettings() throws {
+    let changes: [(inout VehicleAgent.Configuration) throws -> Void] = [
+      { configuration in
+        configuration = try AgentFixture.configuration(vehicle: "truck-2")
+        configuration.tokenKey = StoredToken.Key(subject: "truck-2", boot: "b007")
+      },
+      { configuration in
+        configuration.tokenProvider = .http(
+          TokenEndpoint(
+            urlTemplate: "https://u.test/",
+            format: TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)))
+        configuration.tokenKey = StoredToken.Key(subject: "truck-1 by u", boot: "b007")
+      }, { $0.tokenKey = nil },
+    ]
+    for change in changes {
+      var fixture = try fixture()
+      try fixture.comeOnline()
+      var configuration = try AgentFixture.configuration()
+      configuration.tokenKey = VehicleAgentStoredTokenTests.key
+      try change(&configuration)
+      let effects = fixture.handle(.configure(configuration), at: 5)
+      #expect(effects.contains(.removeStoredToken))
+      #expect(kept(effects) == nil)
+    }
+  }
+
+  @Test("the same settings again change nothing, and a cache that is switched on gets the token in hand")
+  func switchedOn() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    var configuration = try AgentFixture.configuration()
+    configuration.tokenKey = VehicleAgentStoredTokenTests.key
+    let same = fixture.handle(.configure(configuration), at: 5)
+    #expect(!same.contains(.removeStoredToken) && kept(same) == nil)
+    configuration.tokenKey = nil
+    _ = fixture.handle(.configure(configuration), at: 6)
+    configuration.tokenKey = VehicleAgentStoredTokenTests.key
+    #expect(kept(fixture.handle(.configure(configuration), at: 7)) != nil)
+  }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Delivery
+import SourceSelection
+import PositionBacklog
+import FixSources
+import AgentTesting
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Vehicle
+
+@Suite struct VehicleAgentTests {
+  @Test(
+    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record dropped"
+  )
+  func firstUpdate() throws {
+    var fixture = try AgentFixture()
+    let first = try fixture.drive(to: 0)
+    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    #expect(first.events == [.firstFix])
+    let token = fixture.token()
+    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    #expect(last.brief == ["drop [0.0] delivered"])
+    #expect(last.events == [.online, .updateAccepted])
+  }
+
+  @Test("one request in flight: positions that are due meanwhile are queued, and follow")
+  func oneInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    #expect(try fixture.drive(to: 15).brief == [])
+    #expect(try fixture.drive(to: 20.2).brief == ["keep 20.2"])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == ["drop [10.2] delivered"])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(29))
+    #expect(try fixture.drive(to: 25).brief == [])
+    #expect(fixture.handle(.deadline, at: 29).brief == ["send 3 with past"])
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
+  }
+
+  @Test("an outage: each due position is queued once, retries carry the newest, all are delivered in order")
+  func outage() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    var id: UInt64 = 1
+    var kept = 0
+    for second in 1...120 {
+      var effects = try fixture.drive(to: Double(second))
+      if let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot),
+        deadline < fixture.moment.boot + .seconds(1)
+      {
+        effects += fixture.handle(.deadline, at: (deadline - .boot).inSeconds)
+      }
+      for effect in effects {
+        if case .sendUpdate(let sent, _) = effect {
+          id = sent
+          kept += fixture.handle(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
+        }
+      }
+      kept += effects.brief.count { $0.hasPrefix("keep") }
+    }
+    #expect(kept == 12)
+    #expect(fixture.agent.delivery.backlog.count == kept)
+    #expect(id == 24)
+  }
+
+  @Test("401 costs one fresh token and a second; the second 401 is said aloud and slows down")
+  func unauthenticated() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    let refused = AgentFixture.error(401, "UNAUTHENTICATED")
+    #expect(fixture.handle(.updateEnded(id: 2, refused), at: 10.3).events == [.offline])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(11_300))
+    #expect(fixture.handle(.deadline, at: 11.3).brief == ["fetch 2 https://t.test/truck-1"])
+    let token = fixture.token()
+    #expect(fixture.handle(.tokenEnded(id: 2, token), at: 11.4).brief == ["send 3"])
+    let again = fixture.handle(.updateEnded(id: 3, refused), at: 11.5)
+    #expect(again.events.contains(.tokenRefused))
+    for second in 12..<70 {
+      #expect(try fixture.drive(to: Double(second)).brief.allSatisfy { $0.hasPrefix("keep") })
+    }
+  }
+
+  @Test("past locations that are denied: once more without them, before the token is touched")
+  func pastDenied() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    #expect(fixture.agent.delivery.backlog.count == 1)
+    let effects = try fixture.drive(to: 12)
+    #expect(effects.brief == ["send 3 with past"])
+    let denied = fixture.handle(.updateEnded(id: 3, AgentFixture.error(403, "PERMISSION_DENIED")), at: 12.1)
+    #expect(denied.events == [.backfillRefused])
+    #expect(fixture.handle(.deadline, at: 13.2).brief == ["send 4"])
+    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
+    // After a gap the first fix waits for another.
+    #expect(try fixture.drive(to: 23).brief.isEmpty)
+    #expect(try fixture.drive(to: 24).brief == ["keep 24.0", "send 5"])
+    #expect(fixture.agent.statistics.tokenFetches == 1)
+    #expect(fixture.agent.delivery.pendingCount == 1)
+  }
+
+  @Test("another vehicle: requests in flight are cancelled, the backlog stays in the store, a token is fetched")
+  func otherVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    _ = try fixture.drive(to: 12)
+    let effects = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
+    #expect(effects.brief.contains("cancel update 3"))
+    #expect(!effects.brief.contains { $0.hasPrefix("drop") })
+    #expect(fixture.agent.delivery.backlog.isEmpty)
+    // The spacing of attempts holds for the new vehicle too.
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
+    let next = fixture.handle(.deadline, at: 13.1)
+    #expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
+  }
+
+  @Test("a vehicle that the settings name again within five seconds keeps its floor; the other one has its own")
+  func thereAndBack() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 1.2)
+    let other = fixture.token(vehicle: "truck-2")
+    _ = fixture.handle(.deadline, at: 1.3)
+    #expect(fixture.handle(.tokenEnded(id: 2, other), at: 1.4).brief == ["send 2"])
+    #expect(
+      !fixture.handle(.configure(try AgentFixture.configuration()), at: 2.5).brief.contains { $0.hasPrefix("fetch") })
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
+    #expect(fixture.handle(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
+    let token = fixture.token()
+    #expect(fixture.handle(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
+    // The update of the other vehicle was cancelled in flight at 2.5 s, and may have arrived.
+    _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 5.5)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(7500))
+  }
+
+  @Test("a reload of the same vehicle keeps token, backlog and requests in flight")
+  func sameVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    var settings = try AgentFixture.configuration()
+    settings.reporting.interval = .seconds(20)
+    #expect(fixture.handle(.configure(settings), at: 10.3).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
+    #expect(try fixture.drive(to: 21).brief == [])
+    #expect(try fixture.drive(to: 30.2).brief == ["keep 30.2", "send 3"])
+  }
+
+  @Test("asked to stop with all delivered, it ends at once; a second request to stop changes nothing")
+  func stopDelivered() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief == ["stopping", "finished 0"])
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
+    #expect(try fixture.drive(to: 6).isEmpty)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+  }
+
+  @Test("asked to stop, it waits for the floor of five seconds if there is time, and sends the newest")
+  func stopWaits() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 3)
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief == ["stopping"])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
+    #expect(fixture.handle(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
+    #expect(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == [
+        "drop [3.0] delivered", "finished 0",
+      ])
+  }
+
+  @Test("at the stop timeout, the positions in flight are stored for the next start")
+  func stopInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief == ["stopping"])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
+    #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
+  }
+
+  @Test("progress: a request that does not end by its deadline is noticed after half a minute")
+  func progress() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    #expect(fixture.agent.isProgressing(at: .boot + .seconds(30)))
+    #expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
+  }
+
+  @Test("progress: a step that is due and not done is detected after half a minute, with nothing in flight")
+  func progressWithoutRequest() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let due = try #require(fixture.agent.nextDeadline(at: fixture.moment.boot))
+    #expect(fixture.agent.isProgressing(at: due - .seconds(1)))
+    #expect(fixture.agent.isProgressing(at: due + .seconds(29)))
+    #expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
+  }
+
+  @Test("a source that waits may deliver its next fix once the last one is delivered or dropped")
+  func readyForNextFix() throws {
+    var fixture = try AgentFixture {
+      $0.reporting.interval = .zero
+      $0.delivery.floor = .zero
+      $0.delivery.interval = .zero
+    }
+    var source = AgentFixture.source
+    source.waits = true
+    _ = fixture.handle(.sources([source]), at: 0)
+    #expect(try !fixture.drive(to: 0).brief.contains("ready"))
+    let token = fixture.token()
+    #expect(!fixture.handle(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last == "ready")
+    // Once for each fix.
+    #expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
+    // No limit on the loopback: a hundred in a tenth of a second.
+    for step in 1...100 {
+      #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last == "send \(step + 1)")
+      let effects = fixture.handle(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
+      #expect(effects.brief.last == "ready")
+    }
+    // A fix that is rejected, here the last one again, goes nowhere.
+    #expect(try fixture.drive(to: 0.11, speed: 0.5).brief == ["ready"])
+    // During a pause a recording waits.
+    _ = fixture.handle(.pause(nil), at: 1)
+    #expect(try fixture.drive(to: 2).brief == [])
+    #expect(fixture.handle(.resume, at: 3).brief.last == "ready")
+  }
+
+  @Test("two sources that wait are both released")
+  func twoWait() throws {
+    var fixture = try AgentFixture()
+    let sources = (0...1).map {
+      SourceSelector.ConfiguredSource(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
+    }
+    _ = fixture.handle(.sources(sources), at: 0)
+    _ = try fixture.drive(to: 0)
+    let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+    let fix = Fix(coordinate: coordinate, time: .utc(fixture.moment.wall))
+    #expect(fixture.handle(.source(1, .fix(fix)), at: 0.05).brief == [])
+    let token = fixture.token()
+    _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
+    let effects = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    #expect(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count == 2)
+  }
+
+  @Test("a source that runs by a clock is not notified when it may give its next fix")
+  func clocked() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 1).brief == [])
+  }
+
+  @Test("where the clock that dates positions jumps, a segment ends: nothing is thinned across it")
+  func clockJump() throws {
+    var fixture = try AgentFixture()
+    var records = [Backlog.Record]()
+    for second in 0...60 {
+      let place = try #require(Coordinate(latitude: 48 + Double(second) * 14 / 111_200, longitude: 11))
+      fixture.now = Double(second)
+      var fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(second > 20 ? 18 : 0)))
+      fix.speed = 14
+      fix.horizontalAccuracy = 3
+      for case .backlog(.added(let record)) in fixture.handle(.source(0, .fix(fix)), at: Double(second)) {
+        records.append(record)
+      }
+    }
+    #expect(records.count == 7)
+    #expect(records.filter { $0.interpolationError == .infinity }.map { AgentFixture.second($0.id) } == [48])
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import FixSources
+import AgentTesting
+import Authorization
+import HTTPMessages
+import Vehicle
+import FleetEngine
+import Positioning
+import Testing
+import Timekeeping
+
+/// What a vehicle does when its tokens are refused.
+@Suite struct VehicleAgentTokenTests {
+  private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
+    let body =
+      #"{"error":{"code":\#(http),"status":"\#(status)","message":"\#(message)","details":["#
+      + #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"\#(reason)"}]}}"#
+    return .response(
+      HTTPResponse(
+        status: http, headers: [("Date", "Tue, 01 Dec 2026 00:00:30 GMT")], body: [UInt8](body.utf8)))
+  }
+
+  private static let expired = refusal(
+    401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", reason: "ACCESS_TOKEN_EXPIRED")
+
+  /// Why an outage that is reported began.
+  private func failure(_ effects: [VehicleAgent.Effect]) -> UpdateFailure? {
+    for case .event(.offline(let failure, _, _)) in effects { return failure }
+    return nil
+  }
+
+  @Test("the connection for the first update is made while its token is fetched, and for no later one")
+  func connectsAhead() throws {
+    func connections(_ effects: [VehicleAgent.Effect]) -> [String] {
+      effects.compactMap { if case .connect(let url, _) = $0 { url } else { nil } }
+    }
+    var fixture = try AgentFixture()
+    let first = try fixture.drive(to: 0)
+    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    #expect(connections(first) == ["https://e.test/v1/providers/p/deliveryVehicles/truck-1"])
+    _ = fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 15)
+    let second = try fixture.drive(to: 40)
+    #expect(second.brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(connections(second) == [])
+  }
+
+  @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
+  func clock() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.3).brief == ["keep 10.3", "send 2"])
+    let first = fixture.handle(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
+    #expect(failure(first)?.category == .clockSkew && failure(first)?.cause == .expired)
+    // A second later there is a fresh token, and the position goes with it.
+    let asked = fixture.handle(.deadline, at: 11.5)
+    #expect(asked.brief == ["fetch 2 https://t.test/truck-1"])
+    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
+    let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
+    // What is wrong with the token itself shows without asking anybody.
+    let failures = second.compactMap { if case .event(.tokenRefused(let failure, _)) = $0 { failure } else { nil } }
+    #expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
+    // And it is what every other output says.
+    let snapshot = fixture.snapshot(at: 11.8)
+    #expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
+    for second in stride(from: 12.0, to: 71, by: 1) {
+      #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
+    }
+  }
+
+  @Test(
+    "a wrong role, a wrong vehicle and a missing API are distinguished",
+    arguments: [
+      ("IAM_PERMISSION_DENIED", RefusalCause.role), ("SERVICE_DISABLED", .apiDisabled),
+      ("ACCOUNT_STATE_INVALID", .account),
+    ])
+  func causes(reason: String, cause: RefusalCause) throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.3)
+    let effects = fixture.handle(
+      .updateEnded(
+        id: 2, VehicleAgentTokenTests.refusal(403, "PERMISSION_DENIED", "no", reason: reason)), at: 10.4)
+    #expect(failure(effects)?.cause == cause)
+  }
+
+  @Test(
+    "after hours of suspend the token has expired by elapsed time, whatever the clock shows, and is not used",
+    arguments: [0, -7200])
+  func suspend(clockError: Int) throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
+    // It wakes up two hours later; the wall clock may have slept as well.
+    fixture.now = 7210
+    var moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
+    var effects = fixture.agent.handle(.resumed(after: .seconds(7200)), at: moment)
+    // The receiver gets a moment to say where the vehicle is now.
+    moment = Moment(boot: moment.boot + .seconds(2), wall: moment.wall + .seconds(2))
+    effects += fixture.agent.handle(.deadline, at: moment)
+    #expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(!effects.brief.contains { $0.hasPrefix("send") })
+    let next = fixture.agent.handle(.tokenEnded(id: 2, fixture.token()), at: moment)
+    #expect(next.brief.contains { $0.hasPrefix("send") })
+  }
+
+  @Test("a response without a date is compared with the time of other references, not with a clock in 2038")
+  func bestTime() throws {
+    var fixture = try AgentFixture { configuration in
+      configuration.tokenProvider = .file(
+        TokenFile(
+          path: "/t", format: TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: .epochSeconds)))
+    }
+    let payload = "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
+    let text = #"{"token":"e30.\#(payload).s","end":\#(AgentFixture.start.milliseconds / 1000 + 600)}"#
+    _ = try fixture.drive(to: 0)
+    // The receiver has given the time; the clock steps before the file is read.
+    let moment = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 2_147_483_648))
+    let effects = fixture.agent.handle(
+      .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
+    let lives = effects.compactMap { if case .event(.tokenObtained(let life, _, _, _)) = $0 { life } else { nil } }
+    #expect(lives == [.seconds(600)])
+  }
+
+  @Test("a captive portal's clock is ignored")
+  func portal() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    let page = HTTPOutcome.response(
+      HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2020 02:00:00 GMT")], body: [UInt8]("<html>".utf8)))
+    #expect(!fixture.handle(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
+    _ = fixture.handle(.deadline, at: 10)
+    _ = fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 10.1)
+    #expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
+  }
+
+  @Test("a receiver that is ahead does not make a good token an expired one: another clock, or none, decides")
+  func aheadReceiver() throws {
+    var fixture = try AgentFixture {
+      $0.tokenProvider = .command(
+        TokenCommand(
+          arguments: ["/bin/get-token"],
+          format: TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: .epochSeconds)))
+    }
+    for second in 0...6 {
+      fixture.now = Double(second)
+      let place = try #require(Coordinate(latitude: 48 + Double(second) / 10_000, longitude: 11))
+      let fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(3600)))
+      _ = fixture.agent.handle(.source(0, .fix(fix)), at: fixture.moment)
+    }
+    // Base64url of {"authorization":{"deliveryvehicleid":"truck-1"}}.
+    let token = "e30.eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ.s1"
+    let answer = #"{"token":"\#(token)","end":\#(AgentFixture.start.milliseconds / 1000 + 1800)}"#
+    let outcome = TokenOutcome.command(TokenCommand.Outcome(.exited(0), output: [UInt8](answer.utf8)))
+    #expect(fixture.handle(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
+  }
+}
