@@ -70,16 +70,6 @@ import Testing
         hasCertificates: true)
     },
     Known(
-      testDescription: "a receiver is an hour ahead, and every response of Fleet Engine took 14 s",
-      reason: "the only server's time has bounds 14 s apart, and so has the correction: its stamps are up to 14 s late"
-    ) {
-      Scenario(
-        seed: 137_309, duration: 483, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
-        acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
-        hasCertificates: true)
-    },
-    Known(
       testDescription: "a receiver is decades ahead, and every response of Fleet Engine took 12 s or more",
       reason: "the only server's time has bounds as far apart, and so has the correction: its stamps are as late"
     ) {

@@ -127,6 +127,17 @@ import Timekeeping
     #expect(!world.applied(700..<703).isEmpty)
   }
 
+  @Test("a receiver that is an hour ahead just as the pause ends, after slow responses, gives no position")
+  func aheadAtTheEnd() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 137_309, duration: 483, drive: .steady(14.0),
+        faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
+        acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
+        hasCertificates: true))
+    #expect(!world.applied(460..<483).isEmpty)
+  }
+
   @Test("the watchdog is notified throughout a pause, parked, without a fix and without a network")
   func watchdog() throws {
     let world = try World(
