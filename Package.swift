@@ -378,7 +378,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning", "FixSources"]),
     ("FuzzModem", ["Timekeeping", "Positioning", "FixSources"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
-    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Vehicle", "Configuration"]),
+    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Reporting", "Vehicle", "Configuration"]),
     ("FuzzGPX", ["SimulatedDrives", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "RouteFile"]),
     ("FuzzJSON", ["JSON", "JSONTesting"]),

@@ -20,6 +20,8 @@ targets=("$@")
 
 export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
 run=()
+build=$(mktemp)
+trap 'rm -f "$build"' EXIT
 if [ -n "${SEED:-}" ]; then
   # Hash tables and addresses decide what counts as new.
   export SWIFT_DETERMINISTIC_HASHING=1
@@ -30,7 +32,8 @@ for target in "${targets[@]}"; do
   # --sanitize=fuzzer alone leaves Swift code without counters, and libFuzzer blind. Swift writes no table of addresses,
   # so C++ must not either.
   swift build --product "$target" --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
-    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp -Xcxx -fno-sanitize-coverage=pc-table >/dev/null
+    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp -Xcxx -fno-sanitize-coverage=pc-table >"$build" 2>&1 ||
+    { cat "$build" >&2; exit 1; }
   read -r seeds rate <<<"${parsers[$target]}"
   if [ -n "${SEED:-}" ]; then limit=(-seed="$SEED" -runs=$((seconds * rate))); else limit=(-max_total_time="$seconds"); fi
   corpus=$(mktemp -d)

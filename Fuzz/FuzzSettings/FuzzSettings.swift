@@ -2,6 +2,7 @@
 import Configuration
 import Vehicle
 import FleetEngine
+import Reporting
 
 // FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
 //   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
