@@ -395,7 +395,7 @@ if Context.environment["FUZZ"] != nil {
 if Context.environment["BENCH"] != nil {
   package.targets += [
     .executableTarget(
-      name: "DecoderBenchmark", dependencies: ["Timekeeping", "NMEA"],
+      name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning", "NMEA"],
       path: "Benchmarks/DecoderBenchmark", swiftSettings: strict),
     .executableTarget(
       name: "BacklogBenchmark",

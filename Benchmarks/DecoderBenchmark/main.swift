@@ -3,6 +3,7 @@
 // receiver with four constellations at 1 Hz.
 //   BENCH=1 swift run -c release DecoderBenchmark [FILE [SECONDS]]
 //   BENCH=1 swift run -c release DecoderBenchmark --print     # that stream, for another program
+import Positioning
 import Glibc
 import NMEA
 import Timekeeping
