@@ -190,7 +190,14 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   private func arm() {
     guard daemon.nextDeadline != armed else { return }
     armed = daemon.nextDeadline
-    if let armed { timer.arm(at: armed) } else { timer.disarm() }
+    guard let deadline = armed else { return timer.disarm() }
+    guard deadline <= loop.now.boot else { return timer.arm(at: deadline) }
+    // What is due at once, as the next fix of a recording, needs no timer; if an earlier one fires, it does no harm.
+    loop.defer { [weak self] in
+      guard let self, armed == deadline else { return }
+      armed = nil
+      pass(.deadline)
+    }
   }
 
   private func write(_ event: Event) {
