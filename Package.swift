@@ -354,7 +354,7 @@ let package = Package(
       ], mainThread),
     tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], exclude: ["Drives"]),
     tests(
-      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"],
+      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Diagnosis", "Release", "Terminal"],
       exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",

@@ -17,10 +17,10 @@ enum DoctorCommand: Command {
   static let options =
     SettingsChoice.options + [
       CommandLineOptions.Option("user", takesValue: true), CommandLineOptions.Option("token"),
-      CommandLineOptions.Option("socket", takesValue: true),
+      CommandLineOptions.Option("socket", takesValue: true), CommandLineOptions.Option("json"),
     ]
   static let usage = """
-    Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--socket PATH] [--user NAME]
+    Usage: fleet-locationctl doctor [--token] [--json] [--config FILE | --instance NAME] [--socket PATH] [--user NAME]
     Checks the settings, each source that they name, the token provider, the connection to Fleet Engine, and the running
     service, and says how to fix what is wrong. A receiver that no other program has open is read for some seconds; one
     token is requested, as the service would. If the daemon has just started, doctor waits up to half a minute for its
@@ -29,6 +29,7 @@ enum DoctorCommand: Command {
 
           --token            check only the token provider, in detail: it requests two tokens, and one more with wrong
                              credentials
+          --json             print one line of JSON at the end, with a code for each finding: docs/doctor.md
     \(SettingsChoice.usage)
           --socket PATH      the daemon's control socket (default: that of the installed service)
           --user NAME        the user of the service (default \(serviceUser))
@@ -54,18 +55,21 @@ enum DoctorCommand: Command {
     let path = try SettingsChoice.path(options)
     let service = InstalledService(settings: path)
     var startFailure: Finding?
+    var remark = ""
     switch ServiceImpersonation.run(settings: path, asksForToken: true, withRootView: true) {
     case .ended(let status): return status
     case .notStarted(let finding): startFailure = finding
     case .unknown(let finding):
       throw CommandError(.unavailable, finding.message)
-    case .inPlace(let remark): _ = try StandardOutput.write(remark)
+    case .inPlace(let why): remark = why
     }
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
     // A daemon that waits for what its settings name reads no receiver.
-    let isDaemonRunning =
-      if case .status(let report) = ask(socket, path, service?.unit) { !report.lacksSettings } else { false }
+    let (isAnswering, isDaemonRunning) =
+      if case .status(let report) = ask(socket, path, service?.unit) { (true, !report.lacksSettings) } else {
+        (false, false)
+      }
     let environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
@@ -74,10 +78,16 @@ enum DoctorCommand: Command {
     } catch {
       throw CommandError(.io, error.message)
     }
+    var json = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: isAnswering) : nil
+    if json == nil { _ = try StandardOutput.write(remark) }
     let screen = DoctorScreen(
       width: Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
     // If standard output is closed, the remaining checks still run, for the exit status.
-    var doctor = Doctor { part in _ = try? StandardOutput.write(screen.text(of: part)) }
+    var doctor = Doctor { part in
+      json?.add(part)
+      if json == nil { _ = try? StandardOutput.write(screen.text(of: part)) }
+    }
+    defer { if let json { _ = try? StandardOutput.write(json.line) } }
     if let startFailure {
       // No check can run as the service, so only the state that systemd reports is checked.
       doctor.run(StartFailureCheck(finding: startFailure))
@@ -125,6 +135,7 @@ enum DoctorCommand: Command {
 
 /// Reports why systemd cannot start a process with the properties of the service.
 private struct StartFailureCheck: Check {
+  let subject = Doctor.Subject.start
   let title = "Start"
   let finding: Finding
 

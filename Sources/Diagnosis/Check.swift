@@ -5,6 +5,9 @@ import SystemCalls
 
 /// One check of `doctor`. It changes nothing on the machine.
 @MainActor package protocol Check {
+  /// What is checked, in one word for programs.
+  var subject: Doctor.Subject { get }
+
   /// What is checked, as a heading.
   var title: String { get }
 

@@ -12,7 +12,7 @@ package enum ClockFindings {
     guard let stamp = received.fix.timestamp else {
       return [
         .warn(
-          "the receiver reports the time of day but no date",
+          .clockWithoutDate, "the receiver reports the time of day but no date",
           "The date is taken from this machine's clock, once it is set: enable RMC or ZDA in the receiver")
       ]
     }
@@ -21,6 +21,7 @@ package enum ClockFindings {
     if corrected != stamp {
       findings.append(
         .warn(
+          .weekRollover,
           "the receiver reports the date \(stamp.rfc3339.prefix(10)): its GPS week number has rolled over",
           "The service corrects it to \(corrected.rfc3339.prefix(10)); a newer firmware would report the correct date"))
     }
@@ -32,6 +33,7 @@ package enum ClockFindings {
     }
     findings.append(
       .warn(
+        .clockOffset,
         "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
         "Positions have GNSS time; tokens and certificates are checked with the clock: timedatectl set-ntp true"))
     return findings

@@ -22,17 +22,17 @@ package enum DeviceFindings {
     switch refusal {
     case .missing:
       .fail(
-        "\(path): there is no such device",
+        .deviceMissing, "\(path): there is no such device",
         "Plug the receiver in, and look for it with: ls -l /dev/serial/by-id; the service continues by itself when it "
           + "appears")
     case .dangling(let target):
       .fail(
-        "\(path) is a link to \(target), which does not exist",
+        .deviceMissing, "\(path) is a link to \(target), which does not exist",
         "The receiver was unplugged, or a manually created link is out of date: ls -l /dev/serial/by-id")
     case .denied:
-      .warn("\(path): this user may not access its directory", "Run this as root")
+      .warn(.notExamined, "\(path): this user may not access its directory", "Run this as root")
     case .failed(let error):
-      .fail("\(path): cannot be examined: \(error)", "Check source.device")
+      .fail(.deviceUnusable, "\(path): cannot be examined: \(error)", "Check source.device")
     }
   }
 
@@ -50,13 +50,19 @@ package enum DeviceFindings {
     let location = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
     switch status.kind {
     case .directory:
-      return [.fail("\(location): this is a directory", "A receiver is a file such as /dev/ttyUSB0: set source.device")]
+      return [
+        .fail(
+          .deviceUnusable, "\(location): this is a directory",
+          "A receiver is a file such as /dev/ttyUSB0: set source.device")
+      ]
     case .other:
-      return [.fail("\(location): this is not a device", "To read a recording, set type = \"replay\"")]
+      return [.fail(.deviceUnusable, "\(location): this is not a device", "To read a recording, set type = \"replay\"")]
     case .characterDevice: break
     }
     guard mayBeReceiver(status) else {
-      return [.fail("\(location): this is not a receiver", "Look for it with: ls -l /dev/serial/by-id")]
+      return [
+        .fail(.deviceUnusable, "\(location): this is not a receiver", "Look for it with: ls -l /dev/serial/by-id")
+      ]
     }
     let joint = status.resolvedPath == path ? ": " : ", "
     var findings = [Finding.pass("\(location)\(joint)a character device (\(status.major), \(status.minor))")]
@@ -64,7 +70,7 @@ package enum DeviceFindings {
       let name = status.classes.joined(separator: "\" or \"")
       findings.append(
         .warn(
-          "its device class is \"\(name)\", which the service's unit does not allow",
+          .deviceClass, "its device class is \"\(name)\", which the service's unit does not allow",
           "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=char-\(status.classes[0]) rw"))
     }
     findings.append(permission(status, for: user, isService: isService, isAccessible, groupName))
@@ -86,11 +92,11 @@ package enum DeviceFindings {
     let isGroupOpen = status.mode & 0o060 == 0o060
     guard isGroupOpen, status.group != 0 else {
       return .fail(
-        "\(who) may not open it: only its owner and the group \(group) may (mode \(mode))",
+        .deviceDenied, "\(who) may not open it: only its owner and the group \(group) may (mode \(mode))",
         "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": \(ManualPage.receivers) has one")
     }
     return .fail(
-      "\(who) may not open it: only the group \(group) may (mode \(mode))",
+      .deviceDenied, "\(who) may not open it: only the group \(group) may (mode \(mode))",
       isService
         ? "With systemctl edit fleet-locationd add under [Service]: SupplementaryGroups=\(isHidden ? "GROUP" : group)"
         : "sudo usermod -aG \(group) \(user.name), then log in again; or run this as root")
@@ -112,7 +118,9 @@ package enum DeviceFindings {
   {
     if holders.isEmpty {
       if isComplete { return ([.pass("no other program has it open")], true) }
-      return ([.warn("this user cannot see whether another program has it open", "Run this as root")], true)
+      return (
+        [.warn(.notExamined, "this user cannot see whether another program has it open", "Run this as root")], true
+      )
     }
     let isRead = holders.contains { $0.program == serviceProgram }
     return (
@@ -124,7 +132,7 @@ package enum DeviceFindings {
           return .pass("\(name) reads it, as it should; fleet-locationctl status shows what it receives")
         }
         let sentence = "\(name) has it open" + (isRead ? " too: with two readers each gets only part of the data" : "")
-        return .fail(sentence, advice(holder))
+        return .fail(.deviceInUse, sentence, advice(holder))
       }, holders.allSatisfy(\.isFeeding)
     )
   }

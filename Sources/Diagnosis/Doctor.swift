@@ -35,10 +35,17 @@ package import Timekeeping
     }
   }
 
+  /// What a check is about; none is ever renamed.
+  package enum Subject: String, CaseIterable, Sendable {
+    case settings, source, token, fleetEngine, service
+    /// Whether systemd can start a process with the properties of the service.
+    case start
+  }
+
   /// A part of the report.
   package enum Part: Equatable, Sendable {
     /// The heading of a check.
-    case title(String)
+    case title(String, Subject)
     case finding(Finding)
     /// The number of findings, and on a line of its own the cause: the first failure, because later checks depend on
     /// what the earlier ones check.
@@ -87,7 +94,7 @@ package import Timekeeping
   /// Runs one check under its title.
   package mutating func run(_ check: any Check) {
     var found: [Finding] = []
-    report(.title(check.title))
+    report(.title(check.title, check.subject))
     check.run { finding in
       found.append(finding)
       report(.finding(finding))

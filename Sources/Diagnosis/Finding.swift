@@ -12,8 +12,40 @@ package struct Finding: Equatable, Sendable {
     case fail
   }
 
+  /// What was found, for programs (`doctor --json`): docs/doctor.md describes each. None is ever renamed.
+  package enum Code: String, CaseIterable, Sendable {
+    /// Of everything that passes.
+    case ok
+    // The settings and the files that they name.
+    case settingsMistake, settingsWarning, settingsIncomplete, credentialWarning, clientSettings, fileUnreadable
+    // A device and its receiver.
+    case deviceMissing, deviceUnusable, deviceClass, deviceDenied, deviceInUse, deviceLost, baudUnsupported
+    case receiverSilent, otherProtocol, noSentences, noPositionSentences, wrongChecksums, noFix, simulated
+    case gpsdVersion, gpsdRefused, listenFailed, senderRefused
+    case modemManagerFailed, modemUnusable, modemOff, modemDenied, positionsExposed
+    // Clocks.
+    case clockWithoutDate, weekRollover, clockOffset, clockUnknown
+    // The token provider.
+    case noToken, tokenDefect, tokenShortLived, tokenExpiration, tokenSize, tokenUnstable
+    case contentType, caching, providerOpen, providerStatus
+    // Fleet Engine, and every other server.
+    case nameUnresolved, unreachable, connectionFailed, otherServer, fleetEngineUnavailable
+    case unencrypted, tokenRejected, updateRejected
+    // The unit in systemd.
+    case systemdUnreachable, unitMissing, unitMasked, unitBroken, unitDisabled, unitChanged, noSettings
+    case unitInactive, unitStarting, unitStopping, unitFailed, unitRestarts, unitRestarted, unitCannotStart
+    case credentialChanged, credentialExposed
+    // The daemon.
+    case daemonUnreachable, otherVehicle, reloadFailed, releaseDiffers, memoryOnly, plainUpdates
+    case pauseUnreadable, dutyUnreadable, offlinePending, notSending, noUpdate
+    // The check itself.
+    case notExamined, checkFailed
+  }
+
   /// Determines the mark before the sentence, and the exit status.
   package let severity: Severity
+  /// What was found, in one word.
+  package let code: Code
   /// One sentence without its full stop. No coordinates and no secrets, because output is passed on.
   package let sentence: String
   /// What to do about it; nil if nothing is needed.
@@ -23,26 +55,31 @@ package struct Finding: Equatable, Sendable {
   package var message: String { [sentence, advice].compactMap { $0 }.joined(separator: "\n") }
 
   /// No problem.
-  package static func pass(_ sentence: String) -> Finding { Finding(.pass, sentence, nil) }
+  package static func pass(_ sentence: String) -> Finding { Finding(.pass, .ok, sentence, nil) }
 
   /// It may work; `advice` says what to look at.
-  package static func warn(_ sentence: String, _ advice: String) -> Finding { Finding(.warn, sentence, advice) }
-
-  /// The service cannot work like this; `advice` says what to do.
-  package static func fail(_ sentence: String, _ advice: String) -> Finding { Finding(.fail, sentence, advice) }
-
-  /// It may work; the problem's advice says what to look at.
-  package static func warn(_ problem: some ReportedProblem) -> Finding { Finding(.warn, problem) }
-
-  /// The service cannot work like this; the problem's advice says what to do.
-  package static func fail(_ problem: some ReportedProblem) -> Finding { Finding(.fail, problem) }
-
-  private init(_ severity: Severity, _ problem: some ReportedProblem) {
-    self.init(severity, problem.sentence.text, problem.advice?.sentenceCase)
+  package static func warn(_ code: Code, _ sentence: String, _ advice: String) -> Finding {
+    Finding(.warn, code, sentence, advice)
   }
 
-  private init(_ severity: Severity, _ sentence: String, _ advice: String?) {
+  /// The service cannot work like this; `advice` says what to do.
+  package static func fail(_ code: Code, _ sentence: String, _ advice: String) -> Finding {
+    Finding(.fail, code, sentence, advice)
+  }
+
+  /// It may work; the problem's advice says what to look at.
+  package static func warn(_ code: Code, _ problem: some ReportedProblem) -> Finding { Finding(.warn, code, problem) }
+
+  /// The service cannot work like this; the problem's advice says what to do.
+  package static func fail(_ code: Code, _ problem: some ReportedProblem) -> Finding { Finding(.fail, code, problem) }
+
+  private init(_ severity: Severity, _ code: Code, _ problem: some ReportedProblem) {
+    self.init(severity, code, problem.sentence.text, problem.advice?.sentenceCase)
+  }
+
+  private init(_ severity: Severity, _ code: Code, _ sentence: String, _ advice: String?) {
     self.severity = severity
+    self.code = code
     self.sentence = sentence
     self.advice = advice
   }

@@ -20,6 +20,7 @@ struct FleetEngineCheck: Check {
   let environment: Doctor.Environment
   let token: FetchedToken
 
+  var subject: Doctor.Subject { .fleetEngine }
   var title: String {
     "Fleet Engine: \(settings.fleetEngine.endpoint)"
       + (settings.fleetEngine.client.proxy.map { " through \($0)" } ?? "")
@@ -44,9 +45,9 @@ struct FleetEngineCheck: Check {
       let silence = UpdateFailure(.network, "no response", from: settings.vehicle.service)
       report(FleetEngineFindings.finding(update ?? .failed(silence)))
     } catch let error as DaemonError {
-      report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
+      report(.fail(.clientSettings, error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
     } catch {
-      report(.fail("\(error)", "Close other programs, and try again"))
+      report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
     }
   }
 
@@ -66,7 +67,8 @@ struct FleetEngineCheck: Check {
         ?? "\(hop.host): no name server answered within \(FleetEngineCheck.connectTimeout.wholeSeconds) s"
       report(
         .fail(
-          "\(what)\(message)", "Check the name servers and the network: resolvectl status, getent hosts \(hop.host)"))
+          .nameUnresolved, "\(what)\(message)",
+          "Check the name servers and the network: resolvectl status, getent hosts \(hop.host)"))
       return false
     }
     report(.pass("\(what)\(hop.host) resolves to an address"))
@@ -83,7 +85,7 @@ struct FleetEngineCheck: Check {
       let message = failure?.message ?? "\(lookup.name): no response"
       report(
         .fail(
-          "\(what)\(message)",
+          .unreachable, "\(what)\(message)",
           failure?.code == .refused
             ? "Check its address with getent hosts \(hop.host): /etc/hosts or a filtering name server may replace it; and "
               + "the firewall"

@@ -27,7 +27,9 @@ package enum FleetEngineFindings {
         findings.append(.pass("the TLS connection\(route) has a certificate of \(issuer)"))
       } else {
         findings.append(
-          .warn("positions are sent unencrypted, within this machine", "Use https:// for a real Fleet Engine"))
+          .warn(
+            .unencrypted, "positions are sent unencrypted, within this machine", "Use https:// for a real Fleet Engine")
+        )
       }
       return findings + [finding(response), clock(outcome.date, now)]
     }
@@ -36,15 +38,15 @@ package enum FleetEngineFindings {
   /// - Parameter proxy: nil without one. It accepts connections, because that was checked before.
   private static func failure(_ failure: TransportFailure, proxy: String?) -> Finding {
     let advice = UpdateFailure.advice(for: failure.kind)
-    guard let proxy else { return .fail(failure.message, advice.sentenceCase) }
+    guard let proxy else { return .fail(.connectionFailed, failure.message, advice.sentenceCase) }
     switch failure.kind {
     case .timedOut, .broken, .unanswered, .malformed, .unreachable, .refused:
       let kind = proxy.prefix { $0 != ":" }
       return .fail(
-        "\(failure.message), through the proxy, which accepts connections",
+        .connectionFailed, "\(failure.message), through the proxy, which accepts connections",
         "It may be a proxy of another kind than \(kind):// in fleet_engine.proxy (http, https, socks5 or socks5h), or it "
           + "does not let this server through; otherwise \(advice)")
-    default: return .fail("\(failure.message), through the proxy", advice.sentenceCase)
+    default: return .fail(.connectionFailed, "\(failure.message), through the proxy", advice.sentenceCase)
     }
   }
 
@@ -59,15 +61,16 @@ package enum FleetEngineFindings {
     let sentence = "a test update: \(failure.message)"
     if failure.rejectsToken {
       return .fail(
-        "\(sentence) (\(failure.category.rawValue))",
+        .tokenRejected, "\(sentence) (\(failure.category.rawValue))",
         "Fleet Engine does not accept the token: \(failure.tokenAdvice); fleet-locationctl token shows who signs it and "
           + "its claims")
     }
     if failure.category.row.needsConfiguration, let advice = failure.advice {
-      return .fail(sentence, advice.sentenceCase)
+      return .fail(.updateRejected, sentence, advice.sentenceCase)
     }
     return .warn(
-      sentence, "Try again later; if it persists, journalctl -u fleet-locationd shows what happens to real updates")
+      .updateRejected, sentence,
+      "Try again later; if it persists, journalctl -u fleet-locationd shows what happens to real updates")
   }
 
   /// Fleet Engine answers a request without a token with a JSON object that has `error`.
@@ -80,21 +83,24 @@ package enum FleetEngineFindings {
         "it answers as Fleet Engine does to a request without a token: \(response.status) \(status.onOneLine)")
     case (_, let status?):
       return .warn(
+        .otherServer,
         "it answers a request without a token with \(response.status) \(status.onOneLine), and not with 401",
         "Check fleet_engine.endpoint")
     case (let code, nil):
       guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else {
         return .fail(
-          "the server that answers is not Fleet Engine: HTTP \(code) without an error",
+          .otherServer, "the server that answers is not Fleet Engine: HTTP \(code) without an error",
           UpdateFailure.advice(for: .malformed).sentenceCase)
       }
       // There is nothing to do: it usually resolves itself.
       if failure.advice == nil {
-        return .warn("it cannot be checked now: \(failure.message)", "The daemon retries by itself; try again later")
+        return .warn(
+          .fleetEngineUnavailable, "it cannot be checked now: \(failure.message)",
+          "The daemon retries by itself; try again later")
       }
       let isSuccess = (200..<300).contains(code)
       return .fail(
-        "\(isSuccess ? "" : "the server that answers is not Fleet Engine: ")\(failure.message)",
+        .otherServer, "\(isSuccess ? "" : "the server that answers is not Fleet Engine: ")\(failure.message)",
         UpdateFailure.advice(for: .malformed).sentenceCase)
     }
   }
@@ -102,7 +108,8 @@ package enum FleetEngineFindings {
   private static func clock(_ date: Timestamp?, _ now: Moment) -> Finding {
     guard let date else {
       return .warn(
-        "the response has no Date header, so this machine's clock cannot be checked", "A proxy probably removes it")
+        .clockUnknown, "the response has no Date header, so this machine's clock cannot be checked",
+        "A proxy probably removes it")
     }
     let ahead = now.wall - date
     let distance = ahead < .zero ? .zero - ahead : ahead
@@ -110,6 +117,7 @@ package enum FleetEngineFindings {
       return .pass("this machine's clock and Fleet Engine's Date are less than \(tolerance.wholeSeconds) s apart")
     }
     return .warn(
+      .clockOffset,
       "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") Fleet Engine's Date",
       "Positions and tokens still work; certificates are checked with the clock, and the journal's times are wrong: "
         + "timedatectl set-ntp true")

@@ -18,6 +18,7 @@ struct GPSDCheck: Check {
   let settings: GPSDSettings
   let environment: Doctor.Environment
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): gpsd at \(settings.address.host):\(settings.address.port)" }
 
   func run(_ report: (Finding) -> Void) {
@@ -34,13 +35,13 @@ struct GPSDCheck: Check {
       try loop.run(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
       guard isConnected else {
         let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no response")
-        return report(.fail(error.message, ConnectionAdvice.gpsd(error).sentenceCase))
+        return report(.fail(.unreachable, error.message, ConnectionAdvice.gpsd(error).sentenceCase))
       }
       report(.pass("\(lookup.name) accepts connections"))
       socket.send(GPSDSession.watchCommand(for: settings.device))
       try loop.run(until: loop.now.boot + GPSDCheck.reportTimeout) { probe.isDone || failure != nil }
     } catch {
-      return report(.fail("\(error)", "Close other programs, and try again"))
+      return report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
     }
     for finding in probe.findings(waited: GPSDCheck.reportTimeout, buildDate: environment.buildDate) { report(finding) }
   }

@@ -52,16 +52,16 @@ package struct GPSDProbe: Sendable {
   package func findings(waited: Duration, buildDate: Timestamp) -> [Finding] {
     guard let version else {
       return [
-        .fail("\(address) accepts connections, but does not answer as gpsd does", "Check source.address")
+        .fail(.otherServer, "\(address) accepts connections, but does not answer as gpsd does", "Check source.address")
       ]
     }
     let name = "gpsd \(version.release), protocol \(version.major).\(version.minor)"
     guard version.major == 3 else {
-      return [.fail("\(name), which is not supported", "Install gpsd 3.x")]
+      return [.fail(.gpsdVersion, "\(name), which is not supported", "Install gpsd 3.x")]
     }
     var findings = [Finding.pass(name)]
     if let refusal {
-      findings.append(.fail("gpsd reports an error: \(ExternalText(refusal))", "Check source.device"))
+      findings.append(.fail(.gpsdRefused, "gpsd reports an error: \(ExternalText(refusal))", "Check source.device"))
       return findings
     }
     findings += receivers
@@ -73,12 +73,12 @@ package struct GPSDProbe: Sendable {
     } else if let reporting {
       findings.append(
         .warn(
-          "\(reporting) reports, but has no fix\(FixText.inView(satellitesInView))",
+          .noFix, "\(reporting) reports, but has no fix\(FixText.inView(satellitesInView))",
           "The antenna needs a view of the sky, and a cold start takes some minutes: cgps shows the progress"))
     } else {
       findings.append(
         .fail(
-          "no receiver has reported within \(waited.wholeSeconds) s",
+          .receiverSilent, "no receiver has reported within \(waited.wholeSeconds) s",
           "Check its power and its plug; gpsd does not report an unplugged receiver: cgps, systemctl restart gpsd"))
     }
     return findings
@@ -88,13 +88,15 @@ package struct GPSDProbe: Sendable {
     let devices = devices ?? []
     guard !devices.isEmpty else {
       return [
-        .fail("gpsd has no receiver", "Name one in DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
+        .fail(
+          .deviceMissing, "gpsd has no receiver",
+          "Name one in DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
       ]
     }
     let list = devices.map { path in path + (decoder.driver(of: path).map { " (\($0))" } ?? "") }
       .joined(separator: ", ")
     if let device, !devices.contains(device) {
-      return [.fail("gpsd has \(list), but not \(device)", "Check source.device")]
+      return [.fail(.deviceMissing, "gpsd has \(list), but not \(device)", "Check source.device")]
     }
     return [.pass("gpsd has \(list)")]
   }

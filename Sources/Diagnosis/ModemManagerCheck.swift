@@ -17,6 +17,7 @@ struct ModemManagerCheck: Check {
   let settings: ModemManagerSettings
   let environment: Doctor.Environment
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): \(SourceKind.modemManager(settings).name)" }
 
   func run(_ report: (Finding) -> Void) {
@@ -26,7 +27,8 @@ struct ModemManagerCheck: Check {
     do {
       client = try ModemManagerClient(loop: loop) { if $0 != .changed { reply = $0 } }
     } catch {
-      return report(.fail("the D-Bus system bus is not available", "apt install dbus; systemctl status dbus"))
+      return report(
+        .fail(.modemManagerFailed, "the D-Bus system bus is not available", "apt install dbus; systemctl status dbus"))
     }
     defer { client.close() }
     /// Makes one request, and waits for its reply.
@@ -41,15 +43,15 @@ struct ModemManagerCheck: Check {
     }
     let modem: Modem
     switch settings.selection.step(among: modems) {
-    case .wait(let trouble): return report(.fail(trouble))
+    case .wait(let trouble): return report(.fail(.modemUnusable, trouble))
     case .enable(let found, _):
       // A running daemon has tried and failed. Without one it is unknown whether it may, and this check changes
       // nothing.
       return report(
         environment.isDaemonRunning
-          ? .fail(ModemTrouble.mayNotEnable(found))
+          ? .fail(.modemOff, ModemTrouble.mayNotEnable(found))
           : .warn(
-            "the receiver of \(found.name) is off",
+            .modemOff, "the receiver of \(found.name) is off",
             "The service switches it on if polkit grants it org.freedesktop.ModemManager1.Device.Control "
               + "(\(ManualPage.receivers)); otherwise: sudo fleet-locationctl modem enable"))
     case .read(let found): modem = found
@@ -58,7 +60,7 @@ struct ModemManagerCheck: Check {
     if modem.location?.isSignalled == true {
       report(
         .warn(
-          "another program makes the modem broadcast its positions to every user of this machine",
+          .positionsExposed, "another program makes the modem broadcast its positions to every user of this machine",
           "sudo mmcli -m \(modem.number) --location-set-disable-signal, if that program does not need it"))
     }
     var session = ModemSession(
@@ -97,11 +99,12 @@ struct ModemManagerCheck: Check {
     } else if isRead {
       report(
         .warn(
-          "no fix\(FixText.inView(inView))",
+          .noFix, "no fix\(FixText.inView(inView))",
           "The antenna needs a view of the sky, and a cold start takes some minutes; is the antenna connected?"))
     } else {
       report(
         .fail(
+          .receiverSilent,
           loss ?? "no new position within \(ModemManagerCheck.span.wholeSeconds) s: ModemManager repeats the last one",
           "Check its GNSS antenna; see mmcli -m \(modem.number) --location-get"))
     }
@@ -109,15 +112,17 @@ struct ModemManagerCheck: Check {
 
   private static func finding(_ reply: ModemSession.Input?, _ message: String) -> Finding {
     guard case .refused(let refusal)? = reply else {
-      return .fail("ModemManager does not answer", "systemctl status ModemManager")
+      return .fail(.modemManagerFailed, "ModemManager does not answer", "systemctl status ModemManager")
     }
     switch refusal {
-    case .absent: return .fail(ModemTrouble.noModemManager)
-    case .unauthorized: return .fail(ModemTrouble.mayNotRead)
-    case .silent: return .fail("ModemManager does not answer", "systemctl status ModemManager")
-    case .gone: return .fail("the modem has just disappeared", "Check its plug and its power")
+    case .absent: return .fail(.modemManagerFailed, ModemTrouble.noModemManager)
+    case .unauthorized: return .fail(.modemDenied, ModemTrouble.mayNotRead)
+    case .silent: return .fail(.modemManagerFailed, "ModemManager does not answer", "systemctl status ModemManager")
+    case .gone: return .fail(.modemUnusable, "the modem has just disappeared", "Check its plug and its power")
     case .wrongState, .other:
-      return .fail("ModemManager refused: \(ExternalText(message))", "See mmcli -m any and journalctl -u ModemManager")
+      return .fail(
+        .modemManagerFailed, "ModemManager refused: \(ExternalText(message))",
+        "See mmcli -m any and journalctl -u ModemManager")
     }
   }
 }

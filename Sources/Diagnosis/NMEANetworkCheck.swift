@@ -39,6 +39,7 @@ struct NMEANetworkCheck: Check {
   let endpoint: Endpoint
   let environment: Doctor.Environment
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): NMEA 0183, \(kind.name)" }
 
   func run(_ report: (Finding) -> Void) {
@@ -53,7 +54,7 @@ struct NMEANetworkCheck: Check {
       case .listen, .datagrams: try listen(probe, report)
       }
     } catch {
-      return report(.fail("\(error)", "Close other programs, and try again"))
+      return report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
     }
   }
 
@@ -71,14 +72,14 @@ struct NMEANetworkCheck: Check {
     }
     guard isConnected else {
       let error = failure ?? StreamSocketError(.timeout, "\(address): no response")
-      return report(.fail(error.message, ConnectionAdvice.sender(error).sentenceCase))
+      return report(.fail(.unreachable, error.message, ConnectionAdvice.sender(error).sentenceCase))
     }
     report(.pass("\(address) accepts connections"))
     try probe.listen { failure != nil }
     guard probe.hasReceived else {
       return report(
         .fail(
-          failure?.message ?? "it sends nothing",
+          .receiverSilent, failure?.message ?? "it sends nothing",
           "Check the sender's receiver and settings. Some allow one client only: is another connected?"))
     }
     for finding in probe.findings(environment.buildDate) { report(finding) }
@@ -123,20 +124,21 @@ struct NMEANetworkCheck: Check {
           onDatagram: { bytes, sender, _ in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
       }
     } catch {
-      return report(.fail(error.message, ConnectionAdvice.listener(error).sentenceCase))
+      return report(.fail(.listenFailed, error.message, ConnectionAdvice.listener(error).sentenceCase))
     }
     try probe.wait(NMEANetworkCheck.waitLimit) { !permitted.isEmpty }
     if !permitted.isEmpty { try probe.listen { false } }
     for address in notPermitted {
       report(
         .warn(
-          "\(address) sends and is not allowed",
+          .senderRefused, "\(address) sends and is not allowed",
           "If it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
         ))
     }
     guard let first = permitted.first else {
       return report(
         .fail(
+          .receiverSilent,
           "nothing received in \(NMEANetworkCheck.waitLimit.wholeSeconds) s from an address in source.allow",
           "Check the sender's settings and the firewall: \(ManualPage.receivers)"))
     }

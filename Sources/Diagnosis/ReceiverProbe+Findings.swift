@@ -16,23 +16,24 @@ extension ReceiverProbe {
 
   private var silence: Finding {
     .fail(
-      "it is open, but no byte was received in \(waited)",
+      .receiverSilent, "it is open, but no byte was received in \(waited)",
       "Check its power and its cable; a modem's receiver must be switched on, and has a port of its own: \(ManualPage.receivers)"
     )
   }
 
   private var noise: Finding {
     if let otherProtocol {
-      return .fail("it sends \(otherProtocol.name) instead of NMEA 0183", otherProtocol.advice.sentenceCase)
+      return .fail(
+        .otherProtocol, "it sends \(otherProtocol.name) instead of NMEA 0183", otherProtocol.advice.sentenceCase)
     }
     if isProbing {
       return .fail(
-        "\(byteCount) bytes were received in \(waited), but no sentence at any speed",
+        .noSentences, "\(byteCount) bytes were received in \(waited), but no sentence at any speed",
         "It probably does not send NMEA 0183: try it with gpsd")
     }
     let speed = baud.map { " at \($0) baud" } ?? ""
     return .fail(
-      "\(byteCount) bytes were received in \(waited), but no sentence\(speed)",
+      .noSentences, "\(byteCount) bytes were received in \(waited), but no sentence\(speed)",
       baud == nil ? "It probably does not send NMEA 0183: try it with gpsd" : "Set source.baud = \"auto\"")
   }
 
@@ -42,7 +43,7 @@ extension ReceiverProbe {
       "\(counters.sentences) sentences in \(seconds(listened)) s\(speed): \(census.kinds.joined(separator: " "))"
       + " of \(census.talkers.map(ReceiverProbe.system).joined(separator: ", "))"
     guard !census.hasPosition else { return .pass(sentence) }
-    return .fail(sentence + "; none of them has a position", "Enable RMC or GGA in the receiver")
+    return .fail(.noPositionSentences, sentence + "; none of them has a position", "Enable RMC or GGA in the receiver")
   }
 
   private var checksums: [Finding] {
@@ -50,7 +51,7 @@ extension ReceiverProbe {
     guard share > LineStatistics.mostWrong * 100 else { return [.pass("their checksums are correct")] }
     return [
       .warn(
-        "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
+        .wrongChecksums, "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
         "There is interference on the line, or another program reads it too")
     ]
   }
@@ -60,7 +61,7 @@ extension ReceiverProbe {
     guard let received else {
       return [
         .warn(
-          "no fix\(FixText.inView(satellitesInView))",
+          .noFix, "no fix\(FixText.inView(satellitesInView))",
           "The antenna needs a view of the sky, and a cold start takes some minutes")
       ]
     }

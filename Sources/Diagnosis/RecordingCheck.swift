@@ -14,6 +14,7 @@ struct RecordingCheck: Check {
   let name: String
   let file: String
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): recording \(file == "-" ? "from standard input" : file)" }
 
   func run(_ report: (Finding) -> Void) {
@@ -29,13 +30,17 @@ struct RecordingCheck: Check {
       default: report(RecordingCheck.unread("it is no regular file"))
       }
     } catch {
-      report(.fail("it cannot be read: \(error)", "Check source.file; the user of the service must be able to read it"))
+      report(
+        .fail(
+          .fileUnreadable, "it cannot be read: \(error)",
+          "Check source.file; the user of the service must be able to read it"))
     }
   }
 
   private static func unread(_ why: String) -> Finding {
     .warn(
-      "it is not checked: \(why), and reading would consume its data", "Check a file with: fleet-locationctl fixes FILE"
+      .notExamined, "it is not checked: \(why), and reading would consume its data",
+      "Check a file with: fleet-locationctl fixes FILE"
     )
   }
 
@@ -60,12 +65,14 @@ struct RecordingCheck: Check {
   /// - Parameter format: what else the file may be.
   static func finding(_ counters: NMEADecoder.Counters, _ format: RecordingFormat?) -> Finding {
     guard counters.sentences > 0 else {
-      if let format { return .fail("it \(format.sentence)", format.advice.sentenceCase) }
+      if let format { return .fail(.noSentences, "it \(format.sentence)", format.advice.sentenceCase) }
       return .fail(
-        "it has no NMEA sentence with a correct checksum", "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")
+        .noSentences, "it has no NMEA sentence with a correct checksum",
+        "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")
     }
     guard counters.fixes > 0 else {
-      return .fail("it has \(counters.sentences) sentences but no position", "Record it under the open sky")
+      return .fail(
+        .noPositionSentences, "it has \(counters.sentences) sentences but no position", "Record it under the open sky")
     }
     return .pass("it has \(counters.sentences) sentences and \(counters.fixes) positions")
   }

@@ -11,6 +11,7 @@ struct RouteCheck: Check {
   let name: String
   let settings: SimulatedSettings
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): simulated drive along \(settings.route)" }
 
   func run(_ report: (Finding) -> Void) {
@@ -19,9 +20,12 @@ struct RouteCheck: Check {
       let simulator = try RouteSimulator(route: route, settings: settings.drive)
       let time = simulator.duration.map { "takes \($0.wholeSeconds) s" } ?? "repeats without end"
       report(.pass("a route of \(route.points.count) points; the drive \(time)"))
-      report(.warn("the positions are simulated", "For a real vehicle configure its receiver: \(ManualPage.receivers)"))
+      report(
+        .warn(
+          .simulated, "the positions are simulated",
+          "For a real vehicle configure its receiver: \(ManualPage.receivers)"))
     } catch {
-      report(.fail("\(error)", "Check source.route, and the places in the other settings"))
+      report(.fail(.fileUnreadable, "\(error)", "Check source.route, and the places in the other settings"))
     }
   }
 }

@@ -12,6 +12,7 @@ struct SerialCheck: Check {
   let settings: SerialSettings
   let environment: Doctor.Environment
 
+  var subject: Doctor.Subject { .source }
   var title: String { "\(name): serial receiver \(device)" }
 
   private var device: String { settings.device }
@@ -39,7 +40,7 @@ struct SerialCheck: Check {
       return report(.pass("the running daemon opens it; its problems are under Service"))
     }
     guard isAccessible ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
-      return report(.warn("it is not read: this user may not open it", "Run this as root"))
+      return report(.warn(.notExamined, "it is not read: this user may not open it", "Run this as root"))
     }
     for finding in listen() { report(finding) }
   }
@@ -71,21 +72,23 @@ struct SerialCheck: Check {
     } catch let error as SerialPortError {
       return [refusal(error)]
     } catch {
-      return [.fail("\(error)", "Close other programs, and try again")]
+      return [.fail(.checkFailed, "\(error)", "Close other programs, and try again")]
     }
-    if let loss { return [.fail("lost during the check: \(loss.message)", "Check its plug and its power")] }
+    if let loss {
+      return [.fail(.deviceLost, "lost during the check: \(loss.message)", "Check its plug and its power")]
+    }
     return probe.findings(buildDate: environment.buildDate)
   }
 
   private func refusal(_ error: SerialPortError) -> Finding {
     switch error.code {
-    case .busy: .fail("another program has exclusive access to it", "Run this as root to see which one")
+    case .busy: .fail(.deviceInUse, "another program has exclusive access to it", "Run this as root to see which one")
     case .denied where error.cause?.code == EPERM:
       .fail(
-        "the service's unit does not allow the device (DevicePolicy=)",
+        .deviceDenied, "the service's unit does not allow the device (DevicePolicy=)",
         "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=\(device) rw, or its class")
-    case .badBaud: .fail(error.message, "Set source.baud = \"auto\"")
-    default: .fail("it cannot be opened: \(error.message)", "Check source.device")
+    case .badBaud: .fail(.baudUnsupported, error.message, "Set source.baud = \"auto\"")
+    default: .fail(.deviceUnusable, "it cannot be opened: \(error.message)", "Check source.device")
     }
   }
 }

@@ -28,6 +28,7 @@ package struct ServiceCheck: Check {
     self.ask = ask
   }
 
+  package let subject = Doctor.Subject.service
   package var title: String { "Service" + (service.map { ": \($0.unit)" } ?? "") }
 
   package func run(_ report: (Finding) -> Void) {
@@ -38,7 +39,7 @@ package struct ServiceCheck: Check {
       do {
         try loop.run(until: loop.now.boot + .seconds(1)) { false }
       } catch {
-        return report(.fail("\(error)", "Close other programs, and try again"))
+        return report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
       }
       daemon = ask()
     }

@@ -45,11 +45,12 @@ package enum ServiceFindings {
       if status.text.hasPrefix(MissingSettings.prefix) { status.text = "" }
       findings += self.findings(status, outdated, exposed, faults).map(\.downgradedToWarning)
     case (.failure(let error), _):
-      findings.append(.warn(error.message, "Without systemd only the daemon's own response can be checked"))
+      findings.append(
+        .warn(.systemdUnreachable, error.message, "Without systemd only the daemon's own response can be checked"))
     case (nil, _): break
     }
     switch daemon {
-    case .none(let why, let advice, _): findings.append(.fail(why, advice))
+    case .none(let why, let advice, _): findings.append(.fail(.daemonUnreachable, why, advice))
     case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
     }
     return findings
@@ -95,19 +96,21 @@ package enum ServiceFindings {
     if status.needsReload {
       findings.append(
         .warn(
-          "\(status.unit): its files have changed since systemd read them",
+          .unitChanged, "\(status.unit): its files have changed since systemd read them",
           "systemctl daemon-reload && systemctl restart \(status.unit)"))
     }
     for name in outdated {
       findings.append(
-        .warn("the credential \(name) \(ServiceCredentials.outdatedClause)", "systemctl restart \(status.unit)"))
+        .warn(
+          .credentialChanged, "the credential \(name) \(ServiceCredentials.outdatedClause)",
+          "systemctl restart \(status.unit)"))
     }
     for file in exposed {
-      findings.append(.warn("\(file) \(ServiceCredentials.exposedClause)", "chmod 600 \(file)"))
+      findings.append(.warn(.credentialExposed, "\(file) \(ServiceCredentials.exposedClause)", "chmod 600 \(file)"))
     }
     if status.load == "loaded", status.file == "disabled" {
       findings.append(
-        .warn("\(status.unit) is not started at boot (disabled)", "systemctl enable \(status.unit)"))
+        .warn(.unitDisabled, "\(status.unit) is not started at boot (disabled)", "systemctl enable \(status.unit)"))
     }
     return findings
   }
@@ -116,45 +119,48 @@ package enum ServiceFindings {
     let unit = status.unit
     switch (status.load, status.active, status.sub) {
     case ("not-found", _, _):
-      return .fail("systemd has no unit \(unit)", "Install the package fleet-locationd; systemctl daemon-reload")
-    case ("masked", _, _): return .fail("\(unit) is masked", "systemctl unmask \(unit)")
+      return .fail(
+        .unitMissing, "systemd has no unit \(unit)", "Install the package fleet-locationd; systemctl daemon-reload")
+    case ("masked", _, _): return .fail(.unitMasked, "\(unit) is masked", "systemctl unmask \(unit)")
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
       let end = ServiceEnd(status, faults: faults)
       let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
       return .fail(
+        .unitRestarts,
         "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.cause)\(endMessage(status))",
         end.advice)
     case ("loaded", "activating", _):
-      return .fail("\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
+      return .fail(.unitStarting, "\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
     case ("loaded", "deactivating", _):
-      return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
+      return .fail(.unitStopping, "\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
     case ("loaded", "failed", _):
       let end = ServiceEnd(status, faults: faults)
-      return .fail("\(unit) has failed: it ended with \(end.cause)\(endMessage(status))", end.advice)
+      return .fail(.unitFailed, "\(unit) has failed: it ended with \(end.cause)\(endMessage(status))", end.advice)
     case ("loaded", _, _):
       guard status.isConditionMet else {
         return .fail(
-          "\(unit) was not started: its settings file did not exist (ConditionPathExists=)",
+          .noSettings, "\(unit) was not started: its settings file did not exist (ConditionPathExists=)",
           "Write the settings, then: systemctl start \(unit)")
       }
-      return .fail("\(unit) does not run (\(status.active))", "systemctl enable --now \(unit)")
+      return .fail(.unitInactive, "\(unit) does not run (\(status.active))", "systemctl enable --now \(unit)")
     default:
-      return .fail("\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) shows the mistake")
+      return .fail(
+        .unitBroken, "\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) shows the mistake")
     }
   }
 
   private static func running(_ status: ServiceStatus) -> Finding {
     if status.text.hasPrefix(MissingSettings.prefix) {
       return .fail(
-        "\(status.unit) sends nothing: \(status.text)",
+        .settingsIncomplete, "\(status.unit) sends nothing: \(status.text)",
         "The daemon checks again every 5 s to 60 s; a new credential needs systemctl restart \(status.unit)")
     }
     guard status.restarts > 0 else { return .pass("\(status.unit) runs") }
     // systemd counts restarts, but does not keep why the previous run ended.
     let times = status.restarts == 1 ? "once" : "\(status.restarts) times"
     return .warn(
-      "\(status.unit) runs, and systemd has restarted it \(times)",
+      .unitRestarted, "\(status.unit) runs, and systemd has restarted it \(times)",
       "journalctl -u \(status.unit) -p warning has the reasons")
   }
 
@@ -171,28 +177,33 @@ package enum ServiceFindings {
     if let vehicle, let own = report.vehicle, own != vehicle {
       findings.append(
         .warn(
-          "the daemon reports vehicle \(own), but the settings name \(vehicle)",
+          .otherVehicle, "the daemon reports vehicle \(own), but the settings name \(vehicle)",
           "Reload the settings: systemctl reload, or fleet-locationctl reload"))
     }
     if let mistake = report.settings?.mistake {
       findings.append(
         .fail(
+          .settingsMistake,
           "the settings files have a mistake, and the daemon uses the last settings that worked: "
             + SettingsStatus.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
     } else if let mistake = report.settings?.lastReload?.mistake {
       findings.append(
         .warn(
+          .reloadFailed,
           "the last reload failed, and the previous settings are in force: \(SettingsStatus.first(of: mistake))",
           "Correct it, then: fleet-locationctl reload"))
     }
     if let version = report.version, version != Release.version {
       findings.append(
         .warn(
-          "the daemon runs release \(version), and \(Release.version) is installed", "Restart the service"))
+          .releaseDiffers, "the daemon runs release \(version), and \(Release.version) is installed",
+          "Restart the service"))
     }
     if let trouble = report.backlog.storeTrouble {
       findings.append(
-        .warn("queued positions are in memory only: \(trouble)", "Correct this; until then a power cut would lose them")
+        .warn(
+          .memoryOnly, "queued positions are in memory only: \(trouble)",
+          "Correct this; until then a power cut would lose them")
       )
     }
     findings += driver(report)
@@ -202,16 +213,19 @@ package enum ServiceFindings {
         findings.append(.pass("\(line.source): senders \(names.joined(separator: "; "))"))
       }
       for warning in line.senderWarnings {
-        findings.append(.warn("\(line.source): \(warning.sentence.text)", (warning.advice ?? "").sentenceCase))
+        findings.append(
+          .warn(.senderRefused, "\(line.source): \(warning.sentence.text)", (warning.advice ?? "").sentenceCase))
       }
       guard let trouble = line.trouble else { continue }
       findings.append(
         .warn(
-          "\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: \(ManualPage.receivers)"))
+          .wrongChecksums, "\(line.source): \(trouble)",
+          "Check the plugs, the cable's length and its shield: \(ManualPage.receivers)"))
     }
     if report.isOnline, let form = report.updateForm, let reason = form.reason, !form.isSet {
       findings.append(
         .warn(
+          .plainUpdates,
           "updates need nearly half as much data again as necessary: they are \(form.form), because \(reason)",
           "Positions arrive. Check what is between the box and Fleet Engine: a gateway may refuse compressed requests"))
     }
@@ -223,16 +237,19 @@ package enum ServiceFindings {
     var findings: [Finding] = []
     if let trouble = report.pauseTrouble {
       findings.append(
-        .fail(trouble, "Correct it, then: fleet-locationctl \(report.isPaused ? "pause or resume" : "resume")"))
+        .fail(
+          .pauseUnreadable, trouble,
+          "Correct it, then: fleet-locationctl \(report.isPaused ? "pause or resume" : "resume")"))
     }
     if let trouble = report.dutyTrouble {
-      findings.append(.fail(trouble, "Correct it, then: fleet-locationctl online, or offline"))
+      findings.append(.fail(.dutyUnreadable, trouble, "Correct it, then: fleet-locationctl online, or offline"))
     }
     if report.duty == "OFFLINE", !report.isPaused {
       let since = report.offDutySince.map { " since \($0)" } ?? ""
       findings.append(
         report.isOfflinePending == true
           ? .warn(
+            .offlinePending,
             "off duty by command\(since), but Fleet Engine has not accepted yet that the vehicle is OFFLINE",
             "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for")
           : .pass("off duty by command\(since): the vehicle is OFFLINE until fleet-locationctl online"))
@@ -253,19 +270,19 @@ package enum ServiceFindings {
       // While OFFLINE is pending there is something to do.
       return report.state?.advice == nil
         ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume\(unread)")]
-        : [.warn(problem, advice)]
+        : [.warn(.offlinePending, problem, advice)]
     }
-    if report.state?.isOfOtherProcess == true || report.lacksSettings { return [.fail(problem, advice)] }
+    if report.state?.isOfOtherProcess == true || report.lacksSettings { return [.fail(.notSending, problem, advice)] }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =
         report.lastUpdate.map { "for \(Duration.seconds($0).humanReadable)" }
         ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).humanReadable) ago" } ?? "yet"
-      return [.fail("Fleet Engine has accepted no update \(time): \(problem)", advice)]
+      return [.fail(.noUpdate, "Fleet Engine has accepted no update \(time): \(problem)", advice)]
     }
     let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
     return report.isOnline && report.state?.level != "bad"
-      ? [accepted] : [accepted, .warn("but now: \(problem)", advice)]
+      ? [accepted] : [accepted, .warn(.notSending, "but now: \(problem)", advice)]
   }
 }
 
@@ -273,6 +290,6 @@ extension Finding {
   /// The finding about a unit whose daemon answers: a failure becomes a warning, because the daemon runs.
   fileprivate var downgradedToWarning: Finding {
     guard severity == .fail, let advice else { return self }
-    return .warn("\(sentence), although a daemon answers", advice)
+    return .warn(code, "\(sentence), although a daemon answers", advice)
   }
 }

@@ -145,7 +145,7 @@ package enum ServiceImpersonation {
     guard runsCommand else { return .inPlace(remark(why)) }
     return .unknown(
       .fail(
-        "this cannot run as \(unit): \(why)",
+        .checkFailed, "this cannot run as \(unit): \(why)",
         "token.command is not run as root, outside the service's sandbox. Check systemd: systemctl status \(unit)")
     )
   }
@@ -153,7 +153,7 @@ package enum ServiceImpersonation {
   private static func unknown(_ error: MessageBusError, _ unit: String) -> Outcome {
     .unknown(
       .fail(
-        "the check that runs as \(unit) can no longer be observed: \(error.message)",
+        .checkFailed, "the check that runs as \(unit) can no longer be observed: \(error.message)",
         "Check systemd: systemctl status \(unit); then run this again"))
   }
 
@@ -175,15 +175,17 @@ package enum ServiceImpersonation {
       return .ended(Int32(clamping: status))
     case ("timeout", _):
       return .unknown(
-        .fail("the check that runs as \(service.unit) did not end within \(timeLimit.wholeSeconds) s", journal))
+        .fail(
+          .checkFailed, "the check that runs as \(service.unit) did not end within \(timeLimit.wholeSeconds) s", journal
+        ))
     case ("exit-code", .exited(203)) where !servicePrograms.contains(program):
       return .unknown(
         .fail(
-          "\(program) cannot be executed as \(service.unit) (203/EXEC): the service's sandbox hides it",
+          .checkFailed, "\(program) cannot be executed as \(service.unit) (203/EXEC): the service's sandbox hides it",
           "Run the program of the package, or put it where the service may execute it, as in /usr/local/bin"))
     case ("oom-kill", _), (_, .killed):
       return .unknown(
-        .fail("the check that runs as \(service.unit) was ended: \(ServiceEnd(end).cause)", journal))
+        .fail(.checkFailed, "the check that runs as \(service.unit) was ended: \(ServiceEnd(end).cause)", journal))
     default:
       return .notStarted(finding(end, service))
     }
@@ -194,6 +196,7 @@ package enum ServiceImpersonation {
     var cause = end
     cause.unit = service.unit
     let explained = ServiceEnd(cause, faults: CredentialFault.all(service))
-    return .fail("\(service.unit) cannot start: it would end with \(explained.cause)", explained.advice)
+    return .fail(
+      .unitCannotStart, "\(service.unit) cannot start: it would end with \(explained.cause)", explained.advice)
   }
 }

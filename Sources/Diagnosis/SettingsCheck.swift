@@ -3,6 +3,7 @@ package import Configuration
 
 /// Whether the settings are valid. Without them only the service is checked.
 package struct SettingsCheck: Check {
+  package let subject = Doctor.Subject.settings
   package let title = "Settings"
   private let outcome: Result<SettingsFile, ConfigurationError>
 
@@ -27,10 +28,10 @@ package struct SettingsCheck: Check {
     switch outcome {
     case .success(let file):
       report(.pass("\(file.files.joined(separator: ", ")): valid"))
-      for warning in file.warnings { report(.warn("\(warning)", "The service runs in spite of it")) }
+      for warning in file.warnings { report(.warn(.settingsWarning, "\(warning)", "The service runs in spite of it")) }
     case .failure(let error):
       for diagnostic in error.diagnostics {
-        report(.fail("\(diagnostic)", "man fleet-locationd.toml describes every setting"))
+        report(.fail(.settingsMistake, "\(diagnostic)", "man fleet-locationd.toml describes every setting"))
       }
     }
   }

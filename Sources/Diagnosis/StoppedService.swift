@@ -28,7 +28,8 @@ package enum StoppedService {
     let finding = ServiceFindings.state(status)
     guard finding.severity != .fail else { return finding.message }
     return Finding.fail(
-      ServiceFindings.unreachable(service.unit, service.socket), ServiceFindings.unreachableAdvice(service.unit)
+      .daemonUnreachable, ServiceFindings.unreachable(service.unit, service.socket),
+      ServiceFindings.unreachableAdvice(service.unit)
     ).message
   }
 }

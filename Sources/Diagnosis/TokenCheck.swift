@@ -21,12 +21,13 @@ struct TokenCheck: Check {
   let environment: Doctor.Environment
   let token: FetchedToken
 
+  var subject: Doctor.Subject { .token }
   var title: String { "Token: \(TokenCheck.provider(settings))" }
 
   func run(_ report: (Finding) -> Void) {
     do {
       for warning in SecretWarnings.warnings(settings.token) {
-        report(.warn(warning, "A new credential needs a restart of the service"))
+        report(.warn(.credentialWarning, warning, "A new credential needs a restart of the service"))
       }
       guard let response = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
       for finding in TokenFindings.findings(response) { report(finding) }
@@ -79,10 +80,10 @@ struct TokenCheck: Check {
         settings, command: command, user: environment.serviceUser?.name ?? "fleet-locationd",
         current: environment.currentUser)
       let sentence = "no token is requested: \(error.message)"
-      return isRequired ? .fail(sentence, advice) : .warn(sentence, advice)
-    case let error as DaemonError: return .fail(error.message, "The service cannot start like this")
-    case let error as TokenFailure: return .fail(error)
-    default: return .fail("\(error)", "Close other programs, and try again")
+      return isRequired ? .fail(.notExamined, sentence, advice) : .warn(.notExamined, sentence, advice)
+    case let error as DaemonError: return .fail(.unitCannotStart, error.message, "The service cannot start like this")
+    case let error as TokenFailure: return .fail(.noToken, error)
+    default: return .fail(.checkFailed, "\(error)", "Close other programs, and try again")
     }
   }
 }

@@ -64,6 +64,7 @@ package struct TokenConformance {
     let type = response.header("content-type")?.prefix { $0 != ";" }.lowercased()
     guard type == "application/json" else {
       return .warn(
+        .contentType,
         "the response's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not stated")",
         "Answer with Content-Type: application/json")
     }
@@ -74,10 +75,11 @@ package struct TokenConformance {
   private func caching(_ response: HTTPResponse) -> Finding {
     let words = (response.header("cache-control") ?? "").lowercased().split { $0 == "," || $0 == " " }
     if let age = response.header("age").flatMap({ Int($0) }), age > 0 {
-      return .fail("the response comes from a cache, \(age) s old", "Answer with Cache-Control: no-store")
+      return .fail(.caching, "the response comes from a cache, \(age) s old", "Answer with Cache-Control: no-store")
     }
     if words.contains("no-store") { return .pass("caches may not store the response") }
     return .warn(
+      .caching,
       words.isEmpty
         ? "the response has no Cache-Control, so caches may store it"
         : "the response's Cache-Control lets caches store it",
@@ -86,12 +88,12 @@ package struct TokenConformance {
 
   private func expiration(_ inspection: TokenInspection) -> Finding {
     if case .failure(let failure) = first.token, [.missingField, .unknownLifetime].contains(failure.reason) {
-      return .fail(failure)
+      return .fail(.tokenExpiration, failure)
     }
     guard let stated = first.statedExpiration else { return .pass("the expiration is read from the token's `exp`") }
     let key = provider.format.expirationKey ?? ""
     guard let seconds = inspection.claims?.value(at: "exp")?.integer else {
-      return .warn("`\(key)` can be read, but there is no `exp` to compare it with", "Sign `exp`")
+      return .warn(.tokenExpiration, "`\(key)` can be read, but there is no `exp` to compare it with", "Sign `exp`")
     }
     let late = stated - Timestamp(seconds: seconds)
     let distance = late < .zero ? .zero - late : late
@@ -99,8 +101,11 @@ package struct TokenConformance {
     let advice =
       "Return the token's own expiration, and check token.expiration_format (now \(provider.format.expiration.rawValue))"
     return late > .zero
-      ? .fail("`\(key)` is \(distance.humanReadable) after `exp`: the vehicle would use an expired token", advice)
+      ? .fail(
+        .tokenExpiration, "`\(key)` is \(distance.humanReadable) after `exp`: the vehicle would use an expired token",
+        advice)
       : .warn(
+        .tokenExpiration,
         "`\(key)` is \(distance.humanReadable) before `exp`: tokens are requested more often than necessary", advice)
   }
 
@@ -108,6 +113,7 @@ package struct TokenConformance {
     let count = first.secret?.reveal().utf8.count ?? 0
     guard count > 4096 else { return .pass("the token has \(count) bytes") }
     return .warn(
+      .tokenSize,
       "the token has \(count) bytes; servers accept 8 to 16 kB of headers in total, and each update contains it",
       "Sign only the claims that Fleet Engine reads: \(ManualPage.tokenProvider)")
   }
@@ -149,7 +155,9 @@ package struct TokenConformance {
     guard let second else { return [] }
     guard let inspection = second.inspection else {
       return [
-        .fail("a second request returns no token: \(sentence(second))", "Make it answer every request the same way")
+        .fail(
+          .tokenUnstable, "a second request returns no token: \(sentence(second))",
+          "Make it answer every request the same way")
       ]
     }
     let before = Set((first.inspection?.problems ?? []).map(\.kind.rawValue))
@@ -157,7 +165,7 @@ package struct TokenConformance {
     if let problem = new.first {
       return [
         .fail(
-          "a second request returns a token with a problem: \(problem.sentence.text)",
+          .tokenUnstable, "a second request returns a token with a problem: \(problem.sentence.text)",
           problem.advice?.sentenceCase ?? "Make it answer every request the same way")
       ]
     }
@@ -171,13 +179,15 @@ package struct TokenConformance {
       guard case .http = provider else { return [] }
       return [
         .warn(
-          "the settings have no credentials: anyone who can reach the URL gets a token",
+          .providerOpen, "the settings have no credentials: anyone who can reach the URL gets a token",
           "Give each vehicle a credential or a certificate: token.headers, token.client_certificate")
       ]
     }
     if response.secret != nil {
       return [
-        .fail("it also returns a token for wrong credentials", "Check the credentials before signing, and answer 401")
+        .fail(
+          .providerOpen, "it also returns a token for wrong credentials",
+          "Check the credentials before signing, and answer 401")
       ]
     }
     guard case .http(let outcome) = response.outcome else { return [] }
@@ -187,7 +197,7 @@ package struct TokenConformance {
     case .response(let response):
       return [
         .warn(
-          "it answers wrong credentials with HTTP \(response.status)",
+          .providerStatus, "it answers wrong credentials with HTTP \(response.status)",
           "Answer with 401 or 403, so that the vehicle can report the cause")
       ]
     case .failure(let failure):
@@ -195,7 +205,7 @@ package struct TokenConformance {
       case .handshakeFailed where hasCertificate, .broken where hasCertificate:
         return [.pass("it accepts no connection without the vehicle's certificate")]
       default:
-        return [.warn("the request with wrong credentials failed: \(failure.message)", "Try again")]
+        return [.warn(.checkFailed, "the request with wrong credentials failed: \(failure.message)", "Try again")]
       }
     }
   }

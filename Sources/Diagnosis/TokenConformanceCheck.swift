@@ -16,13 +16,14 @@ package struct TokenConformanceCheck: Check {
     self.environment = environment
   }
 
+  package let subject = Doctor.Subject.token
   package var title: String { "Token provider: \(TokenCheck.provider(settings))" }
 
   package func run(_ report: (Finding) -> Void) {
     do {
       guard let context = settings.agent.context,
         let first = try TokenCheck.ask(settings, as: .own, in: environment)
-      else { return report(.fail("no response within the deadline", "Check token.deadline")) }
+      else { return report(.fail(.noToken, "no response within the deadline", "Check token.deadline")) }
       var conformance = TokenConformance(
         settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
         first: first)

@@ -20,7 +20,7 @@ package enum TokenFindings {
       }
     case .failure(let failure):
       // Problems of the token itself have been reported.
-      if inspection.refusal == nil { findings.append(.fail(failure)) }
+      if inspection.refusal == nil { findings.append(.fail(.noToken, failure)) }
     }
     return findings
   }
@@ -28,19 +28,20 @@ package enum TokenFindings {
   /// Why no token was received.
   static func failure(_ response: TokenProbe.Response) -> Finding {
     guard case .failure(let failure) = response.token else {
-      return .fail("no token received", "Check the provider's response")
+      return .fail(.noToken, "no token received", "Check the provider's response")
     }
-    return .fail(failure)
+    return .fail(.noToken, failure)
   }
 
   static func finding(_ problem: TokenInspection.Problem) -> Finding {
-    problem.isFatal ? .fail(problem) : .warn(problem)
+    problem.isFatal ? .fail(.tokenDefect, problem) : .warn(.tokenDefect, problem)
   }
 
   /// That a token makes for many requests; nil if it lives long enough.
   static func shortLife(of token: AccessToken) -> Finding? {
     guard token.deadline - token.receivedAt < minLifetime else { return nil }
     return .warn(
+      .tokenShortLived,
       "it is valid for \(lifetime(of: token)) only: the daemon requests a token about as often, and has none whenever "
         + "a request for one fails",
       "Let the provider sign tokens that live for an hour, and return none that is about to expire")

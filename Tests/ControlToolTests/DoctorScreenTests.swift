@@ -6,14 +6,15 @@ import Testing
 
 @Suite struct DoctorScreenTests {
   private static let finding = Finding.fail(
-    "/dev/ttyUSB0 sends bytes but no whole NMEA sentence", "Set source.baud = \"auto\", or the receiver's speed")
+    .noSentences, "/dev/ttyUSB0 sends bytes but no whole NMEA sentence",
+    "Set source.baud = \"auto\", or the receiver's speed")
   private static let summary = Doctor.Part.summary(
     "3 passed, 0 warnings, 1 failed", cause: "/dev/ttyUSB0 sends bytes but no whole NMEA sentence")
 
   @Test("in a file each sentence is one line, and the last one names the cause")
   func file() {
     let screen = DoctorScreen(width: nil, capabilities: .plain)
-    #expect(screen.text(of: .title("Source")) == "Source\n")
+    #expect(screen.text(of: .title("Source", .source)) == "Source\n")
     #expect(
       screen.text(of: .finding(Self.finding)) == """
           fail  /dev/ttyUSB0 sends bytes but no whole NMEA sentence

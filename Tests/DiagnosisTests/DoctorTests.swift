@@ -4,6 +4,7 @@ import Testing
 
 @MainActor @Suite struct DoctorTests {
   private struct GivenFindings: Check {
+    let subject = Doctor.Subject.source
     let title = "A thing"
     let findings: [Finding]
 
@@ -16,13 +17,16 @@ import Testing
   func report() {
     var parts: [Doctor.Part] = []
     var doctor = Doctor { parts.append($0) }
-    let findings = [Finding.pass("it is there"), .warn("it is old", "Buy another")]
+    let findings = [Finding.pass("it is there"), .warn(.noFix, "it is old", "Buy another")]
     doctor.run(GivenFindings(findings: findings))
-    #expect(parts == [.title("A thing")] + findings.map { .finding($0) })
+    #expect(parts == [.title("A thing", .source)] + findings.map { .finding($0) })
     #expect(doctor.hasNoFailure)
     doctor.finish()
     #expect(parts.last == .summary("1 passed, 1 warning, 0 failed", cause: nil))
-    doctor.run(GivenFindings(findings: [.fail("it is broken", "Repair it"), .fail("so it is silent", "Repair it")]))
+    doctor.run(
+      GivenFindings(findings: [
+        .fail(.deviceLost, "it is broken", "Repair it"), .fail(.receiverSilent, "so it is silent", "Repair it"),
+      ]))
     #expect(!doctor.hasNoFailure)
     doctor.finish()
     #expect(parts.last == .summary("1 passed, 1 warning, 2 failed", cause: "A thing: it is broken"))

@@ -175,6 +175,28 @@ import Testing
     #expect(try isDryRunGood(process))
   }
 
+  @Test("--json is one object with the same findings, and the exit status is the same")
+  func json() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let process = try ChildProcess(
+      "fleet-locationctl",
+      ["doctor", "--json", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")])
+    #expect(try process.finish() == 1)
+    #expect(process.output.lines.count == 1)
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(process.output.text.utf8)) as? [String: Any])
+    #expect(report["isHealthy"] as? Bool == false && report["isDaemonRunning"] as? Bool == false)
+    #expect(report["failed"] as? Int == 1)
+    let cause = report["cause"] as? [String: String]
+    #expect(cause?["check"] == "service" && cause?["code"] == "daemonUnreachable")
+    #expect((report["remark"] as? String)?.hasPrefix("Checked as user ") == true)
+    let checks = try #require(report["checks"] as? [[String: Any]])
+    #expect(checks.map { $0["check"] as? String } == ["settings", "source", "token", "fleetEngine", "service"])
+    let codes = checks.flatMap { ($0["findings"] as? [[String: Any]] ?? []).map { $0["code"] as? String } }
+    #expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
+  }
+
   @Test("everything that is missing fails with advice, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()

@@ -10,7 +10,7 @@ struct DoctorScreen {
   /// A part of the report, with its line ends.
   func text(of part: Doctor.Part) -> String {
     switch part {
-    case .title(let title): lines(StyledText(title, .strong))
+    case .title(let title, _): lines(StyledText(title, .strong))
     case .finding(let finding):
       lines(StyledText("  ") + mark(finding.severity) + StyledText("  \(finding.sentence)"), indent: 8)
         + (finding.advice.map { lines(StyledText("        \($0)"), indent: 8) } ?? "")
