@@ -216,7 +216,7 @@ let package = Package(
         "RecordingReview", "Authorization", "FleetEngine", "Vehicle",
         "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
-        "LocationDaemon", "MessageBus",
+        "LocationDaemon", "MessageBus", "HelperProgram", "GzipCoding",
         "Diagnosis",
         "Terminal",
       ],
@@ -354,7 +354,8 @@ let package = Package(
       ], mainThread),
     tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], exclude: ["Drives"]),
     tests(
-      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Diagnosis", "Release", "Terminal"],
+      "ControlToolTests",
+      coreModules + ["AgentTesting", "ControlTool", "Diagnosis", "FileTesting", "GzipCoding", "Release", "Terminal"],
       exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",

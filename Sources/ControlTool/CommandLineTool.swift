@@ -24,6 +24,7 @@ import Release
       CheckCommand.self,
       SettingsCommand.self,
       DoctorCommand.self,
+      ReportCommand.self,
       InspectTokenCommand.self,
       ModemCommand.self,
     ]
@@ -74,6 +75,7 @@ import Release
     case "validate", "verify", "test", "lint": CheckCommand.name
     case "info", "state", "health": StatusCommand.name
     case "debug", "diagnose", "troubleshoot": DoctorCommand.name
+    case "support", "bundle", "bugreport", "dump": ReportCommand.name
     default: nil
     }
   }

@@ -54,6 +54,92 @@ import Testing
     for secret in secrets { #expect(!(check.output.text + check.errors.text).contains(secret)) }
   }
 
+  @Test("a report has no secret and no coordinate of the run, in no form, with the daemon and without it")
+  func report() throws {
+    let bench = try TestBench()
+    let emulator = try #require(bench.emulator)
+    let receiver = try bench.receiver()
+    let answer = try Loopback.request("GET", "/token/delivery_driver/truck-17", port: emulator.port)
+    let json = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+    let token = try #require(json?["token"] as? String)
+    let provider = try CannedServer(answer: answer)
+    bench.servers.append(provider)
+    let credential = "Bearer hush-hush-4711"
+    mkdir(bench.directory("credentials"), 0o700)
+    try bench.directory.write(credential + "\n", to: "credentials/token-provider")
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(provider.port)/token/{vehicle_id}?key=s3cr3t-k3y-of-7h3-url\""
+    bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
+    bench.settings["log.level"] = "\"debug\""
+    bench.settings["log.positions"] = "true"
+    let environment = [
+      "CREDENTIALS_DIRECTORY": bench.directory("credentials"), "RUNTIME_DIRECTORY": bench.directory.path,
+    ]
+    let daemon = try bench.start(reading: receiver, environment: environment)
+    var drive = NMEADrive()
+    drive.step = 0.000_5
+    for count in 1...3 {
+      receiver.send(drive.next())
+      try bench.wait("an update") { emulator.accepted.count >= count }
+    }
+    // Its message is in the state and in the events.
+    let quoted = "latitude 48.1005, no room for \(token.prefix(90)), \(String(token.reversed().prefix(60)))"
+    try emulator.fault("{\"target\": \"update\", \"status\": 503, \"times\": 9, \"message\": \"\(quoted)\"}")
+    receiver.send(drive.next())
+    try bench.wait("a failure") { daemon.shows("Offline") }
+    #expect(daemon.transcript.contains("48.1"), "the coordinates are in the journal")
+
+    func contents(_ name: String, _ options: [String] = []) throws -> (listing: String, files: String) {
+      let archive = bench.directory("\(name).tar.gz")
+      let process = try ChildProcess(
+        "fleet-locationctl",
+        [
+          "report", "--config", bench.directory("fleet-locationd.toml"), "--socket", bench.directory("control.sock"),
+          "--output", archive,
+        ] + options, environment: environment)
+      bench.servers += process.sources
+      try bench.wait("the report", within: .seconds(120)) { process.hasEnded }
+      #expect(process.exitCode == 0, "\(process.errors.text)")
+      let tar = try ChildProcess("/usr/bin/tar", ["-xzOf", archive])
+      #expect(try tar.finish() == 0)
+      return (process.output.text, tar.output.text)
+    }
+    func search(_ text: String) {
+      let parts = token.split(separator: ".").map(String.init)
+      let secrets =
+        [token, credential, "hush", "s3cr3t", "k3y"] + parts
+        + parts.flatMap { part in
+          stride(from: 0, to: part.count - 24, by: 8).map { String(part.dropFirst($0).prefix(24)) }
+        }
+      let places = ["48.1", "11.5", "4806.", "01130.", "481000", "481005", "115000"]
+      for secret in secrets.flatMap({ [$0, $0.lowercased(), $0.uppercased(), String($0.reversed())] }) + places {
+        for line in text.split(separator: "\n") where line.contains(secret) {
+          Issue.record("in the report: \(secret) in \(line.prefix(300))")
+        }
+      }
+    }
+    let running = try contents("running")
+    #expect(running.listing.hasPrefix("The daemon runs.\nContents, in bytes:\n  doctor.json "))
+    #expect(running.files.contains("\"isDaemonRunning\":true") && running.files.contains("no room for <redacted>"))
+    #expect(running.files.contains("vehicle_id = \"truck-17\"") && !running.files.contains("\"track\""))
+    search(running.files)
+    search(running.listing)
+    let open = try contents("open", ["--positions"])
+    #expect(open.files.contains("\"track\"") && open.listing.contains("Coordinates are included (--positions)."))
+    let again = try ChildProcess(
+      "fleet-locationctl",
+      ["report", "--config", bench.directory("fleet-locationd.toml"), "-o", bench.directory("open.tar.gz")])
+    #expect(try again.finish() == 74)
+    #expect(again.errors.text.contains("exists already"))
+    daemon.process.signal(SIGTERM)
+    _ = try bench.exitCode()
+    let stopped = try contents("stopped")
+    #expect(stopped.listing.hasPrefix("The daemon does not run; the report is made without it.\n"))
+    #expect(stopped.listing.contains("Missing:\n  status.json: fleet-locationctl status --json --socket "))
+    #expect(stopped.files.contains("\"code\":\"daemonUnreachable\""))
+    search(stopped.files)
+    search(stopped.listing)
+  }
+
   enum Provider: String, CaseIterable { case http, command, file }
 
   @Test(

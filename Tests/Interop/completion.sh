@@ -39,7 +39,7 @@ expect fleet-locationd "$("$bin/fleet-locationd" --help | grep -E '^Usage:|^ +(-
 cd "$(mktemp -d)"
 trap 'rm -rf "$PWD"' EXIT
 touch a.toml b.gpx c.nmea "d e.gpx"
-expect "words" "reload resume" "$(offers fleet-locationctl re)"
+expect "words" "reload report resume" "$(offers fleet-locationctl re)"
 expect "--format" "jsonl nmea" "$(offers fleet-locationctl simulate --format '')"
 expect "--config" "a.toml" "$(offers fleet-locationctl check -c '')"
 expect "the daemon's --config" "a.toml" "$(offers fleet-locationd --config '')"

@@ -88,6 +88,54 @@ curl -sf -X DELETE "http://127.0.0.1:$port/debug/faults" >/dev/null || fail "the
 inside rm /etc/fleet-locationd/conf.d/heartbeat.toml
 inside systemctl restart fleet-locationd
 
+step "report: has the journal and the unit, and no secret or coordinate, with the service and without it"
+write /etc/fleet-locationd/conf.d/positions.toml <<'END'
+[log]
+level = "debug"
+positions = true
+END
+inside systemctl reload fleet-locationd
+place() { journal | sed -nE 's/^Update accepted.*: (-?[0-9.]+), (-?[0-9.]+)$/\1 \2/p' | tail -n 1; }
+until_true 10 eval '[ -n "$(place)" ]' || fail "no coordinates in the journal: $(journal -n 5)"
+read -r latitude longitude <<<"$(place)"
+token=$(inside fleet-locationctl token --reveal | grep -oE 'eyJ[A-Za-z0-9_.-]+' | head -n 1)
+[ ${#token} -gt 100 ] || fail "no token: $token"
+# Another program of the unit writes them to the journal.
+printf '[Service]\nEnvironment=OTHER=s3cret-in-the-unit\nExecStartPre=/bin/echo "got %s at %s, %s"\n' "$token" "$latitude" "$longitude" |
+  write /etc/systemd/system/fleet-locationd.service.d/other.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+until_true 10 eval 'journal -n 50 | has "got $token"' || fail "ExecStartPre= was silent: $(journal -n 5)"
+reported() { # NAME WORDS [OPTION...]
+  inside fleet-locationctl report --output "/root/$1.tar.gz" "${@:3}" >"$work/list" 2>&1 || fail "report: $(cat "$work/list")"
+  inside tar -xzOf "/root/$1.tar.gz" >"$work/report" || fail "tar cannot read it"
+  grep -q "$2" "$work/list" || fail "report lists: $(cat "$work/list")"
+  [ "$(inside stat -c '%a %U' "/root/$1.tar.gz")" = '600 root' ] || fail "the archive: $(inside stat "/root/$1.tar.gz")"
+}
+hides() {
+  local secret
+  for secret in s3cret-of s3cret-in "${token:0:30}" "${token: -30}" "${latitude%??}" "${longitude%??}"; do
+    for secret in "$secret" "$(tr A-Z a-z <<<"$secret")" "$(tr a-z A-Z <<<"$secret")" "$(rev <<<"$secret")"; do
+      ! grep -F -- "$secret" "$work/report" "$work/list" || fail "the report has $secret"
+    done
+  done
+}
+reported running '^The daemon runs.$'
+hides
+for words in '"check":"service"' 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider' 'Update accepted: <position>, <position>' \
+  '^provider_id = "test-project"' '^Environment=<redacted>' 'Started fleet-locationd.service' '"isDaemonRunning":true' '^fleet-locationd.*0\.'; do
+  grep -q "$words" "$work/report" || fail "the report lacks $words"
+done
+reported positions 'Coordinates are included' --positions
+grep -qF "$latitude, $longitude" "$work/report" && grep -q '"track":' "$work/report" || fail "--positions has no coordinates"
+inside systemctl stop fleet-locationd
+reported stopped '^The daemon does not run'
+hides
+grep -q '"code":"unitInactive"' "$work/report" && grep -q 'Missing:' "$work/list" || fail "without the service: $(cat "$work/list")"
+inside rm /etc/fleet-locationd/conf.d/positions.toml /etc/systemd/system/fleet-locationd.service.d/other.conf
+inside systemctl daemon-reload
+inside systemctl start fleet-locationd
+
 step "doctor: says why a unit does not start, and that it is in a restart loop"
 unit=fleet-locationd@bad
 bad() { # DROP-IN

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import ExternalInput
+import HelperProgram
+import SystemCalls
+import Timekeeping
+
+/// Runs other programs for their output, one after the other.
+@MainActor struct ProgramRun {
+  /// Maximum size of an output, in bytes.
+  private static let maxOutput = 1 << 26
+
+  private let loop: EventLoop
+
+  init() throws(CommandError) {
+    EventLoop.blockChildSignal()
+    do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
+  }
+
+  /// The current time.
+  var now: Moment { loop.now }
+
+  /// Runs a program to its end.
+  ///
+  /// - Parameters:
+  ///   - words: its name, which is searched for in PATH, or its path; and its arguments.
+  ///   - accepted: exit statuses that are no failure.
+  func run(_ words: [String], within limit: Duration, accepting accepted: [Int32] = [0]) -> SupportReport.Collected {
+    guard let name = words.first, let path = ProgramRun.path(of: name) else {
+      return SupportReport.Collected(output: [], trouble: "\(words.first ?? ""): no such program")
+    }
+    var result: HelperProgram.Result?
+    let program = HelperProgram(
+      loop: loop, arguments: [path] + words.dropFirst(), environment: [("LC_ALL", "C.UTF-8"), ("SYSTEMD_COLORS", "0")],
+      deadline: limit, maximumOutputSize: ProgramRun.maxOutput
+    ) { result = $0 }
+    defer { withExtendedLifetime(program) {} }
+    while result == nil {
+      guard (try? loop.runOnce(timeout: .seconds(60))) != nil else { break }
+    }
+    guard let result else { return SupportReport.Collected(output: [], trouble: "its end cannot be observed") }
+    return SupportReport.Collected(output: result.output, trouble: ProgramRun.trouble(result, accepted))
+  }
+
+  /// Why it failed, with the beginning of its standard error; nil if it did not.
+  private static func trouble(_ result: HelperProgram.Result, _ accepted: [Int32]) -> String? {
+    let how: String
+    switch result.ending {
+    case .exited(let status):
+      guard !accepted.contains(status) else { return nil }
+      how = "exit status \(status)"
+    case .killed(let signal): how = "ended by signal \(signal)"
+    case .timedOut: how = "not finished in time"
+    case .tooLarge: how = "its output is too large"
+    case .notStarted(let why): how = why
+    }
+    let errors = String(decoding: result.errors, as: UTF8.self).split(separator: "\n").joined(separator: "; ")
+    return errors.isEmpty ? how : "\(how): \(errors)"
+  }
+
+  private static func path(of name: String) -> String? {
+    guard !name.contains("/") else { return name }
+    let directories = (Environment.value(of: "PATH") ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(separator: ":")
+    // X_OK.
+    return directories.lazy.map { "\($0)/\(name)" }.first { FileAccess.refusal($0, 1) == nil }
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import JSON
+
+/// Masks secrets and coordinates in what a report for support contains.
+struct Redaction {
+  /// What is written in place of a coordinate.
+  static let coordinate = "<position>"
+  private static let secret = "<redacted>"
+  /// The settings of a unit with a name and a path, which look like a name and its secret.
+  private static let pathDirectives = ["LoadCredential", "LoadCredentialEncrypted"]
+  /// Those that may have a secret as their value.
+  private static let secretDirectives = ["Environment", "SetCredential", "SetCredentialEncrypted"]
+
+  /// The names of provider and vehicle, which are never masked.
+  let names: [String]
+  /// Whether coordinates stay.
+  let keepsPositions: Bool
+
+  /// Text with lines, such as an error message. What looks like a secret is masked, whole or in pieces.
+  func text(_ text: String) -> String { lines(of: text) { line($0[...]) } }
+
+  /// The output of journalctl: what precedes the message of a line, as in `2026-11-21T08:30:00+0000 box daemon[120]`,
+  /// is journald's.
+  func journal(_ text: String) -> String {
+    lines(of: text) { entry in
+      // Of the time, no colon is followed by a space.
+      let end = zip(entry.indices, entry.indices.dropFirst()).first { entry[$0] == ":" && entry[$1] == " " }
+      guard let end else { return line(entry[...]) }
+      return entry[...end.1] + line(entry[end.1...].dropFirst())
+    }
+  }
+
+  /// The files of a unit: all values that may be secret are masked, whatever they look like.
+  func unit(_ text: String) -> String {
+    // A backslash at the end of a line continues the value.
+    var isValue = false
+    return lines(of: text) { written in
+      let isContinuation = isValue
+      let key = written.prefix { $0 != "=" }.filter { $0 != " " && $0 != "\t" }
+      let isSecret = isContinuation || Redaction.secretDirectives.contains(key)
+      isValue = isSecret && written.hasSuffix("\\")
+      if Redaction.pathDirectives.contains(key) { return positions(written) }
+      guard isSecret, !written.isEmpty else { return line(written[...]) }
+      return (isContinuation ? "" : key + "=") + Redaction.secret
+    }
+  }
+
+  /// Text whose secrets the program that wrote it has masked.
+  func positions(_ text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
+
+  /// A JSON document without the shape of the track, and without coordinates in its strings.
+  ///
+  /// - Returns: nil if it is not JSON.
+  func document(_ bytes: [UInt8]) -> [UInt8]? {
+    guard let document = try? JSONValue(parsing: bytes) else { return nil }
+    guard !keepsPositions, case .object(var members) = document else { return document.encoded }
+    members["track"] = nil
+    return Redaction.withoutPositions(.object(members)).encoded
+  }
+
+  private func line(_ text: Substring) -> String {
+    positions(ExternalText(text, limit: 2048, showing: names).description)
+  }
+
+  private func lines(of text: String, _ masked: (String) -> String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { masked(String($0)) }.joined(separator: "\n")
+  }
+
+  // MARK: - Coordinates
+
+  private static func withoutPositions(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): .string(withoutPositions(text))
+    case .array(let values): .array(values.map(withoutPositions))
+    case .object(let members): .object(members.mapValues(withoutPositions))
+    default: value
+    }
+  }
+
+  private static func withoutPositions(_ text: String) -> String { CoordinateMask.masked(text, by: coordinate) }
+}

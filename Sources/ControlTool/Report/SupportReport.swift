@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The contents of a report for support: what is collected, and what is left of it without secrets and coordinates.
+struct SupportReport {
+  /// What one part is made of.
+  enum Source: Equatable {
+    /// The output of a command of this program.
+    case command([String])
+    /// The output of another program, searched for in PATH.
+    case program([String])
+    case file(String)
+
+    /// As on a command line.
+    var line: String {
+      switch self {
+      case .command(let words): ([CommandLineTool.name] + words).joined(separator: " ")
+      case .program(let words): words.joined(separator: " ")
+      case .file(let path): "cat \(path)"
+      }
+    }
+  }
+
+  /// How a part is redacted.
+  enum Kind: Equatable {
+    /// JSON of this program, which has no secrets.
+    case document
+    /// Output in which this program has masked secrets.
+    case masked
+    /// Without secrets and coordinates: releases, and the line of a crash (docs/crashes.md), whose addresses and build
+    /// ID would look like a secret.
+    case plain
+    case journal
+    case unit
+  }
+
+  /// A file of the archive.
+  struct Part: Equatable {
+    var name: String
+    /// For the list of contents.
+    var title: String
+    var kind: Kind
+    var sources: [Source]
+  }
+
+  /// What came of one source.
+  struct Collected: Equatable {
+    var output: [UInt8]
+    /// Why it failed, with the end of its standard error; nil if it did not.
+    var trouble: String?
+  }
+
+  /// A file with its content.
+  struct File: Equatable {
+    var name: String
+    var title: String
+    var content: [UInt8]
+  }
+
+  /// The directory of all files in the archive.
+  static let directory = "fleet-locationd-report"
+  /// The file that exists only if a daemon answers.
+  static let stateFile = "status.json"
+  /// Of the journal, at most this many lines.
+  private static let maxLines = 20_000
+
+  let redaction: Redaction
+  /// The files that have content.
+  private(set) var files: [File] = []
+  /// What is missing, and why.
+  private(set) var gaps: [String] = []
+  private var protocolLines: [String] = []
+
+  init(_ redaction: Redaction) {
+    self.redaction = redaction
+  }
+
+  /// The parts of every report.
+  ///
+  /// - Parameters:
+  ///   - unit: of the service; nil if no installed service reads the settings: then there is no journal.
+  ///   - settings: options that name the settings, as in `["--instance", "van"]`.
+  ///   - socket: options that name the daemon.
+  static func parts(unit: String?, settings: [String], socket: [String]) -> [Part] {
+    let service = unit.map { unit in
+      [
+        Part(
+          name: "journal.txt", title: "the journal of the last 24 hours", kind: .journal,
+          sources: [
+            .program(journal(unit, ["--since=-24h", "-n", "\(maxLines)", "-o", "short-iso"]))
+          ]),
+        Part(
+          name: "crash.txt", title: "the last crash", kind: .plain,
+          sources: [
+            .program(journal(unit, ["-n", "1", "-o", "short-iso", "FLEET_EVENT=crashed"])),
+            .program(
+              journal(unit, ["-n", "1", "-o", "cat", "--output-fields=FLEET_BACKTRACE", "FLEET_EVENT=crashed"])),
+          ]),
+        Part(
+          name: "unit.txt", title: "the unit with its drop-ins", kind: .unit,
+          sources: [.program(["systemctl", "cat", "--no-pager", unit])]),
+      ]
+    }
+    return [
+      Part(
+        name: "doctor.json", title: "all checks", kind: .document,
+        sources: [.command(["doctor", "--json"] + settings + (settings.first == "--instance" ? [] : socket))]),
+      Part(
+        name: stateFile, title: "the state of the daemon", kind: .document,
+        sources: [.command(["status", "--json"] + socket)]),
+      Part(
+        name: "settings.toml", title: "every setting, and where it is set", kind: .masked,
+        sources: [.command(["settings"] + settings)]),
+    ] + (service ?? []) + [
+      Part(
+        name: "versions.txt", title: "releases of programs, libraries and the kernel", kind: .plain,
+        sources: [
+          .command(["--version"]), .file("/etc/os-release"), .file("/proc/version"),
+          .program(["systemctl", "--version"]),
+          .program(
+            ["dpkg-query", "-W"]
+              + ["fleet-locationd*", "libc6", "libcurl*", "libsqlite3-0", "libssl*", "libstdc++6", "libsystemd0"]
+              + ["gpsd", "modemmanager", "ca-certificates"]),
+        ])
+    ]
+  }
+
+  private static func journal(_ unit: String, _ options: [String]) -> [String] {
+    ["journalctl", "--no-pager", "-q", "-u", unit] + options
+  }
+
+  /// Adds a part.
+  ///
+  /// - Parameter collected: one for each of its sources.
+  mutating func add(_ part: Part, _ collected: [Collected]) {
+    var content: [UInt8] = []
+    for (source, result) in zip(part.sources, collected) {
+      let trouble = result.trouble.map { redaction.text($0) }
+      protocolLines.append(
+        "\(part.name): \(source.line): \(result.output.count) bytes\(trouble.map { "; \($0)" } ?? "")")
+      if let trouble, result.output.isEmpty { gaps.append("\(part.name): \(source.line): \(trouble)") }
+      guard !result.output.isEmpty else { continue }
+      if part.sources.count > 1 { content += "$ \(source.line)\n".utf8 }
+      content += redacted(result.output, part.kind)
+      if content.last != UInt8(ascii: "\n") { content.append(UInt8(ascii: "\n")) }
+    }
+    if !content.isEmpty { files.append(File(name: part.name, title: part.title, content: content)) }
+  }
+
+  /// Adds the last file: what was run for the others.
+  mutating func finish() {
+    let lines = protocolLines.map { "\($0)\n" }.joined()
+    files.append(File(name: "report.txt", title: "the commands of this report", content: Array(lines.utf8)))
+  }
+
+  private func redacted(_ bytes: [UInt8], _ kind: Kind) -> [UInt8] {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return switch kind {
+    // What is no JSON is treated as text of unknown origin.
+    case .document: redaction.document(bytes) ?? Array(redaction.text(text).utf8)
+    case .masked: Array(redaction.positions(text).utf8)
+    case .plain: bytes
+    case .journal: Array(redaction.journal(text).utf8)
+    case .unit: Array(redaction.unit(text).utf8)
+    }
+  }
+
+  /// The list that a person reads before the archive is written.
+  ///
+  /// - Parameter isRunning: whether a daemon answers.
+  func listing(isRunning: Bool) -> String {
+    let names = files.map(\.name.utf8.count).max() ?? 0
+    let sizes = files.map { "\($0.content.count)".utf8.count }.max() ?? 0
+    var text = isRunning ? "The daemon runs.\n" : "The daemon does not run; the report is made without it.\n"
+    text += "Contents, in bytes:\n"
+    for file in files {
+      let name = file.name + String(repeating: " ", count: names - file.name.utf8.count)
+      let size = "\(file.content.count)"
+      text += "  \(name)  \(String(repeating: " ", count: sizes - size.utf8.count))\(size)  \(file.title)\n"
+    }
+    if !gaps.isEmpty { text += "Missing:\n" + gaps.map { "  \($0)\n" }.joined() }
+    text +=
+      redaction.keepsPositions
+      ? "Secrets are masked. Coordinates are included (--positions).\n" : "Secrets and coordinates are masked.\n"
+    return text
+  }
+
+  /// - Parameter time: seconds since 1970, for all files.
+  func archive(time: Int64) -> [UInt8] {
+    var archive = TarArchive(time: time)
+    for file in files { archive.add("\(SupportReport.directory)/\(file.name)", file.content) }
+    return archive.finished
+  }
+}
