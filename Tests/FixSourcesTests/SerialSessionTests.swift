@@ -192,6 +192,45 @@ import Timekeeping
     #expect(bench.receive(bytes: Array(burst.dropFirst(20))) == ["fix 29"])
   }
 
+  @Test(
+    "an epoch of the pause that is incomplete ends without a fix, unless the rest of it comes after the pause",
+    arguments: [
+      // Its last sentence is lost.
+      (["RMC 29"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
+      (["RMC 29"], ["VTG", "RMC 30", "VTG", "GGA 30"], ["fix 30"]),
+      (["RMC 29", "VTG"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
+      (["RMC 29"], ["VTG", "GGA 29"], ["fix 29"]),
+      (["RMC 29", "VTG"], ["GGA 29"], ["fix 29"]),
+      // Lines in the wrong order.
+      (["RMC 29"], ["GGA 29", "RMC 30"], ["fix 29"]),
+    ] as [([String], [String], [String])])
+  func openEpoch(before: [String], after: [String], fixes: [String]) {
+    var bench = Bench(baud: 4800)
+    func sentence(_ name: String) -> String {
+      let second = name.suffix(2)
+      return switch name.prefix(3) {
+      case "RMC": "GPRMC,1200\(second),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+      case "GGA": "GPGGA,1200\(second),4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"
+      default: "GPVTG,0.0,T,,M,10.0,N,18.5,K,A"
+      }
+    }
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    for second in 11...20 {
+      bench.now = .boot + .seconds(second)
+      for name in ["RMC \(second)", "VTG", "GGA \(second)"] { _ = bench.receive(sentence(name)) }
+    }
+    _ = bench.handle(.needed(false))
+    bench.now = .boot + .seconds(29)
+    #expect(bench.session.handle(.needed(true), at: bench.now) == [.line(.read)])
+    for name in before { #expect(bench.receive(sentence(name)) == []) }
+    #expect(bench.session.handle(.drained, at: bench.now) == [.line(.read)])
+    #expect(bench.session.handle(.drained, at: bench.now) == [.line(.watch)])
+    let found = after.flatMap { bench.receive(sentence($0)) }
+    // After an incomplete epoch, silence ends the next one.
+    #expect((found.isEmpty ? bench.wait() : found) == fixes)
+  }
+
   @Test("what a receiver has kept while no fix was needed is discarded, but not for more than 3 s")
   func kept() {
     for isKept in [true, false] {

@@ -41,6 +41,8 @@ struct NMEAAssembler {
   /// Whether sentences without a time may still belong to the epoch that ended last.
   private var mayTrail = false
   private var closedBySilence = false
+  /// Whether the open epoch is discarded unless it is completed, or another sentence with its time follows.
+  private var isAbandoned = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
   private var knownAltitude: (altitude: Double, separation: Double?, time: Int64)?
 
@@ -95,11 +97,11 @@ struct NMEAAssembler {
       let isInTime = open(report.time, into: emit)
       note(report, at: now)
       guard isInTime else { return false }
-      if report.time != nil { order.note(timed: report.kind.rawValue) }
+      if report.time != nil { note(timed: report.kind.rawValue) }
       epoch.add(report)
     case .errors(let report):
       guard open(report.time, into: emit) else { return false }
-      if report.time != nil { order.note(timed: NMEAAssembler.errorsKind) }
+      if report.time != nil { note(timed: NMEAAssembler.errorsKind) }
       epoch.add(report)
     case .motion(let report):
       guard open(.motion, into: emit) else { return false }
@@ -111,10 +113,17 @@ struct NMEAAssembler {
     arrival = now
     cadence.note(address)
     if cadence.isComplete {
+      isAbandoned = false
       close(into: emit)
       mayTrail = true
     }
     return true
+  }
+
+  /// A sentence with the time of the open epoch was received. `kind` is its bit.
+  private mutating func note(timed kind: UInt8) {
+    order.note(timed: kind)
+    isAbandoned = false
   }
 
   /// The date of a valid position: without one the receiver may guess.
@@ -133,8 +142,10 @@ struct NMEAAssembler {
     close(into: emit)
   }
 
-  /// Discards the open epoch, unless it would have ended if it were complete.
-  mutating func discardUnlessIncomplete() {
+  /// Discards the open epoch, unless it would have ended if it were complete, and is completed, or another sentence
+  /// with its time follows.
+  mutating func discardUnlessContinued() {
+    isAbandoned = !epoch.isEmpty
     if !cadence.isTrusted { close { _ in } }
   }
 
@@ -203,10 +214,10 @@ struct NMEAAssembler {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
       let altitude = altitude(at: epoch.time)
-      if let fix = epoch.fix(time: time, modeOtherwise: mode, altitudeOtherwise: altitude) { emit(fix) }
+      if !isAbandoned, let fix = epoch.fix(time: time, modeOtherwise: mode, altitudeOtherwise: altitude) { emit(fix) }
     }
     closedTime = epoch.time
-    closedBySilence = false
+    (closedBySilence, isAbandoned) = (false, false)
     epoch = NMEAEpoch()
   }
 

@@ -140,8 +140,8 @@ package struct NMEADecoder {
   }
 
   /// Discards the open epoch, unless its receiver is known to end each with a certain sentence, so that it is not
-  /// complete.
-  package mutating func discardUnlessIncomplete() { assembler.discardUnlessIncomplete() }
+  /// complete, and is completed, or another sentence with its time follows.
+  package mutating func discardUnlessContinued() { assembler.discardUnlessContinued() }
 
   /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
   package mutating func endDatagram() {

@@ -54,8 +54,6 @@ package struct SerialSession: ElapsedTimeSession {
   private var isNeeded = true
   /// Whether what is read is older than the need for fixes.
   private var isDiscarding = false
-  /// Whether silence discards the open epoch: its sentences are older than the need for fixes.
-  private var isOpenEpochOld = false
   /// How often the port is read again while it is emptied.
   private var repeats = 0
   private var delay = FixDelay()
@@ -129,7 +127,7 @@ package struct SerialSession: ElapsedTimeSession {
       // The last epoch is assumed to be complete.
       var fixes = [Fix]()
       decoder.finish { fixes.append($0) }
-      let reports = isDiscarding || isOpenEpochOld ? [] : reports(of: fixes, at: now)
+      let reports = isDiscarding ? [] : reports(of: fixes, at: now)
       close()
       return reports + supervise(.ended(why), at: now)
     case .needed(let isNeeded): return setNeeded(isNeeded, at: now)
@@ -177,7 +175,6 @@ package struct SerialSession: ElapsedTimeSession {
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     guard isTerminal != nil else { return [] }
     if isDiscarding { return discard(bytes, at: now) }
-    isOpenEpochOld = false
     let next = pace(bytes.count, at: now)
     noteProtocol(of: bytes)
     hasBytes = hasBytes || bytes.count > 0
@@ -322,8 +319,7 @@ package struct SerialSession: ElapsedTimeSession {
     isDiscarding = false
     reading = .watching
     // Only a burst that has begun goes on.
-    decoder.discardUnlessIncomplete()
-    isOpenEpochOld = true
+    decoder.discardUnlessContinued()
     return [.line(.watch)]
   }
 
@@ -364,7 +360,7 @@ package struct SerialSession: ElapsedTimeSession {
     isTerminal = nil
     reading = .watching
     forecast.reset()
-    (isDiscarding, isOpenEpochOld, delay) = (false, false, FixDelay())
+    (isDiscarding, delay) = (false, FixDelay())
     (newest, burst, bytesSinceFix, bytesPerFix) = (nil, nil, 0, 0)
     probe.closed()
     decoder = NMEADecoder()
@@ -376,7 +372,7 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func expire(at now: BootInstant) -> [SourceEffect] {
     var fixes = [Fix]()
     decoder.expire(at: now) { fixes.append($0) }
-    guard !fixes.isEmpty, !isOpenEpochOld else { return [] }
+    guard !fixes.isEmpty else { return [] }
     sky.hasFix(at: now)
     return reports(of: fixes, at: now)
   }
