@@ -45,12 +45,12 @@ package struct NMEADecoder {
   /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
   /// every 1 to 5 s, so this is at least three cycles.
   package static let longestSkyAge = Duration.seconds(15)
-  /// By talker and type: the last report and its arrival.
-  private var inView: [UInt64: (count: Int, at: BootInstant)] = [:]
+  /// The last report of each talker and type, and its arrival. A dictionary of so few costs more.
+  private var inView: [(address: UInt64, count: Int, at: BootInstant)] = []
 
   /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
   /// constellations that were reported in the `longestSkyAge` before it. Nil before the first report.
-  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0) { $0 + $1.count } }
+  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
   /// - Parameter isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is
   ///   up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
@@ -188,11 +188,13 @@ package struct NMEADecoder {
   }
 
   private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
-    while let lapsed = inView.first(where: { now - $0.value.at > NMEADecoder.longestSkyAge }) {
-      inView[lapsed.key] = nil
+    inView.removeAll { now - $0.at > NMEADecoder.longestSkyAge }
+    if let index = inView.firstIndex(where: { $0.address == address }) {
+      inView[index] = (address, count, now)
+    } else if inView.count < NMEADecoder.mostSystems {
+      // A sender could make up all talkers of two letters.
+      inView.append((address, count, now))
     }
-    // A sender could make up all talkers of two letters.
-    if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = (count, now) }
   }
 
   private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {

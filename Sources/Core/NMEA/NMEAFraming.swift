@@ -62,13 +62,19 @@ package struct NMEAFraming {
     append(bytes, start..<bytes.count)
   }
 
-  /// Returns the buffered bytes, completed from the new input up to the maximum length.
+  /// Returns the buffered bytes, completed from the new input up to the end of the line or the maximum length.
   ///
   /// - Parameter scratch: receives them; return it with `putBack`, so that its memory is reused.
   /// - Returns: the number of bytes from earlier inputs.
   mutating func takeHeld(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
     let count = held.count
-    append(bytes, 0..<min(bytes.count, Self.maximumLength - min(count, Self.maximumLength)))
+    let limit = min(bytes.count, Self.maximumLength - min(count, Self.maximumLength))
+    var end = 0
+    while end < limit {
+      end += 1
+      if bytes[end - 1] < 0x20 { break }
+    }
+    append(bytes, 0..<end)
     swap(&held, &scratch)
     return count
   }
