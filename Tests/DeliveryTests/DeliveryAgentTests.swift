@@ -110,6 +110,18 @@ import Timekeeping
     #expect(bench.agent.backlog.count == 2)
   }
 
+  @Test("a position that is due while another one is sent once more, which is not queued, counts against the limit")
+  func fullBesideAnother() throws {
+    var bench = try Bench { $0.maxLocations = 1 }
+    _ = bench.handle(.due(try Bench.location(0)), at: 0)
+    #expect(try bench.send(10, isDue: false) == ["send 1 with past"])
+    // Refused for its form, perhaps: it is compared with the plain one.
+    let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
+    #expect(bench.handle(.ended(id: 1, refusal), at: 11) == ["resends rejected"])
+    #expect(try bench.send(12).prefix(2) == ["add 12", "remove [0] full"])
+    #expect(bench.agent.pendingCount == 1)
+  }
+
   @Test("with a limit of zero nothing is queued")
   func none() throws {
     var bench = try Bench { $0.maxLocations = 0 }

@@ -431,6 +431,8 @@ package struct DeliveryAgent: Sendable {
     let compared = vehicle.comparedLive
     vehicle.comparedLive = nil
     let live = compared ?? live(for: newest)
+    // One that is sent once more was not due, or is delivered: the newest then counts against the capacity.
+    let changes = backlog.contains(live.time) ? [] : backlog.makeRoom(limit: configuration.capacity)
     let records = backfill.select(
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
@@ -450,7 +452,8 @@ package struct DeliveryAgent: Sendable {
       sentAt: now, isSubstitute: compared == nil && live.time != newest.time,
       isQueued: isQueued && live.time == newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
-    return [.send(id: lastID, configuration.endpoint.request(update, form, state: vehicleState, token: token.secret))]
+    let request = configuration.endpoint.request(update, form, state: vehicleState, token: token.secret)
+    return DeliveryAgent.effects(changes) + [.send(id: lastID, request)]
   }
 
   /// Cancels the current request; a position that is due is in the backlog.
