@@ -35,6 +35,18 @@ import Timekeeping
     #expect(check(&clock, 20, ahead: 0) == .settled(change: .zero - change))
   }
 
+  @Test("local time is corrected exactly by a response that took 12 s, another error so that no stamp is early")
+  func localTime() {
+    let bounds = TimeBounds(
+      Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
+    func error(_ ahead: Duration) -> Duration? {
+      ReceiverClock.error(of: Self.truth + .seconds(20) + ahead, bounds, at: .boot + .seconds(20))
+    }
+    for hours in [-12.0, -1, 1, 5.75, 14] { #expect(error(.seconds(hours * 3600)) == .seconds(hours * 3600)) }
+    #expect(error(.seconds(3630)) == .seconds(3637))
+    #expect(error(.seconds(-3630)) == .seconds(-3623))
+  }
+
   @Test("a receiver that is still an hour ahead when its leap seconds come is corrected by the hour alone")
   func leapSecondsLater() {
     var clock = ReceiverClock()

@@ -10,6 +10,8 @@ package struct ReceiverClock: Sendable {
   static let slack = Duration.seconds(3)
   /// The maximum latency of a receiver, which may also repeat buffered fixes; a larger lag is an error.
   static let longestDelay = Duration.seconds(600)
+  /// Time zones differ by multiples of this: some receivers are set to local time.
+  private static let timeZone: Int64 = 900
   /// GPS time is ahead of UTC by this, until the receiver has received the leap seconds.
   private static let leapSeconds = Duration.seconds(18)
 
@@ -69,6 +71,10 @@ package struct ReceiverClock: Sendable {
     let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
     guard ahead > slack || most < .zero - longestDelay else { return nil }
     if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
+    let seconds = most.wholeSeconds - (most < .zero ? 1 : 0)
+    let local = Duration.seconds(seconds - ((seconds % timeZone) + timeZone) % timeZone)
+    // After slow responses the bounds are many seconds apart.
+    if local >= ahead { return local }
     // Rounded up: a timestamp may be one second late, but not early.
     return .seconds(most.wholeSeconds + (most > .zero ? 1 : 0))
   }
