@@ -131,9 +131,11 @@ extension VehicleAgent {
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
     case .draining(let end):
       guard now < end else { return .act(.finish) }
-      // Nothing can be delivered during a pause.
+      // Nothing else can be delivered during a pause.
       if let pause = dutyState.pause {
-        return isOfflinePending ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
+        guard isOfflinePending else { return .act(.finish) }
+        if let readAt = delivery.storeDue, now >= readAt { return .act(.readStore) }
+        return decideOffline(pause, at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
       }
       if let readAt = delivery.storeDue, isDelivered || now >= readAt { return .act(.readStore) }
       if isDelivered, !delivery.isStorePending { return .act(.finish) }
