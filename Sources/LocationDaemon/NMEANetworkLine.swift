@@ -36,6 +36,8 @@ package final class NMEANetworkLine: SourceLine {
   /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
   private var datagrams: DatagramSocket?
+  /// With how many bytes connections are read.
+  private var leastBytes = 1
 
   package init(loop: EventLoop, endpoint: Endpoint, handlers: LineHandlers) {
     self.loop = loop
@@ -53,7 +55,18 @@ package final class NMEANetworkLine: SourceLine {
     case .open: open()
     case .close, .end: close()
     case .rejoin: rejoin()
-    case .setSpeed, .pause, .read, .watch, .awaitBytes, .send, .modem: break
+    case .awaitBytes(let count):
+      leastBytes = count
+      socket?.setLeastBytes(count)
+      for sender in senders.values { sender.setLeastBytes(count) }
+    case .pause: datagrams?.pause()
+    case .watch: datagrams?.watch()
+    case .read:
+      socket?.readNow()
+      for sender in senders.values { sender.readNow() }
+      datagrams?.readNow()
+      handlers.pass(.drained)
+    case .setSpeed, .send, .modem: break
     }
   }
 
@@ -112,6 +125,7 @@ package final class NMEANetworkLine: SourceLine {
           self?.senders[id] = nil
           self?.handlers.pass(.left(id))
         })
+      if leastBytes > 1 { senders[id]?.setLeastBytes(leastBytes) }
     } catch {
       handlers.pass(.left(id))
     }
@@ -129,7 +143,7 @@ package final class NMEANetworkLine: SourceLine {
   private func close() {
     socket?.close()
     socket = nil
-    isConnected = false
+    (isConnected, leastBytes) = (false, 1)
     listener?.close()
     listener = nil
     for sender in senders.values { sender.close() }

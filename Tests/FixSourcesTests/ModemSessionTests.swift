@@ -74,6 +74,58 @@ import Timekeeping
     }
   }
 
+  @Test("while no fix is needed the modem is not asked, and what it says first when one is is of the time before")
+  func unneeded() throws {
+    var session = reading()
+    var now = BootInstant.boot
+    func need(_ isNeeded: Bool) -> [SourceEffect] {
+      session.handle(.needed(isNeeded), at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000)))
+    }
+    // Without a receiver that is known it is asked as always.
+    #expect(need(false) == [])
+    _ = session.handle(answer(10), at: now)
+    now = try #require(session.nextDeadline)
+    _ = session.handle(.deadline, at: now)
+    _ = session.handle(answer(11), at: now)
+    #expect(session.nextDeadline == nil)
+    // A change of the modem is noticed.
+    #expect(session.handle(.changed, at: now) == [.list])
+    #expect(session.handle(.modems([modem()]), at: now) == [])
+    #expect(session.nextDeadline == nil)
+
+    now = now + .seconds(30)
+    #expect(need(true) == [.line(.modem(.locate(path: Self.path)))])
+    let resumed = now
+    for second in [41, 41, 41, 42] {
+      let effects = session.handle(answer(second), at: now)
+      #expect(fixes(effects).count == (second == 42 ? 1 : 0))
+      now = try #require(session.nextDeadline)
+      if second == 41 { #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)]) }
+    }
+    // A quarter of a second after each response, and then once a second again.
+    #expect(now == resumed + .milliseconds(1750))
+  }
+
+  @Test("a position that was asked for before a fix is needed again is of the time before")
+  func askedUnneeded() throws {
+    var session = reading()
+    var now = BootInstant.boot
+    func need(_ isNeeded: Bool) -> [SourceEffect] {
+      session.handle(.needed(isNeeded), at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000)))
+    }
+    for second in 10...11 {
+      _ = session.handle(answer(second), at: now)
+      now = try #require(session.nextDeadline)
+      _ = session.handle(.deadline, at: now)
+    }
+    #expect(need(false) == [])
+    #expect(need(true) == [])
+    #expect(session.handle(answer(12), at: now) == [])
+    now = try #require(session.nextDeadline)
+    _ = session.handle(.deadline, at: now)
+    #expect(fixes(session.handle(answer(13), at: now)).count == 1)
+  }
+
   @Test("a modem that repeats itself gives no fix twice, and is reported as frozen after the silence timeout")
   func frozen() throws {
     var session = reading()

@@ -119,6 +119,86 @@ import Timekeeping
     #expect(bench.session.lineStatistics.counters.sentences == 4)
   }
 
+  @Test("while no fix is needed a connection is emptied with 48 kB at a time, and goes on in the middle of a burst")
+  func unneeded() {
+    var bench = Bench(.connection)
+    _ = bench.handle(.opened())
+    #expect(bench.handle(.needed(false)) == [])
+    #expect(bench.stream(Self.epoch(1)) == ["reading net", "awaitBytes(49152)"])
+    #expect(bench.session.nextDeadline == nil)
+    bench.now = .boot + .seconds(100)
+    #expect(bench.stream((2...100).map { Self.epoch($0) }.joined()) == [])
+    bench.now = .boot + .seconds(102)
+    #expect(bench.handle(.needed(true)) == ["read"])
+    let burst = Self.epoch(102)
+    #expect(bench.stream(Self.epoch(101) + burst.prefix(80)) == [])
+    #expect(bench.handle(.drained) == ["awaitBytes(1)"])
+    #expect(bench.stream(String(burst.dropFirst(80))) == ["fix 42"])
+  }
+
+  @Test("a fix of a connection that ends while none is needed is not reported, and the next connection is read")
+  func endsUnneeded() {
+    var bench = Bench(.connection)
+    _ = bench.handle(.opened())
+    _ = bench.handle(.needed(false))
+    _ = bench.stream(Self.epoch(1))
+    #expect(bench.handle(.ended("closed")) == ["lost closed"])
+    #expect(bench.wait() == ["open"])
+    #expect(bench.handle(.opened()) == [])
+    #expect(bench.stream(Self.epoch(2)) == ["reading net", "awaitBytes(49152)"])
+  }
+
+  @Test("while no fix is needed datagrams are discarded each 20 s, and a sender that is silent is reported once")
+  func unneededDatagrams() {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened())
+    for second in 1...5 {
+      _ = bench.wait(until: .boot + .seconds(second))
+      _ = bench.datagram(Self.epoch(second))
+    }
+    #expect(bench.handle(.needed(false)) == ["pause"])
+    #expect(bench.wait() == ["read"])
+    #expect(bench.now == .boot + .seconds(25))
+    for second in 6...25 { #expect(bench.datagram(Self.epoch(second)) == []) }
+    #expect(bench.handle(.drained) == [])
+    bench.now = .boot + .seconds(30)
+    #expect(bench.handle(.needed(true)) == ["read"])
+    for second in 26...29 { #expect(bench.datagram(Self.epoch(second)) == []) }
+    let burst = Self.epoch(30).split(separator: "\r\n").map(String.init)
+    #expect(bench.datagram(burst[0]) == [])
+    #expect(bench.handle(.drained) == ["watch"])
+    #expect(bench.datagram(burst[1]) == ["fix 30"])
+
+    #expect(bench.handle(.needed(false)) == ["pause"])
+    #expect(bench.wait() == ["read"])
+    #expect(bench.handle(.drained).first?.hasPrefix("lost net has received nothing for 10 s") == true)
+    #expect(bench.wait() == ["read"])
+    #expect(bench.handle(.drained) == [])
+    #expect(bench.wait() == ["read"])
+    #expect(bench.datagram(Self.epoch(91)) == ["reading net, from 192.168.0.1"])
+  }
+
+  @Test("senders that are left unread keep their places, and the used one is used on")
+  func unreadSenders() throws {
+    var bench = Bench(.listener(connections: 2))
+    _ = bench.handle(.opened())
+    let (first, second) = (try bench.admit(Self.router).id, try bench.admit(Self.spare).id)
+    for number in 1...5 {
+      _ = bench.wait(until: .boot + .seconds(number))
+      _ = bench.stream(Self.epoch(number), from: first) + bench.stream(Self.epoch(number), from: second)
+    }
+    #expect(bench.handle(.needed(false)) == ["awaitBytes(49152)"])
+    bench.now = .boot + .seconds(100)
+    #expect(bench.session.admit(Self.router, at: bench.now) == nil)
+    #expect(bench.handle(.needed(true)) == ["read"])
+    #expect(bench.stream(Self.epoch(99), from: second) == [])
+    #expect(bench.stream(Self.epoch(99), from: first) == [])
+    #expect(bench.handle(.drained) == ["awaitBytes(1)"])
+    #expect(bench.session.admit(Self.router, at: bench.now) == nil)
+    #expect(bench.stream(Self.epoch(100), from: second) == [])
+    #expect(bench.stream(Self.epoch(100), from: first) == ["fix 40"])
+  }
+
   @Test(
     "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {

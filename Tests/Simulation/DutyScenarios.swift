@@ -303,6 +303,21 @@ import Timekeeping
     #expect(world.events(.stateOfflineMissing).count == (isLate ? 1 : 0))
   }
 
+  @Test("a run that ends in a pause with OFFLINE pending reads the backlog's file, though it delivers nothing of it")
+  func fileInPause() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 4162, duration: 217, drive: .steady(14.0),
+        faults: [
+          Fault(.answers(404, "NOT_FOUND", retryAfter: nil, retryInfo: nil), 53..<54), Fault(.latency(6000), 125..<225),
+        ],
+        acts: [
+          (25, .kill(afterEffects: 2, seconds: 18)), (113, .suspend(25)), (173, .sourceEnded),
+          (130, .powerCut(afterEffects: 5, seconds: 17)), (128, .pause),
+        ], noise: 0.0, settings: [.trips(reportsState: true, offlineOnStop: true)], hasModem: true))
+    #expect(!world.agent.delivery.isStorePending)
+  }
+
   @Test("report_state = false: positions alone, and a pause sends nothing")
   func otherOwner() throws {
     let world = try World.drive(

@@ -87,31 +87,6 @@ import Testing
         faults: [Fault(.undated, 525..<526), Fault(.ahead(50_000_000), 525..<526)],
         acts: [(438, .powerCut(afterEffects: 6, seconds: 73))], noise: 0.0, hasCertificates: true)
     },
-    Known(
-      testDescription: "a receiver is an hour ahead, and each response took 12 s",
-      reason: "the only server's time has bounds as far apart, and so has the correction: a stamp is as late"
-    ) {
-      Scenario(
-        seed: 1660, duration: 55, drive: .steady(14.0),
-        faults: [
-          Fault(.latency(6000), 10..<34), Fault(.ahead(3600), 0..<44), Fault(.refusesCompact(1.0, .page(400)), 6..<7),
-        ],
-        acts: [(17, .powerCut(afterEffects: 0, seconds: 6))], noise: 0.0, settings: [.interval(5)])
-    },
-    Known(
-      testDescription: "a run in a pause has only OFFLINE to deliver, and ends without a token",
-      reason: "it never reads the backlog's file, whose positions stay for the next run"
-    ) {
-      Scenario(
-        seed: 4162, duration: 217, drive: .steady(14.0),
-        faults: [
-          Fault(.answers(404, "NOT_FOUND", retryAfter: nil, retryInfo: nil), 53..<54), Fault(.latency(6000), 125..<225),
-        ],
-        acts: [
-          (25, .kill(afterEffects: 2, seconds: 18)), (113, .suspend(25)), (173, .sourceEnded),
-          (130, .powerCut(afterEffects: 5, seconds: 17)), (128, .pause),
-        ], noise: 0.0, settings: [.trips(reportsState: true, offlineOnStop: true)], hasModem: true)
-    },
   ]
 
   @Test("what is known to fail, and why", arguments: known)

@@ -16,6 +16,8 @@ final class Port {
   let isNetwork: Bool
   /// Has the receiver in its place: what is written is kept by ModemManager, and asked for. Nil for a serial port.
   var modem: SimulatedModem?
+  /// When ModemManager was last asked for a position.
+  var askedAt = BootInstant.boot
   /// It is a connection to gpsd.
   let isGPSD: Bool
   /// Whether each epoch comes in several portions, as from a UART.
@@ -46,6 +48,8 @@ final class Port {
   var collisions = ChecksumCollisions()
   /// Sound positions that must come out of the decoder, by the second in which they went in.
   var awaited: Set<Int> = []
+  /// The last second of an epoch that went in whole.
+  var lastWhole = 0
   /// Since which second nothing has been wrong with the line and the receiver's speed; nil while something is.
   var fineSince: Int?
   /// For how many seconds in a row a sound position went in.
@@ -94,6 +98,7 @@ final class Port {
   func transmit(_ epoch: [UInt8], at second: Int, receiverSpeed: Int) {
     guard let speed, !epoch.isEmpty else { return }
     var bytes = epoch
+    if !isDisturbed(at: second) { lastWhole = second }
     if isDisturbed(at: second) {
       guard !isMute(at: second) else { return }
       for fault in faults where fault.isActive(at: Double(second)) {

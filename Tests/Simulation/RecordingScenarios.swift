@@ -18,6 +18,15 @@ import Timekeeping
     #expect(world.longestGap(5..<299) <= 13)
   }
 
+  @Test("an epoch of a pipe that is known to be complete only with the next one waits for it, though that is late")
+  func late() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_003_688, duration: 622, drive: .steady(14.0),
+        faults: [Fault(.twice, 570..<571), Fault(.heldBack, 580..<581)], noise: 0.0, recording: .pipe, hasRing: true))
+    #expect(world.longestGap(5..<620) <= 13)
+  }
+
   @Test("a file is replayed as fast as its positions are handled, and waits during a pause")
   func file() throws {
     let world = try World.drive(

@@ -85,6 +85,18 @@ import Timekeeping
     #expect(!world.applied(5..<20).isEmpty)
   }
 
+  @Test("a receiver that gives local time is corrected to the second, though each response took 12 s")
+  func localTime() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 1660, duration: 55, drive: .steady(14.0),
+        faults: [
+          Fault(.latency(6000), 10..<34), Fault(.ahead(3600), 0..<44), Fault(.refusesCompact(1.0, .page(400)), 6..<7),
+        ],
+        acts: [(17, .powerCut(afterEffects: 0, seconds: 6))], noise: 0.0, settings: [.interval(5)]))
+    #expect(world.events(.receiverClock).first?.contains("is 60 min ahead") == true)
+  }
+
   @Test(
     "a receiver with the first date of GPS time has its right time of day used, whatever the machine's clock shows",
     arguments: [0, nil, 86_400] as [Int64?], [1, 100])

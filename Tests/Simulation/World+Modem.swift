@@ -70,6 +70,7 @@ extension World {
       ports[index].modem?.enable(sources)
       handlePort(index, .modem(.enabled))
     case .locate(let path):
+      ports[index].askedAt = now
       if ports[index].speed == nil {
         ports[index].speed = scenario.baud
         ports[index].openedAt = now

@@ -106,11 +106,11 @@ extension World {
     }
   }
 
-  /// The program reads its serial ports, or leaves them unread, which is only right in a pause.
+  /// The program reads its receivers, or leaves them unread, which is only right in a pause.
   func needFixes(_ areNeeded: Bool) {
     areFixesNeeded = areNeeded
     neededSince = now
-    for index in ports.indices where !ports[index].isNetwork && ports[index].modem == nil { ports[index].awaited = [] }
+    for index in ports.indices { ports[index].awaited = [] }
   }
 
   /// The recordings are at their end.
@@ -140,7 +140,7 @@ extension World {
       // Of a modem's sentences the last are kept, whether they were read or not.
       // After a pause a fix with an earlier time than expected counts as one of the pause for 3 s.
       let isNew = isInOrder || neededSince.map { now - $0 > .seconds(4) } ?? true
-      let isRead = ports[index].modem == nil && (areFixesNeeded && isNew || ports[index].isNetwork)
+      let isRead = ports[index].modem == nil && areFixesNeeded && (isNew || ports[index].isNetwork)
       if isGood, output.isSound, isRead { ports[index].awaited.insert(second) }
       // Which of several is used is for the agent to decide; one that has been good for this time must be found.
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
@@ -205,7 +205,9 @@ extension World {
 
   /// What went in came out, and a port that can be read is read.
   private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
-    for awaited in ports[index].awaited where awaited <= second - 2 {
+    // There is no silence in a recording: an epoch may end with the next one only.
+    let last = ports[index].recording == nil ? second : ports[index].lastWhole
+    for awaited in ports[index].awaited where awaited <= second - 2 && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
     }
@@ -224,9 +226,14 @@ extension World {
     }
     if !areFixesNeeded, pausedAt == nil { violate("the receivers are not read although there is no pause") }
     let isRest = !areFixesNeeded && neededSince.map { now - $0 > .seconds(25) } ?? false
-    if isRest, second - since > (scenario.isAutobaud ? 80 : 25), ports[index].modem == nil, !ports[index].isNetwork,
-      ports[index].isWatched, ports[index].leastBytes == 1, ports[index].recording == nil
-    {
+    let isRead =
+      if ports[index].modem != nil {
+        // A receiver whose time goes back looks frozen, and is asked on.
+        isInOrder && now - ports[index].askedAt < .seconds(2)
+      } else {
+        ports[index].isWatched && ports[index].leastBytes == 1
+      }
+    if isRest, second - since > (scenario.isAutobaud ? 80 : 25), isRead, ports[index].recording == nil {
       violate("port \(index) is read although no fix is needed")
     }
   }

@@ -25,6 +25,8 @@ package final class DatagramSocket {
   private static let bufferSize = 65_536
   /// Maximum number of datagrams per iteration of the loop, so that a flood does not block other events.
   private static let mostPerTurn = 64
+  /// Maximum number of datagrams in `readNow`: more than the kernel keeps.
+  private static let mostKept = 1024
 
   private let descriptor: Descriptor
   private let name: String
@@ -58,7 +60,9 @@ package final class DatagramSocket {
     }
     try join()
     do {
-      source = try loop.addIO(descriptor.rawValue, .readable) { [weak self] _ in self?.receive() }
+      source = try loop.addIO(descriptor.rawValue, .readable) { [weak self] _ in
+        self?.receive(upTo: DatagramSocket.mostPerTurn)
+      }
     } catch {
       throw StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
     }
@@ -123,8 +127,17 @@ package final class DatagramSocket {
     }
   }
 
-  private func receive() {
-    for _ in 0..<DatagramSocket.mostPerTurn {
+  /// Does not watch for datagrams; those that come wait in the kernel, as many as it keeps.
+  package func pause() { source?.watch(for: []) }
+
+  /// Watches for datagrams again.
+  package func watch() { source?.watch(for: .readable) }
+
+  /// Reports the datagrams that have come.
+  package func readNow() { receive(upTo: DatagramSocket.mostKept) }
+
+  private func receive(upTo most: Int) {
+    for _ in 0..<most {
       // A handler may have closed it.
       guard source != nil else { return }
       var storage = sockaddr_storage()

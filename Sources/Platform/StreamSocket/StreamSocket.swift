@@ -24,6 +24,7 @@ package final class StreamSocket {
   private var addresses: [SocketAddress] = []
   private var isConnected = false
   private var unsent: [UInt8] = []
+  private var leastBytes = 1
   private var onConnected: (() -> Void)?
   private var onBytes: ((Span<UInt8>) -> Void)?
   private var onEnd: ((StreamSocketError) -> Void)?
@@ -115,6 +116,7 @@ package final class StreamSocket {
   /// Reports data only once at least this many bytes have come, or the connection ends. Initially 1.
   package func setLeastBytes(_ count: Int) {
     guard let rawValue = descriptor?.rawValue else { return }
+    leastBytes = count
     try? SocketOption.set(rawValue, SOL_SOCKET, SO_RCVLOWAT, Int32(clamping: count))
   }
 
@@ -163,7 +165,9 @@ package final class StreamSocket {
   private func handle(_ events: IOEvents) {
     guard isConnected else { return finishConnecting() }
     if events.contains(.writable) { write() }
-    if !events.isDisjoint(with: [.readable, .hangUp, .error]) { read() }
+    guard !events.isDisjoint(with: [.readable, .hangUp, .error]) else { return }
+    // What one read leaves would not be reported.
+    if leastBytes > StreamSocket.bufferSize { readNow() } else { read() }
   }
 
   private func finishConnecting() {

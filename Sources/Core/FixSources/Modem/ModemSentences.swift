@@ -78,6 +78,9 @@ struct ModemSentences: Equatable, Sendable {
     return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
   }
 
+  /// The next response counts as the first.
+  mutating func forgetTimes() { (known, last) = ([:], nil) }
+
   private mutating func remember(_ entries: [Entry]) {
     known = [:]
     for entry in entries { known[entry.address] = entry.time }

@@ -12,12 +12,15 @@ package enum ModemRequest: Equatable, Sendable {
 }
 
 extension ModemSession: SourceSession {
+  package var rests: Bool { true }
+
   package var lastRequest: ModemRequest? {
     if case .enable(let path, let sources)? = release { .enable(path: path, sources) } else { nil }
   }
 
   /// Handles what happens to every source, and what ModemManager says.
   package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
+    if case .needed(let isNeeded) = input { return line(setNeeded(isNeeded, at: now.boot)) }
     let own: Input? =
       switch input {
       case .start: .start
@@ -29,7 +32,11 @@ extension ModemSession: SourceSession {
       case .appeared, .speedRefused, .drained, .needed, .left, .endOfInput: nil
       }
     guard let own else { return [] }
-    return handle(own, at: now.boot).map { effect in
+    return line(handle(own, at: now.boot))
+  }
+
+  private func line(_ effects: [Effect]) -> [SourceEffect] {
+    effects.map { effect in
       switch effect {
       case .open: .line(.open())
       case .list: .line(.modem(.list))

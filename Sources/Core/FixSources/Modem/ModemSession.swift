@@ -8,7 +8,7 @@ package import Timekeeping
 /// position once a second.
 ///
 /// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
-/// any age. `ModemSentences` detects new ones by the times in them.
+/// any age. `ModemSentences` detects new ones by the times in them. While no fix is needed, it is not asked.
 package struct ModemSession: Sendable {
   /// Events on the bus.
   package enum Input: Equatable, Sendable {
@@ -93,6 +93,8 @@ package struct ModemSession: Sendable {
   private static let frozenPeriod = Duration.seconds(5)
   /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
   private static let shift = Duration.milliseconds(250)
+  /// How often polling is shifted while the first position after a rest is awaited.
+  private static let mostShifts = 8
   /// Retry period without permission: no signal reports that it was granted.
   private static let rightsPeriod = Duration.seconds(60)
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
@@ -115,6 +117,9 @@ package struct ModemSession: Sendable {
   /// The time of the last new position; initially of the first request.
   private var newsAt = BootInstant.boot
   private var repeats = 0
+  private var isNeeded = true
+  /// No position was new since fixes are needed again.
+  private var isCatchingUp = false
   private var isPartial = false
   private var isReading = false
   /// It was reported that there is nothing new.
@@ -179,6 +184,28 @@ package struct ModemSession: Sendable {
     }
   }
 
+  /// Whether the modem is not asked: its receiver is known, and no fix is needed. Changes of the modem are noticed.
+  private var isResting: Bool { !isNeeded && isReading }
+
+  /// The first position after a rest may be of the time before, and only shows which later one is new.
+  mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
+    let wasResting = isResting
+    self.isNeeded = isNeeded
+    guard case .waiting = state else {
+      if wasResting, isNeeded { expectNews() }
+      return []
+    }
+    if isResting { state = .waiting(until: nil) }
+    guard wasResting, isNeeded else { return [] }
+    expectNews()
+    return ask(.locate, at: now)
+  }
+
+  private mutating func expectNews() {
+    sentences.forgetTimes()
+    (lastRawTime, isCatchingUp) = (nil, true)
+  }
+
   private mutating func ask(_ request: Request, at now: BootInstant) -> [Effect] {
     state = .asking(request)
     switch request {
@@ -200,7 +227,7 @@ package struct ModemSession: Sendable {
 
   /// Schedules the next request.
   private mutating func wait(until time: BootInstant?, at now: BootInstant) -> [Effect] {
-    state = .waiting(until: time)
+    state = .waiting(until: isResting ? nil : time)
     return listIfDue(at: now) ?? []
   }
 
@@ -244,7 +271,7 @@ package struct ModemSession: Sendable {
     switch examine(position) {
     case .first:
       (repeats, isStuck, newsAt) = (0, false, now)
-      return wait(until: askedAt + ModemSession.period, at: now)
+      return wait(until: askedAt + (isCatchingUp ? ModemSession.shift : ModemSession.period), at: now)
     case .partial:
       isPartial = true
       return wait(until: now + ModemSession.shift, at: now)
@@ -261,7 +288,7 @@ package struct ModemSession: Sendable {
     }
     (repeats, isPartial, newsAt) = (0, false, now)
     var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
-    (isReading, isStuck, trouble) = (true, false, nil)
+    (isReading, isStuck, isCatchingUp, trouble) = (true, false, false, nil)
     if !fixes.isEmpty { sky.hasFix(at: now) }
     effects += fixes.map { .report(.fix($0)) }
     if let report = sky.satellites(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
@@ -273,7 +300,8 @@ package struct ModemSession: Sendable {
   private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newsAt >= silenceTimeout else {
-      let pause = repeats == 1 && isReading ? ModemSession.shift : ModemSession.period
+      let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.mostShifts : 1)
+      let pause = isShifted ? ModemSession.shift : ModemSession.period
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
@@ -362,6 +390,6 @@ package struct ModemSession: Sendable {
     lastRawTime = nil
     decoder = NMEADecoder()
     sky = SatelliteCountReporter()
-    (repeats, isPartial, isReading, isStuck) = (0, false, false, false)
+    (repeats, isPartial, isReading, isStuck, isCatchingUp) = (0, false, false, false, false)
   }
 }

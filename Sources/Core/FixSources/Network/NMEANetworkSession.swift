@@ -9,7 +9,8 @@ package import Timekeeping
 /// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
 /// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
 /// then the next one with a fix, unless it is too far from the last position: then it is held for a minute.
-/// `PortSupervisor` decides when to connect, listen and join.
+/// `PortSupervisor` decides when to connect, listen and join. While no fix is needed, what comes is only taken now and
+/// then, and discarded.
 package struct NMEANetworkSession: ElapsedTimeSession {
   /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {
@@ -111,6 +112,11 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// The additional distance, in metres, that two receivers may differ.
   private static let reachSlack = 1000.0
   private static let portSettling = Duration.seconds(3)
+  /// With how many bytes a connection is read while no fix is needed: the kernel's buffer never fills up, and nothing
+  /// old is left at the sender.
+  private static let bytesUnneeded = 49_152
+  /// How often datagrams are taken while no fix is needed.
+  private static let emptyingPeriod = Duration.seconds(20)
 
   private let name: String
   private let transport: Transport
@@ -131,6 +137,11 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private var protocols = ReceiverProtocolDetector()
   /// Counters of senders that are gone.
   private var gone = NMEADecoder.Counters()
+  private var isNeeded = true
+  /// Whether what is read is older than the need for fixes.
+  private var isDiscarding = false
+  /// When datagrams are taken next while no fix is needed.
+  private var emptying: BootInstant?
 
   /// - Parameters:
   ///   - name: the address, for messages.
@@ -171,10 +182,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   package var counters: LineStatistics? { lineStatistics }
 
+  package var rests: Bool { true }
+
   /// When to handle `deadline`; nil while waiting for the network only.
   package var nextDeadline: BootInstant? {
-    // An open socket needs no deadline unless there is a group to rejoin.
-    var next = isOpen && isServer && !hasGroup && supervisor.isClosed ? nil : supervisor.nextDeadline
+    if isDiscarding { return emptying }
+    var next = isUnsupervised ? nil : supervisor.nextDeadline
     for writer in senders {
       for time in [writer.decoder.deadline, isDatagram ? writer.lastSentence + silenceTimeout : nil] {
         if let time { next = min(next ?? time, time) }
@@ -182,6 +195,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     }
     return next
   }
+
+  /// An open socket needs no deadline unless there is a group to rejoin.
+  private var isUnsupervised: Bool { isOpen && isServer && !hasGroup && supervisor.isClosed }
 
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
@@ -194,7 +210,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why):
       let fixes = finishUsed()
-      isOpen = false
+      (isOpen, isDiscarding) = (false, false)
       removeAll()
       reference = nil
       return fixes + supervise(.ended(why), at: now)
@@ -202,17 +218,59 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       let fixes = id == used ? finishUsed() : []
       remove { $0.id == id }
       return fixes
+    case .deadline where isDiscarding:
+      guard let time = emptying, now >= time else { return [] }
+      emptying = nil
+      return [.line(.read)]
     case .deadline:
       var effects = [SourceEffect]()
       for index in senders.indices {
         let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
         effects += use(index, fixes, at: now)
       }
-      if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
+      removeSilent(at: now)
       return effects + supervise(.deadline, at: now)
-    case .appeared, .speedRefused, .drained, .needed, .endOfInput, .modem: return []
+    case .needed(let isNeeded):
+      self.isNeeded = isNeeded
+      guard isNeeded, isDiscarding else { return leaveUnread(at: now) }
+      emptying = nil
+      return [.line(.read)]
+    case .drained: return isDiscarding ? discarded(at: now) : []
+    case .appeared, .speedRefused, .endOfInput, .modem: return []
     }
   }
+
+  // MARK: - No fix is needed
+
+  /// Leaves the senders unread if no fix is needed, once one is known.
+  private mutating func leaveUnread(at now: BootInstant) -> [SourceEffect] {
+    guard !isNeeded, !isDiscarding, isOpen, announced != nil else { return [] }
+    isDiscarding = true
+    guard isDatagram else { return [.line(.awaitBytes(NMEANetworkSession.bytesUnneeded))] }
+    emptying = now + NMEANetworkSession.emptyingPeriod
+    return [.line(.pause)]
+  }
+
+  /// All that had come was discarded.
+  private mutating func discarded(at now: BootInstant) -> [SourceEffect] {
+    removeSilent(at: now)
+    guard isNeeded else {
+      guard isDatagram else { return [] }
+      emptying = now + NMEANetworkSession.emptyingPeriod
+      return isUnsupervised ? [] : supervise(.deadline, at: now)
+    }
+    isDiscarding = false
+    // Only bursts that have begun go on.
+    for index in senders.indices { senders[index].decoder.discardUnlessContinued() }
+    return [.line(isDatagram ? .watch : .awaitBytes(1))]
+  }
+
+  /// Senders of datagrams have no connection that ends.
+  private mutating func removeSilent(at now: BootInstant) {
+    if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
+  }
+
+  // MARK: - Data
 
   /// A sender has connected. One that is silent or without a fix keeps its connection until another needs its place.
   ///
@@ -292,7 +350,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   ///
   /// - Returns: the ID of the removed sender; nil if there is none.
   private mutating func makeRoom(at now: BootInstant) -> Int? {
-    guard senders.count >= maximumSenders else { return nil }
+    // While they are left unread, nothing is known of them.
+    guard senders.count >= maximumSenders, !isDiscarding else { return nil }
     let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
     let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.fixlessLimit }
     let neverFixed = fixless.filter { $0.lastFix == nil }.min { $0.since < $1.since }
@@ -350,7 +409,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   /// The last epoch of a closed connection is assumed to be complete.
   private mutating func finishUsed() -> [SourceEffect] {
-    guard let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
+    guard !isDiscarding, let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
     var effects = [SourceEffect]()
     senders[index].decoder.finish { effects.append(.report(.fix($0))) }
     return effects
@@ -379,12 +438,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     var effects = [SourceEffect]()
     if sentences > 0, announced == nil { effects += announce(senders[index].address) }
     effects += use(index, fixes, at: now)
-    if senders[index].id == used || used == nil,
+    if !isDiscarding, senders[index].id == used || used == nil,
       let report = senders[index].sky.satellites(inView: senders[index].decoder.satellitesInView, at: now)
     {
       effects.append(.report(report))
     }
-    return effects
+    return effects + leaveUnread(at: now)
   }
 
   private mutating func decode(
@@ -406,11 +465,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       let current = senders.first { $0.id == used }
       let isUsedAlive = current?.lastFix.map { now - $0 < silenceTimeout } ?? false
       senders[index].distantSince = isUsedAlive ? nil : distantSince(senders[index], fixes, at: now)
-      guard !isUsedAlive, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
+      guard !isUsedAlive, !isDiscarding, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
       senders[index].distantSince = nil
       used = id
     }
     for fix in fixes { note(fix, of: index, at: now) }
+    guard !isDiscarding else { return [] }
     return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
   }
 
@@ -454,7 +514,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       // The senders' connections stay as a reserve.
       case .close where isServer: used = nil
       case .close:
-        isOpen = false
+        (isOpen, isDiscarding) = (false, false)
         removeAll()
         effects.append(.line(.close))
       // Reported with the sender's name.
