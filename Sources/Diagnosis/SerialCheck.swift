@@ -47,37 +47,22 @@ struct SerialCheck: Check {
 
   private func listen() -> [Finding] {
     let loop = environment.loop
-    // No byte arrives before the loop runs.
-    var probe = ReceiverProbe(baud: settings.baud, isTerminal: true, at: loop.now.boot)
-    var loss: SerialPortError?
     do {
-      let port = try SerialPort(
-        loop: loop, path: device, baud: probe.baud ?? 9600,
-        onBytes: { probe.receive($0, at: loop.now) }, onEnd: { loss = $0 })
-      if !port.isTerminal { probe = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
-      while !probe.isDone, loss == nil {
-        try loop.run(until: probe.nextDeadline) { loss != nil }
-        var next = probe.advance(at: loop.now)
-        while let speed = next {
-          next = nil
-          do {
-            try port.setBaud(speed)
-          } catch {
-            guard error.code == .badBaud else { throw error }
-            next = probe.refused()
-          }
-        }
+      let listener = try ReceiverListener(device, baud: settings.baud, loop: loop)
+      defer { listener.close() }
+      while !listener.isDone {
+        try loop.run(until: listener.probe.nextDeadline) { listener.loss != nil }
+        try listener.advance()
       }
-      port.close()
+      if let loss = listener.loss {
+        return [.fail(.deviceLost, "lost during the check: \(loss.message)", "Check its plug and its power")]
+      }
+      return listener.probe.findings(buildDate: environment.buildDate)
     } catch let error as SerialPortError {
       return [refusal(error)]
     } catch {
       return [.fail(.checkFailed, "\(error)", "Close other programs, and try again")]
     }
-    if let loss {
-      return [.fail(.deviceLost, "lost during the check: \(loss.message)", "Check its plug and its power")]
-    }
-    return probe.findings(buildDate: environment.buildDate)
   }
 
   private func refusal(_ error: SerialPortError) -> Finding {

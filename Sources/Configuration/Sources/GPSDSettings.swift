@@ -16,6 +16,9 @@ package struct GPSDSettings: Equatable, Sendable {
   package var address = Address(host: "localhost", port: 2947)
   /// The receiver to use, as gpsd names it; nil for the first that reports a fix.
   package var device: String?
+
+  /// The gpsd of this machine.
+  package init() {}
 }
 
 extension GPSDSettings: SourceSettings {

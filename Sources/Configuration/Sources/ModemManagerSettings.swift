@@ -8,6 +8,9 @@ package struct ModemManagerSettings: Equatable, Sendable {
   /// Its IMEI; nil for any.
   package var imei: String?
 
+  /// Any modem.
+  package init() {}
+
   /// The modem to use.
   package var selection: ModemSelection { ModemSelection(device: device, imei: imei) }
 }

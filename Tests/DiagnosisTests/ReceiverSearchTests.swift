@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPseudoTerminal
+import EventLoop
+import FileTesting
+import Foundation
+import Glibc
+import SystemCalls
+import Testing
+import Timekeeping
+
+@testable import Diagnosis
+
+@MainActor @Suite(.serialized) struct ReceiverSearchTests {
+  /// The other end of a serial line.
+  private final class Line {
+    let descriptor: Int32
+    let device: String
+
+    init() throws {
+      var path = [CChar](repeating: 0, count: 128)
+      descriptor = fleet_pty_open(&path, path.count)
+      try #require(descriptor >= 0)
+      device = String(decoding: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) { _ = write(descriptor, text, text.utf8.count) }
+
+    /// Whether anything was written to the device.
+    var hasReceived: Bool {
+      var byte: UInt8 = 0
+      return read(descriptor, &byte, 1) > 0
+    }
+  }
+
+  private func environment() throws -> Doctor.Environment {
+    Doctor.Environment(
+      loop: try EventLoop(), serviceUser: nil, currentUser: .current, buildDate: Timestamp(seconds: 0),
+      isDaemonRunning: false)
+  }
+
+  @Test("ports have the name that stays; those of other classes are not ports of receivers")
+  func ports() throws {
+    let directory = try TemporaryDirectory()
+    for name in ["ttyUSB0", "ttyUSB1", "ttyACM0", "ttyAMA0", "gnss0", "ttyS0", "ttyS1", "tty1", "ttyUSBx", "null"] {
+      try directory.write("", to: name)
+    }
+    try FileManager.default.createDirectory(atPath: directory("serial/by-id"), withIntermediateDirectories: true)
+    #expect(symlink("../../ttyUSB1", directory("serial/by-id/usb-u-blox")) == 0)
+    #expect(
+      ReceiverSearch.ports(
+        in: directory.path,
+        kernel: [
+          "serinfo:1.0 driver revision:", "0: uart:unknown port:000003F8 irq:4", "1: uart:16550A port:000002F8 irq:3",
+        ]
+      ) == [
+        directory("serial/by-id/usb-u-blox"), directory("gnss0"), directory("ttyACM0"), directory("ttyAMA0"),
+        directory("ttyS1"), directory("ttyUSB0"),
+      ])
+    #expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
+  }
+
+  @Test("all ports are read at once, and nothing is written to any; one that is held or missing is only named")
+  func serial() throws {
+    let environment = try environment()
+    let (receiver, silent, held) = (try Line(), try Line(), try Line())
+    let other = Process()
+    other.executableURL = URL(filePath: "/bin/sleep")
+    other.arguments = ["60"]
+    other.standardInput = FileHandle(forReadingAtPath: held.device)
+    try other.run()
+    defer { other.terminate() }
+    var timer: LoopTimer?
+    let sentence = "$GPGGA,120000.00,4807.0380,N,01131.0000,E,1,09,0.9,520.0,M,47.0,M,,*69\r\n"
+    timer = try environment.loop.makeTimer {
+      receiver.send(sentence)
+      timer?.arm(at: environment.loop.now.boot + .milliseconds(200))
+    }
+    timer?.arm(at: environment.loop.now.boot)
+    let start = environment.loop.now.boot
+    let search = ReceiverSearch(in: environment)
+    let found = search.serial([silent.device, receiver.device, held.device, "/dev/nowhere"])
+    timer?.close()
+    #expect(environment.loop.now.boot - start < ReceiverProbe.search + .seconds(10))
+    #expect(found.map(\.isUsable) == [false, true, false, false])
+    #expect(found[0].findings.map(\.code) == [.receiverSilent])
+    #expect(found[1].findings[0].sentence.contains("GGA of GP (GPS)"), "\(found[1].findings)")
+    #expect(found[2].findings.map(\.code) == [.deviceInUse])
+    #expect(found[2].findings[0].sentence.hasPrefix("sleep (process \(other.processIdentifier)"))
+    #expect(found[3].findings.map(\.code) == [.deviceMissing])
+    for line in [receiver, silent, held] { #expect(!line.hasReceived) }
+  }
+}
