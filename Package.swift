@@ -216,7 +216,7 @@ let package = Package(
         "RecordingReview", "Authorization", "FleetEngine", "Vehicle",
         "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
-        "LocationDaemon", "MessageBus", "HelperProgram", "GzipCoding",
+        "LocationDaemon", "MessageBus", "HelperProgram", "GzipCoding", "HTTPMessages",
         "Diagnosis",
         "Terminal",
       ],
@@ -355,7 +355,9 @@ let package = Package(
     tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], exclude: ["Drives"]),
     tests(
       "ControlToolTests",
-      coreModules + ["AgentTesting", "ControlTool", "Diagnosis", "FileTesting", "GzipCoding", "Release", "Terminal"],
+      coreModules + [
+        "AgentTesting", "Configuration", "ControlTool", "Diagnosis", "FileTesting", "GzipCoding", "Release", "Terminal",
+      ],
       exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",

@@ -11,6 +11,7 @@ import Release
   /// Every command, in the order of `--help`. A new one is added here.
   private static var commands: [any Command.Type] {
     [
+      SetupCommand.self,
       FixesCommand.self,
       SimulateCommand.self,
       StatusCommand.self,
@@ -73,6 +74,7 @@ import Release
     case "log", "logs", "journal": "journalctl -u fleet-locationd -e"
     case "config", "configuration", "show", "print": SettingsCommand.name
     case "validate", "verify", "test", "lint": CheckCommand.name
+    case "configure", "init", "install", "wizard": SetupCommand.name
     case "info", "state", "health": StatusCommand.name
     case "debug", "diagnose", "troubleshoot": DoctorCommand.name
     case "support", "bundle", "bugreport", "dump": ReportCommand.name

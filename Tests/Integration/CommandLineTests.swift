@@ -34,6 +34,14 @@ import Testing
       ("fleet-locationctl", [], 64, "command"),
       ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
       ("fleet-locationctl", ["doctor", "extra"], 64, "extra"),
+      ("fleet-locationctl", ["configure"], 64, "did you mean setup?"),
+      (
+        "fleet-locationctl", ["setup", "--dry-run", "--vehicle", "v"], 64,
+        "missing: --service, --provider, --token-url, --credential-file (or --no-credential)"
+      ),
+      ("fleet-locationctl", ["setup", "--dry-run", "--service", "taxi"], 64, "deliveries"),
+      ("fleet-locationctl", ["setup", "--dry-run", "--wait", "-1"], 64, "--wait -1"),
+      ("fleet-locationctl", ["setup", "Bearer hush"], 64, "unexpected"),
       ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
       ("fleet-locationctl", ["status", "--instance", "a/b"], 64, "fleet-locationd@NAME"),
       ("fleet-locationctl", ["pause", "--instance", "van", "--socket", "s"], 64, "cannot be combined"),
@@ -122,6 +130,42 @@ import Testing
     #expect(try bad.finish() == 78)
     #expect(bad.errors.text.contains("\(path):") && bad.errors.text.contains("vehicle.vehicle_id"))
     #expect(bad.output.text.isEmpty)
+  }
+
+  @Test("setup --dry-run prints the files without the credential, and changes nothing")
+  func setup() throws {
+    let directory = try TemporaryDirectory()
+    let credential = try directory.write("Bearer hush-hush\n", to: "credential")
+    let options = [
+      "--instance", "dry-run-test", "--source", "/dev/ttyUSB0", "--service", "deliveries", "--provider", "p",
+      "--vehicle", "v",
+      "--token-url", "https://tokens.example.com/{vehicle_id}", "--credential-file",
+    ]
+    for (file, input) in [(credential, "/dev/null"), ("-", credential)] {
+      let process = try ChildProcess("fleet-locationctl", ["setup", "--dry-run"] + options + [file], input: input)
+      #expect(try process.finish() == 0)
+      let text = process.output.text
+      #expect(text.hasPrefix("# /etc/fleet-locationd/dry-run-test.token-provider"), "\(text)")
+      #expect(text.contains(", mode 0600, new\n(secret)\n"))
+      #expect(
+        text.contains("# /etc/systemd/system/fleet-locationd@dry-run-test.service.d/credential.conf, mode 0644, new\n"))
+      #expect(
+        text.contains("# /etc/fleet-locationd/dry-run-test.toml, mode 0644, new\n") && text.contains("baud = \"auto\""))
+      #expect(!(text + process.errors.text).contains("hush"))
+    }
+    try directory.write("Bearer hush\nhush\n", to: "credential")
+    let bad = try ChildProcess("fleet-locationctl", ["setup", "--dry-run"] + options + [credential])
+    #expect(try bad.finish() == 64)
+    #expect(
+      bad.errors.text.contains("\(credential): the credential has characters") && !bad.errors.text.contains("hush"))
+    #expect(!FileManager.default.fileExists(atPath: "/etc/fleet-locationd/dry-run-test.toml"))
+  }
+
+  @Test("setup needs root's rights", .enabled(if: geteuid() == 0, "root drops its rights"))
+  func setupRights() throws {
+    let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)
+    #expect(try process.finish() == 77)
+    #expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
   }
 
   @Test("fixes prints a recording as JSON Lines")

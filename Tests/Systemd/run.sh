@@ -486,6 +486,52 @@ until_true 15 status_says Online fleet-locationd@van-2 || fail "new settings of 
 until_true 5 inside test -e /run/fleet-locationd-van-2/metrics.prom || fail "van-2 writes no metrics of its own"
 status_says Online || fail "the first vehicle: $(property StatusText)"
 
+step "setup: from nothing to online at a terminal, below a minute; what is there is kept; without a terminal nothing is asked"
+cc -static -O1 -o "$work/receiver" "$here/receiver.c"
+container push "$work/receiver" /root/receiver
+inside mkdir -p /dev/serial/by-id
+for name in held GNSS; do
+  inside systemd-run -q --unit="receiver-$name" sh -c "fleet-locationctl simulate --format nmea --loop --pace 1 \
+    /usr/share/doc/fleet-locationd/examples/demo.gpx | /root/receiver /dev/serial/by-id/usb-$name-if00 /run/written-$name"
+done
+until_true 10 inside test -e /dev/serial/by-id/usb-GNSS-if00 -a -e /dev/serial/by-id/usb-held-if00 || fail "no receiver"
+inside systemd-run -q --unit=holder sh -c 'exec sleep 1000 </dev/serial/by-id/usb-held-if00'
+until_true 10 inside systemctl is-active -q holder || fail "nothing holds the port"
+fresh=/etc/fleet-locationd/fresh
+began=$SECONDS
+printf '%s\t%s\n' 'Source, by its number' 1 'deliveries or trips [deliveries]: ' taxi 'deliveries or trips [deliveries]: ' '' \
+  'project ID: ' test-project 'Vehicle ID' truck-99 'Token URL' 'http://t.example.com/{vehicle_id}' \
+  'Token URL' "http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}" 'Credential' 'Bearer s3cret-of-the-box' |
+  "$here/dialog.py" "$here/container.sh" exec fleet-locationctl setup --instance fresh --endpoint "http://127.0.0.1:$port" \
+    >"$work/answer" 2>&1 || fail "setup: exit $?: $(cat "$work/answer")"
+[ $((SECONDS - began)) -lt 60 ] || fail "setup took $((SECONDS - began)) s"
+for words in '^  -  /dev/serial/by-id/usb-held-if00' '^       sleep (process [0-9]*, holder.service) has it open' \
+  '^  1  /dev/serial/by-id/usb-GNSS-if00' 'sentences in .* GGA' '^Written:  /etc/systemd/system/fleet-locationd@fresh.service.d/credential.conf' \
+  "^Checked:  $fresh.toml" '^Online:   Fleet Engine has accepted the first update of truck-99'; do
+  grep -q "$words" "$work/answer" || fail "setup does not say $words: $(cat "$work/answer")"
+done
+! grep -q s3cret "$work/answer" || fail "setup shows the credential"
+! inside test -e /run/written-GNSS -o -e /run/written-held || fail "setup has written to a port"
+inside systemctl cat fleet-locationd@fresh | has "^LoadCredential.*=token-provider:$fresh.token-provider" ||
+  fail "the credential: $(inside systemctl cat fleet-locationd@fresh | tail -n 5)"
+[ "$(inside sh -c "stat -c '%a %U' $fresh.token-provider*")" = '600 root' ] || fail "the credential's mode"
+! inside grep -rl s3cret /run/fleet-locationctl-setup* 2>/dev/null || fail "a copy of the credential stays"
+step "setup: again, with options alone"
+again() { inside fleet-locationctl setup --instance fresh --source /dev/serial/by-id/usb-GNSS-if00 --service deliveries --provider test-project \
+  --token-url "http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}" --endpoint "http://127.0.0.1:$port" "$@" >"$work/answer" 2>&1; }
+code=0; again || code=$?
+[ $code -eq 64 ] && grep -q 'missing: --vehicle' "$work/answer" || fail "without a vehicle: exit $code: $(cat "$work/answer")"
+again --vehicle truck-99 || fail "the same again: $(cat "$work/answer")"
+grep -q "^As it is: $fresh.toml" "$work/answer" || fail "the same again: $(cat "$work/answer")"
+code=0; again --vehicle truck-98 || code=$?
+[ $code -eq 74 ] && inside grep -q truck-99 $fresh.toml || fail "another vehicle: exit $code: $(cat "$work/answer")"
+again --vehicle truck-98 --replace || fail "--replace: $(cat "$work/answer")"
+inside grep -q truck-98 $fresh.toml && inside sh -c "grep -q truck-99 $fresh.toml.2*Z" || fail "what was there is not kept"
+inside systemctl disable -q --now fleet-locationd@fresh
+inside systemctl stop holder receiver-held receiver-GNSS
+inside sh -c "rm -r $fresh* /etc/systemd/system/fleet-locationd@fresh.service.d /dev/serial"
+inside systemctl daemon-reload
+
 step "one vehicle in two daemons: the second sends nothing, names the first, and takes over when that ends"
 copy=fleet-locationd@copy
 settings truck-17 copy

@@ -58,7 +58,8 @@ import Timekeeping
     return errors.isEmpty ? how : "\(how): \(errors)"
   }
 
-  private static func path(of name: String) -> String? {
+  /// The path of a program; nil if there is none of this name in PATH.
+  static func path(of name: String) -> String? {
     guard !name.contains("/") else { return name }
     let directories = (Environment.value(of: "PATH") ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(separator: ":")
     // X_OK.

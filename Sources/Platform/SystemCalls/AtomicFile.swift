@@ -35,6 +35,24 @@ package enum AtomicFile {
     if isDurable { try syncDirectory(of: path) }
   }
 
+  /// Gives a file a second name durably, under which it stays when the first one is replaced.
+  ///
+  /// - Throws: EEXIST if there is a file of this name.
+  package static func keep(_ path: String, as new: String) throws(Errno) {
+    _ = try Errno.retrying { unsafe link(path, new) }
+    try syncDirectory(of: new)
+  }
+
+  /// Makes the directory of a file, if it does not exist, with mode 0755.
+  package static func makeDirectory(of path: String) throws(Errno) {
+    guard let end = path.lastIndex(of: "/"), end > path.startIndex else { return }
+    do throws(Errno) {
+      _ = try Errno.retrying { unsafe mkdir(String(path[..<end]), 0o755) }
+    } catch {
+      guard error.code == EEXIST else { throw error }
+    }
+  }
+
   /// Removes a file durably; no effect if it does not exist.
   package static func remove(_ path: String) throws(Errno) {
     do throws(Errno) {

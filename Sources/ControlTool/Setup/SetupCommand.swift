@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import Configuration
+import Diagnosis
+import EventLoop
+import Glibc
+import HTTPMessages
+import Observability
+import Release
+import SystemCalls
+import Terminal
+import Timekeeping
+
+/// `fleet-locationctl setup`: asks for what the settings need, writes them, starts the service, and watches it until
+/// Fleet Engine has accepted an update.
+enum SetupCommand: Command {
+  static let name = "setup"
+  static let summary = "find the receiver, write the settings and the credential, and start the service"
+  static let options =
+    SetupAnswers.Question.allCases.map { CommandLineOptions.Option($0.rawValue, takesValue: true) } + [
+      CommandLineOptions.Option("credential-file", takesValue: true), CommandLineOptions.Option("no-credential"),
+      CommandLineOptions.Option("replace"), CommandLineOptions.Option("dry-run"),
+      CommandLineOptions.Option("wait", takesValue: true), Instance.option,
+    ]
+  static let usage = """
+    Usage: fleet-locationctl setup [OPTION]...
+    Finds the receiver, asks for what no option says, writes the settings, the credential and the unit's drop-in, checks
+    them, starts the service, and watches until Fleet Engine has accepted its first update, or says what is missing. Ports
+    that another program has open are named and not read, and nothing is written to any. A file that exists is replaced
+    only after a question, and kept beside the new one. Without a terminal it asks nothing. Run it as root.
+
+          --source SOURCE         a device, such as /dev/serial/by-id/…; gpsd; modemmanager; or the path of a route (.gpx)
+                                  for a simulated drive (without a terminal, the default is the only one that is found)
+          --service SERVICE       deliveries or trips
+          --provider ID           the Google Cloud project ID
+          --vehicle ID            the vehicle, as the backend created it
+          --token-url URL         where the backend serves its token, with {vehicle_id} in place of the ID
+          --credential-file FILE  the file with the credential for this URL, the whole value of the header Authorization, as
+                                  in "Bearer …"; "-" is standard input
+          --no-credential         the token provider needs none
+          --response FORMAT       of the token provider's response, lmfs or rides-stub (default: by the service)
+          --endpoint URL          of Fleet Engine (default: Google's)
+          --replace               replace files that exist, and keep them beside the new ones
+          --wait SECONDS          how long to wait for the first update, 0 to 3600 (default 60)
+          --dry-run               print the files, and change nothing
+          --instance NAME         set up the daemon fleet-locationd@NAME
+
+    Exit status: 0 if Fleet Engine has accepted an update, 1 if not yet; 64 if an option is missing or wrong; 69 if the
+    service cannot be started; 74 if a file cannot be written; 77 without root's rights; 78 if the settings are invalid.
+
+    """
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    if let operand = options.operands.first { throw CommandError(.usage, "setup: unexpected \"\(operand)\"") }
+    let instance = try Instance.name(options, besides: "config")
+    let isDryRun = options.has("dry-run")
+    guard isDryRun || geteuid() == 0 else {
+      throw CommandError(.permission, "setup: permission denied; run it as root")
+    }
+    let wait = try seconds(options)
+    let programs = try ProgramRun()
+    let person = TerminalPrompt.isPossible
+    var answers = SetupAnswers()
+    for question in SetupAnswers.Question.allCases {
+      guard let text = options.value(question.rawValue) else { continue }
+      if let mistake = answers.set(question, to: text) {
+        throw CommandError(.usage, "setup: --\(question.rawValue) \(mistake)")
+      }
+    }
+    let kept = [true, false].first {
+      FileAccess.refusal(SetupPlan.credential(instance, isEncrypted: $0), F_OK) == nil
+    }
+    if !person { try SetupCommand.refuse(answers, options, hasCredential: kept != nil) }
+    if answers.source == nil { try findSource(&answers, person: person) }
+    if person { try ask(&answers) }
+    let secret = try readCredential(options, person: person, isKept: kept != nil)
+    let credential = try protect(secret, kept, isDryRun: isDryRun, programs)
+    let plan = SetupPlan(answers, credential: credential, instance: instance)
+    let time = "\(programs.now.wall.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z"
+    let changes = plan.changes(at: time) { path in try? SystemFile.content(of: path, limit: 1 << 20).bytes }
+    if isDryRun { return try StandardOutput.write(plan.text(changes)) }
+    try confirm(changes, mayReplace: options.has("replace"), person: person)
+    try write(changes)
+    try start(plan, instance, programs)
+    return try watch(plan, instance, limit: wait)
+  }
+
+  // MARK: - Options
+
+  private static func seconds(_ options: CommandLineOptions) throws(CommandError) -> Duration {
+    guard let text = options.value("wait") else { return .seconds(60) }
+    guard let seconds = Int(text), (0...3600).contains(seconds) else {
+      throw CommandError(.usage, "setup: --wait \(text): a whole number of seconds from 0 to 3600 is expected")
+    }
+    return .seconds(seconds)
+  }
+
+  /// Without a terminal.
+  private static func refuse(
+    _ answers: SetupAnswers, _ options: CommandLineOptions, hasCredential: Bool
+  ) throws(CommandError) {
+    var missing = answers.open.filter { $0 != .source }.map { "--\($0.rawValue)" }
+    if !hasCredential, !options.has("credential-file"), !options.has("no-credential") {
+      missing.append("--credential-file (or --no-credential)")
+    }
+    guard !missing.isEmpty else { return }
+    throw CommandError(.usage, "setup: there is no terminal to ask at; missing: \(missing.joined(separator: ", "))")
+  }
+
+  // MARK: - Questions
+
+  private static func findSource(_ answers: inout SetupAnswers, person: Bool) throws(CommandError) {
+    let loop: EventLoop
+    do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
+    say("Looking for receivers: up to half a minute …")
+    let environment = Doctor.Environment(
+      loop: loop, serviceUser: UserAccount.named(DoctorCommand.serviceUser), currentUser: .current,
+      buildDate: Release.buildDate, isDaemonRunning: false)
+    let sources = SetupSources(found: ReceiverSearch(in: environment).run())
+    _ = try StandardOutput.write(sources.text)
+    guard person else {
+      guard let only = sources.only else {
+        throw CommandError(.usage, "setup: there is no terminal to ask at; missing: --source")
+      }
+      _ = answers.set(.source, to: only)
+      return
+    }
+    try ask(.source, "Source, by its number or as for --source", default: sources.first, &answers) {
+      sources.answer(for: $0)
+    }
+  }
+
+  private static func ask(_ answers: inout SetupAnswers) throws(CommandError) {
+    for question in answers.open {
+      switch question {
+      case .service: try ask(question, "Service of Fleet Engine, deliveries or trips", default: "deliveries", &answers)
+      case .provider: try ask(question, "Provider: the Google Cloud project ID", default: nil, &answers)
+      case .vehicle:
+        try ask(
+          question, "Vehicle ID, as the backend created it", default: ConfigurationEnvironment.system.hostname(),
+          &answers)
+      case .tokenURL: try ask(question, "Token URL, with {vehicle_id} in place of the ID", default: nil, &answers)
+      case .source, .response, .endpoint: break
+      }
+    }
+  }
+
+  /// Asks until the answer can be used.
+  private static func ask(
+    _ question: SetupAnswers.Question, _ text: String, default value: String?, _ answers: inout SetupAnswers,
+    meaning: (String) -> String = { $0 }
+  ) throws(CommandError) {
+    while true {
+      let line = try prompt("\(text)\(value.map { " [\($0)]" } ?? ""): ")
+      let answer = line.isEmpty ? value ?? "" : meaning(line)
+      guard let mistake = answers.set(question, to: answer) else { return }
+      say("  \(mistake)")
+    }
+  }
+
+  private static func prompt(_ text: String, isHidden: Bool = false) throws(CommandError) -> String {
+    _ = try StandardOutput.write(Array(text.utf8))
+    do throws(Errno) {
+      if case .line(let line) = try TerminalPrompt.read(isHidden: isHidden) { return trimmed(line) }
+    } catch {
+      throw CommandError(.io, "the terminal cannot be read: \(error)")
+    }
+    throw CommandError(.usage, "setup: ended; nothing was changed")
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    let isSpace = { (character: Character) in character.isWhitespace }
+    return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+  }
+
+  // MARK: - The credential
+
+  /// - Returns: nil for the one that is there; an empty one for none.
+  private static func readCredential(
+    _ options: CommandLineOptions, person: Bool, isKept: Bool
+  ) throws(CommandError) -> Secret? {
+    if options.has("no-credential") {
+      guard !options.has("credential-file") else {
+        throw CommandError(.usage, "setup: --credential-file and --no-credential cannot be combined")
+      }
+      return Secret("")
+    }
+    guard let path = options.value("credential-file") else {
+      guard person else { return nil }
+      while true {
+        let empty = isKept ? "empty keeps the one that is there" : "empty for none"
+        let text = try prompt(
+          "Credential, the whole value of the header Authorization, as in \"Bearer …\", not shown (\(empty)): ",
+          isHidden: true)
+        if text.isEmpty { return isKept ? nil : Secret("") }
+        guard let mistake = SetupPlan.problem(ofCredential: text) else { return Secret(text) }
+        say("  \(mistake)")
+      }
+    }
+    let input = try CommandInput(path: path)
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while bytes.count <= SetupPlan.maxCredential {
+      let count = try input.read(into: &buffer)
+      guard count > 0 else { break }
+      bytes += buffer.prefix(count)
+    }
+    let text = trimmed(String(decoding: bytes, as: UTF8.self))
+    if let mistake = SetupPlan.problem(ofCredential: text) {
+      throw CommandError(.usage, "setup: \(input.name): \(mistake)")
+    }
+    return Secret(text)
+  }
+
+  /// Encrypts it, if this machine can.
+  ///
+  /// - Parameters:
+  ///   - secret: nil for the one that is there.
+  ///   - kept: whether that is encrypted; nil without one.
+  private static func protect(
+    _ secret: Secret?, _ kept: Bool?, isDryRun: Bool, _ programs: ProgramRun
+  ) throws(CommandError) -> SetupPlan.Credential {
+    guard let secret else { return kept.map { .kept(isEncrypted: $0) } ?? .none }
+    guard !secret.isEmpty else { return .none }
+    guard ProgramRun.path(of: "systemd-creds") != nil else { return .plain(secret) }
+    if isDryRun { return .encrypted([]) }
+    // In memory (tmpfs), for root alone, until it is encrypted.
+    let path = "/run/fleet-locationctl-setup.\(getpid())"
+    do throws(Errno) {
+      try AtomicFile.write(Array(secret.reveal().utf8), to: path, mode: 0o600, isDurable: false)
+    } catch {
+      return .plain(secret)
+    }
+    defer { try? AtomicFile.remove(path) }
+    let result = programs.run(
+      ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credential)", path, "-"], within: .seconds(30))
+    guard result.trouble == nil, !result.output.isEmpty else {
+      say("The credential is not encrypted (systemd-creds: \(result.trouble ?? "no output"))")
+      return .plain(secret)
+    }
+    return .encrypted(result.output)
+  }
+
+  // MARK: - Files
+
+  private static func confirm(
+    _ changes: [SetupPlan.Change], mayReplace: Bool, person: Bool
+  ) throws(CommandError) {
+    for case .replaced(let file, let backup) in changes where !mayReplace {
+      guard person else {
+        throw CommandError(
+          .io,
+          "setup: \(file.path) exists with other content, and nothing was changed; --replace replaces it, and keeps it")
+      }
+      let answer = try prompt("\(file.path) exists. Replace it, and keep it as \(backup)? [y/N]: ")
+      guard ["y", "yes"].contains(answer.lowercased()) else {
+        throw CommandError(.usage, "setup: ended; nothing was changed")
+      }
+    }
+  }
+
+  private static func write(_ changes: [SetupPlan.Change]) throws(CommandError) {
+    for change in changes {
+      switch change {
+      case .unchanged(let file): say("As it is: \(file.path)")
+      case .created(let file):
+        try write(file)
+        say("Written:  \(file.path)")
+      case .replaced(let file, let backup):
+        do throws(Errno) {
+          try AtomicFile.keep(file.path, as: backup)
+        } catch {
+          throw CommandError(.io, "\(file.path): cannot be kept as \(backup): \(error)")
+        }
+        try write(file)
+        say("Replaced: \(file.path); the old one is \(backup)")
+      }
+    }
+  }
+
+  private static func write(_ file: SetupPlan.File) throws(CommandError) {
+    do throws(Errno) {
+      try AtomicFile.makeDirectory(of: file.path)
+      try AtomicFile.write(file.content, to: file.path, mode: file.mode, isDurable: true)
+    } catch {
+      throw CommandError(.io, "\(file.path): cannot be written: \(error)")
+    }
+  }
+
+  // MARK: - The service
+
+  private static func start(
+    _ plan: SetupPlan, _ instance: String?, _ programs: ProgramRun
+  ) throws(CommandError) {
+    guard FileAccess.refusal("/run/systemd/system", F_OK) == nil, let own = Environment.program else {
+      throw CommandError(.unavailable, "systemd does not run on this machine: start the daemon yourself")
+    }
+    try run(["systemctl", "daemon-reload"], programs)
+    let check = programs.run([own, CheckCommand.name, "--config", SetupPlan.settings(instance)], within: .seconds(330))
+    if let trouble = check.trouble {
+      throw CommandError(
+        .configuration,
+        "the files are written, but the check fails: \(trouble)\nCorrect it, then: systemctl restart \(plan.unit)")
+    }
+    say("Checked:  \(SetupPlan.settings(instance))")
+    try run(["systemctl", "enable", plan.unit], programs)
+    try run(["systemctl", "restart", plan.unit], programs)
+    say("Started:  \(plan.unit)")
+  }
+
+  private static func run(_ words: [String], _ programs: ProgramRun) throws(CommandError) {
+    guard let trouble = programs.run(words, within: .seconds(100)).trouble else { return }
+    throw CommandError(.unavailable, "\(words.joined(separator: " ")): \(trouble)\nfleet-locationctl doctor says more")
+  }
+
+  private static func watch(_ plan: SetupPlan, _ instance: String?, limit: Duration) throws(CommandError) -> Int32 {
+    let loop: EventLoop
+    do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
+    let socket = InstalledService(settings: SetupPlan.settings(instance))?.socket ?? ""
+    let option = instance.map { " --instance \($0)" } ?? ""
+    let start = loop.now.boot
+    var watch = SetupWatch(limit: limit)
+    while true {
+      let response: Result<StatusReport, SetupTrouble>
+      do throws(CommandError) {
+        response = .success(try DaemonClient.status(at: socket, timeout: .seconds(2)).status)
+      } catch {
+        response = .failure(SetupTrouble(message: error.message))
+      }
+      switch watch.handle(response, at: loop.now.boot - start) {
+      case .online(let sentence):
+        say("Online:   \(sentence), \((loop.now.boot - start).humanReadable) after the start")
+        return 0
+      case .missing(let sentence):
+        say("Not yet:  \(sentence)\nThe service runs on and tries again; fleet-locationctl doctor\(option) says more")
+        return 1
+      case .wait(let line):
+        if let line { say("Now:      \(line)") }
+      }
+      let next = loop.now.boot + .seconds(1)
+      do {
+        while loop.now.boot < next { _ = try loop.runOnce(timeout: next - loop.now.boot) }
+      } catch {
+        throw CommandError(.io, error.message)
+      }
+    }
+  }
+
+  private static func say(_ line: String) { _ = try? StandardOutput.write("\(line)\n") }
+}

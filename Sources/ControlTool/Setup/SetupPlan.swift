@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+
+/// What `setup` writes and runs.
+struct SetupPlan {
+  /// The credential for the token provider.
+  enum Credential: Equatable {
+    case none
+    /// The value of the header.
+    case plain(Secret)
+    /// The output of systemd-creds(1).
+    case encrypted([UInt8])
+    /// The file that is there already.
+    case kept(isEncrypted: Bool)
+  }
+
+  /// A file to write.
+  struct File: Equatable {
+    var path: String
+    var mode: UInt32
+    var content: [UInt8]
+    /// Whether its content must not be printed.
+    var isSecret = false
+  }
+
+  /// What becomes of a file.
+  enum Change: Equatable {
+    case created(File)
+    case unchanged(File)
+    /// The old file is kept under another name.
+    case replaced(File, backup: String)
+  }
+
+  /// As in `fleet-locationd.service`.
+  let unit: String
+  let files: [File]
+
+  /// The path of the main settings file.
+  ///
+  /// - Parameter instance: of `fleet-locationd@NAME`; nil for the service of one vehicle.
+  static func settings(_ instance: String?) -> String { "\(directory)/\(instance ?? name).toml" }
+
+  /// The file of the credential.
+  static func credential(_ instance: String?, isEncrypted: Bool) -> String {
+    let file = instance.map { "\($0).\(SetupAnswers.credential)" } ?? SetupAnswers.credential
+    return "\(directory)/\(file)\(isEncrypted ? ".cred" : "")"
+  }
+
+  /// Maximum size of a credential in bytes.
+  static let maxCredential = 8192
+
+  /// Why a text cannot be the value of a header, without the text; nil if it can.
+  static func problem(ofCredential text: String) -> String? {
+    if text.isEmpty { return "the credential is empty" }
+    if text.utf8.count > maxCredential { return "the credential is longer than \(maxCredential) bytes" }
+    guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
+      return "the credential has characters that are not allowed in a header, such as a line end"
+    }
+    return nil
+  }
+
+  private static let name = "fleet-locationd"
+  private static let directory = "/etc/fleet-locationd"
+
+  init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
+    unit = SetupPlan.name + (instance.map { "@\($0)" } ?? "") + ".service"
+    var answers = answers
+    answers.hasCredential = credential != .none
+    var files: [File] = []
+    let isEncrypted: Bool
+    switch credential {
+    case .none: isEncrypted = false
+    case .plain(let secret):
+      isEncrypted = false
+      files.append(
+        File(
+          path: SetupPlan.credential(instance, isEncrypted: false), mode: 0o600, content: Array(secret.reveal().utf8),
+          isSecret: true))
+    case .encrypted(let content):
+      isEncrypted = true
+      files.append(
+        File(
+          path: SetupPlan.credential(instance, isEncrypted: true), mode: 0o600, content: content, isSecret: true))
+    case .kept(let kept): isEncrypted = kept
+    }
+    if answers.hasCredential {
+      let path = SetupPlan.credential(instance, isEncrypted: isEncrypted)
+      let text = """
+        [Service]
+        LoadCredential\(isEncrypted ? "Encrypted" : "")=\(SetupAnswers.credential):\(path)
+
+        """
+      files.append(
+        File(
+          path: "/etc/systemd/system/\(unit).d/credential.conf", mode: 0o644, content: Array(text.utf8)))
+    }
+    // The last one: the unit starts only if it exists.
+    files.append(File(path: SetupPlan.settings(instance), mode: 0o644, content: Array(answers.text.utf8)))
+    self.files = files
+  }
+
+  /// - Parameters:
+  ///   - time: for the names of the old files, as in `20261121T083000Z`.
+  ///   - existing: the content of a file; nil if there is none.
+  func changes(at time: String, existing: (String) -> [UInt8]?) -> [Change] {
+    files.map { file in
+      guard let old = existing(file.path) else { return .created(file) }
+      return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
+    }
+  }
+
+  /// The files as `--dry-run` prints them.
+  func text(_ changes: [Change]) -> String {
+    changes.map { change in
+      let (file, what) =
+        switch change {
+        case .created(let file): (file, "new")
+        case .unchanged(let file): (file, "as it is")
+        case .replaced(let file, let backup): (file, "the old one is kept as \(backup)")
+        }
+      let content = file.isSecret ? "(secret)\n" : String(decoding: file.content, as: UTF8.self)
+      return "# \(file.path), mode 0\(String(file.mode, radix: 8)), \(what)\n\(content)\n"
+    }.joined()
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Diagnosis
+
+/// The list of the sources that were found, from which one is chosen by its number.
+struct SetupSources {
+  let found: [FoundSource]
+
+  private var usable: [FoundSource] { found.filter(\.isUsable) }
+
+  /// As the answer to the question for the source.
+  private static func answer(_ kind: FoundSource.Kind) -> String {
+    switch kind {
+    case .serial(let path): path
+    case .gpsd: SetupAnswers.Source.gpsd.text
+    case .modemManager: SetupAnswers.Source.modemManager.text
+    }
+  }
+
+  /// The list, with the findings about each source; those that cannot be used have no number.
+  var text: String {
+    guard !found.isEmpty else { return "No receiver was found: no serial port, no gpsd, no modem.\n" }
+    var text = "Found:\n"
+    var number = 0
+    for source in found {
+      if source.isUsable { number += 1 }
+      text += "  \(source.isUsable ? "\(number)" : "-")  \(SetupSources.answer(source.kind))\n"
+      for finding in source.findings {
+        let advice = finding.severity == .pass ? nil : finding.advice
+        text += "       \(finding.sentence)\(advice.map { ". \($0)" } ?? "")\n"
+      }
+    }
+    return text
+  }
+
+  /// The answer that an empty line stands for: the first one without a warning, or else the first; nil without one.
+  var first: String? {
+    let best = usable.first { $0.findings.allSatisfy { $0.severity == .pass } } ?? usable.first
+    return best.map { SetupSources.answer($0.kind) }
+  }
+
+  /// The only one that can be used; nil if there are none or several.
+  var only: String? { usable.count == 1 ? first : nil }
+
+  /// The answer for a number in the list; anything else stays as it is.
+  func answer(for text: String) -> String {
+    guard let number = Int(text), usable.indices.contains(number - 1) else { return text }
+    return SetupSources.answer(usable[number - 1].kind)
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import Observability
+import Timekeeping
+
+/// Follows a service that has just been started, until Fleet Engine has accepted its first update.
+struct SetupWatch {
+  /// What to do after a response.
+  enum Step: Equatable {
+    /// Print the line, and ask again in a second.
+    case wait(String?)
+    case online(String)
+    /// What is missing, and what to do about it.
+    case missing(String)
+  }
+
+  /// How long what needs a person may last, such as a rejected token: the daemon itself tries again meanwhile.
+  static let grace = Duration.seconds(15)
+
+  /// How long to wait in all.
+  let limit: Duration
+  private var last = ""
+  private var lastBad: (cause: String, since: Duration)?
+
+  init(limit: Duration) {
+    self.limit = limit
+  }
+
+  /// - Parameters:
+  ///   - response: of the daemon, or why there is none.
+  ///   - time: since the start.
+  mutating func handle(_ response: Result<StatusReport, SetupTrouble>, at time: Duration) -> Step {
+    switch response {
+    case .failure(let trouble):
+      guard time < limit else { return .missing(trouble.message) }
+      return line("the service starts")
+    case .success(let report):
+      if report.isPaused { return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume") }
+      if report.lastUpdate != nil {
+        return .online("Fleet Engine has accepted the first update of \(report.vehicle ?? "the vehicle")")
+      }
+      let state = report.state
+      let problem = (state?.label ?? report.summary)
+      let whole = problem + (state?.detail ?? "")
+      let advice = state?.advice.map { "\n\($0)" } ?? ""
+      if state?.level == "bad" {
+        let cause = state?.cause ?? ""
+        if lastBad?.cause != cause { lastBad = (cause, time) }
+        if let lastBad, time - lastBad.since >= SetupWatch.grace { return .missing(whole + advice) }
+      } else {
+        lastBad = nil
+      }
+      guard time < limit else { return .missing(whole + advice) }
+      return line(problem)
+    }
+  }
+
+  private mutating func line(_ text: String) -> Step {
+    guard text != last else { return .wait(nil) }
+    last = text
+    return .wait(text)
+  }
+}
+
+/// Why the daemon does not answer.
+struct SetupTrouble: Error, Equatable {
+  let message: String
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Glibc
+import SystemCalls
+import Testing
+
+@Suite struct AtomicFileTests {
+  @Test("a file that is replaced stays under its second name, which is never that of another one")
+  func kept() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("old", to: "file")
+    try AtomicFile.keep(path, as: directory("kept"))
+    try AtomicFile.write(Array("new".utf8), to: path, mode: 0o600, isDurable: true)
+    #expect(try String(contentsOfFile: directory("kept"), encoding: .utf8) == "old")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
+    #expect(throws: Errno(EEXIST)) { try AtomicFile.keep(path, as: directory("kept")) }
+    #expect(throws: Errno(ENOENT)) { try AtomicFile.keep(directory("none"), as: directory("other")) }
+    #expect(try directory.names == ["file", "kept"])
+  }
+
+  @Test("the directory of a file is made once, and its parent is not")
+  func directory() throws {
+    let directory = try TemporaryDirectory()
+    for _ in 0..<2 { try AtomicFile.makeDirectory(of: directory("d/file")) }
+    try AtomicFile.write([1], to: directory("d/file"), mode: 0o600, isDurable: true)
+    #expect(throws: Errno(ENOENT)) { try AtomicFile.makeDirectory(of: directory("e/f/file")) }
+  }
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command at a terminal of its own and answers its questions: dialog.py COMMAND... Each line of standard input is
+a text to wait for, a tab, and what is then typed. Prints all that the command wrote; exit status: the command's, or 99
+if a text did not come within a minute."""
+import os
+import pty
+import select
+import sys
+import time
+
+answers = [line.rstrip("\n").split("\t") for line in sys.stdin]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+output = b""
+seen = 0
+
+
+def read(seconds):
+    """Returns whether there may be more."""
+    global output
+    if select.select([terminal], [], [], seconds)[0]:
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            data = b""
+        output += data
+        return bool(data)
+    return True
+
+
+late = False
+for text, answer in answers:
+    end = time.monotonic() + 60
+    while (at := output.find(text.encode(), seen)) < 0:
+        if time.monotonic() > end or not read(1):
+            late = True
+            break
+    if late:
+        print(f"dialog.py: no \"{text}\"", file=sys.stderr)
+        break
+    seen = at + len(text.encode())
+    # The question is complete, and a hidden answer is hidden.
+    time.sleep(0.2)
+    os.write(terminal, answer.encode() + b"\n")
+end = time.monotonic() + (1 if late else 120)
+while time.monotonic() < end and read(1):
+    pass
+os.close(terminal)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+sys.stdout.write(output.decode(errors="replace").replace("\r\n", "\n"))
+sys.exit(99 if late else status)
