@@ -26,7 +26,7 @@ import Timekeeping
   }
 
   /// Whether nothing more is read.
-  var isDone: Bool { probe.isDone || loss != nil }
+  var isDone: Bool { port == nil || probe.isDone || loss != nil }
 
   /// Handles that time has passed, and closes the device at the end.
   func advance() throws(SerialPortError) {
@@ -44,6 +44,7 @@ import Timekeeping
     if isDone { close() }
   }
 
+  /// Closes the device; nothing more is read.
   func close() {
     port?.close()
     port = nil

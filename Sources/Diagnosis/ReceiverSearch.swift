@@ -87,8 +87,10 @@ package struct FoundSource: Equatable, Sendable {
         listeners.append((port, try ReceiverListener(port, baud: nil, loop: environment.loop)))
       } catch let error as DeviceStatus.Refusal {
         findings[port] = [DeviceFindings.finding(port, error)]
+      } catch let error as SerialPortError {
+        findings[port] = [.fail(.deviceUnusable, "it cannot be opened: \(error.message)", "Check its plug")]
       } catch {
-        findings[port] = [.fail(.deviceUnusable, "it cannot be opened: \(error)", "Check its plug")]
+        findings[port] = [.fail(.checkFailed, "\(error)", "Close other programs, and try again")]
       }
     }
     while listeners.contains(where: { !$0.listener.isDone }) {
@@ -105,6 +107,7 @@ package struct FoundSource: Equatable, Sendable {
             findings[port] = [.fail(.deviceLost, "lost: \(loss.message)", "Check its plug and its power")]
           }
         } catch {
+          listener.close()
           findings[port] = [.fail(.deviceUnusable, error.message, "Check its plug and its power")]
         }
       }
