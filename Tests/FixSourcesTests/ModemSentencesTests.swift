@@ -43,6 +43,16 @@ import NMEATesting
       examine(&sentences, [rmc("110000"), gga("110000")]) == .epoch(bytes([rmc("110000"), gga("110000")])))
   }
 
+  @Test("what is left of a garbled line, a second sentence of a kind, makes no old position a new one")
+  func secondOfKind() {
+    var sentences = ModemSentences()
+    let old = [rmc("120043"), rmc("120013")]
+    #expect(examine(&sentences, old) == .first)
+    #expect(examine(&sentences, old) == .repeated)
+    #expect(examine(&sentences, [rmc("120044"), rmc("120013")]) == .epoch(bytes([rmc("120044")])))
+    #expect(examine(&sentences, [rmc("120044"), rmc("120013")]) == .repeated)
+  }
+
   @Test("a receiver that is asked amid its first epochs is asked again for the rest")
   func amid() {
     var sentences = ModemSentences()

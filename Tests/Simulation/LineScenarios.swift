@@ -121,6 +121,15 @@ import Timekeeping
     #expect(!world.applied(600..<613).isEmpty)
   }
 
+  @Test("what a modem has kept of a disturbed second is read after a suspend, as far as it is right")
+  func keptWhileSuspended() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_007_153, duration: 211, drive: .steady(14.0), faults: [Fault(.noise(0.005), 193..<203)],
+        acts: [(203, .suspend(2))], noise: 0.0, hasModem: true, hasRing: true))
+    #expect(!world.applied(205..<211).isEmpty)
+  }
+
   @Test("a receiver at another speed than the settings say is named as such, and read when it is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))

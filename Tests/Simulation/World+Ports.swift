@@ -305,10 +305,10 @@ extension World {
   /// checksum.
   func evaluate(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
-    // A modem's sentences are up to a second old.
-    let isWhole =
-      !ports[index].isDisturbed(at: second)
-      && (ports[index].modem == nil || !ports[index].isDisturbed(at: second - 1))
+    // A modem's sentences are up to a second old, and that of before a suspend is the newest one after it.
+    let age = ports[index].modem == nil ? 0 : 1
+    let asleep = age > 0 && now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
+    let isWhole = ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
       ports[index].awaited.remove(reported)

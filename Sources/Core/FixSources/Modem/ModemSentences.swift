@@ -36,12 +36,18 @@ struct ModemSentences: Equatable, Sendable {
     var talker: UInt64 { address >> 24 }
   }
 
+  /// A kind and a time. What is left of a garbled line may be a second sentence of a kind.
+  private struct Sighting: Hashable {
+    var address: UInt64
+    var time: Int64
+  }
+
   /// Maximum number of sentences per response. A receiver has less than twenty kinds.
   private static let most = 256
   private static let day: Int64 = 86_400_000
 
-  /// The times of the last response, by kind.
-  private var known: [UInt64: Int64] = [:]
+  /// The times of the last response.
+  private var known: Set<Sighting> = []
   /// The kinds with a time in the last epoch.
   private var expected: Set<UInt64> = []
   /// The time of the last epoch.
@@ -55,7 +61,7 @@ struct ModemSentences: Equatable, Sendable {
     guard !entries.isEmpty else { return .empty }
     let timed = entries.filter { $0.time != nil && !$0.isDate }
     guard !timed.isEmpty else { return .untimed(ModemSentences.copy(entries, of: bytes)) }
-    let fresh = timed.filter { known[$0.address] != $0.time }
+    let fresh = timed.filter { !isKnown($0) }
     guard var newest = fresh.first?.time else { return .repeated }
     for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
     let epoch = timed.filter { $0.time == newest }
@@ -71,7 +77,7 @@ struct ModemSentences: Equatable, Sendable {
     // Kinds that have changed are still sent: the one of this epoch is to come.
     let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
     guard isFirst || isComplete || isWhole else { return .partial }
-    let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
+    let dates = entries.filter { $0.isDate && !isKnown($0) }
     remember(entries)
     guard !isFirst else { return .first }
     (expected, last) = (kinds, newest)
@@ -79,11 +85,17 @@ struct ModemSentences: Equatable, Sendable {
   }
 
   /// The next response counts as the first.
-  mutating func forgetTimes() { (known, last) = ([:], nil) }
+  mutating func forgetTimes() { (known, last) = ([], nil) }
 
   private mutating func remember(_ entries: [Entry]) {
-    known = [:]
-    for entry in entries { known[entry.address] = entry.time }
+    known = []
+    for case (let address, let time?) in entries.map({ ($0.address, $0.time) }) {
+      known.insert(Sighting(address: address, time: time))
+    }
+  }
+
+  private func isKnown(_ entry: Entry) -> Bool {
+    entry.time.map { known.contains(Sighting(address: entry.address, time: $0)) } ?? false
   }
 
   /// Sentences without a time that may belong to an epoch: those of a kind that is no longer sent stay forever.
