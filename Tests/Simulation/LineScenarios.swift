@@ -127,7 +127,7 @@ import Timekeeping
       Scenario(
         seed: 10_007_153, duration: 211, drive: .steady(14.0), faults: [Fault(.noise(0.005), 193..<203)],
         acts: [(203, .suspend(2))], noise: 0.0, hasModem: true, hasRing: true))
-    #expect(!world.applied(205..<211).isEmpty)
+    #expect(world.agent.statistics.fixes >= 150)
   }
 
   @Test("a receiver at another speed than the settings say is named as such, and read when it is right")
