@@ -41,6 +41,19 @@ import Timekeeping
     #expect(played.map(\.time) == [0, 1, 3])
   }
 
+  @Test("a first fix without a date, which the clock of another day dates, delays nothing")
+  func undatedFirst() throws {
+    var timeline = ReplayTimeline(pace: 1, shiftsTimes: false, start: Self.start)
+    let midnight = Timestamp(seconds: 1_796_169_600)
+    for (second, time) in [
+      Fix.Time.ofDay(milliseconds: 43_200_000), .utc(midnight + .seconds(43_201)), .ofDay(milliseconds: 43_202_000),
+      .utc(midnight + .seconds(43_203)),
+    ].enumerated() {
+      let due = timeline.schedule(try fix(time))?.due
+      #expect(due == Self.start.boot + .seconds(second))
+    }
+  }
+
   @Test("at pace 0 everything is due at once")
   func immediate() throws {
     #expect(

@@ -8,6 +8,8 @@ package struct ReplayTimeline: Sendable {
   private let shiftsTimes: Bool
   private let start: Moment
   private var previous: Timestamp?
+  /// Whether a fix had a date. Until then that of `previous` is by the clock, which may be wrong.
+  private var isDated = false
   /// The time since the start on the shifted timestamps.
   private var elapsed = Duration.zero
   /// The shifted time of the last fix.
@@ -30,6 +32,10 @@ package struct ReplayTimeline: Sendable {
   /// When the next fix of the recording is due, and the fix with its shifted time and its speed at the pace. Nil if its
   /// shifted time would be the previous fix's: timestamps have milliseconds, and a high pace leaves less.
   package mutating func schedule(_ fix: Fix) -> (fix: Fix, due: BootInstant)? {
+    if case .utc(let stamp) = fix.time, !isDated {
+      isDated = true
+      previous = previous.map { stamp.nearest(millisecondsOfDay: $0.millisecondsOfDay) }
+    }
     let stamp: Timestamp? =
       switch fix.time {
       case .utc(let stamp): stamp
