@@ -77,9 +77,9 @@ enum InspectTokenCommand: Command {
     for remark in response.outcome.remarks {
       StandardError.write("\(CommandLineTool.name): the token command says: \(remark)\n")
     }
-    let sheet = TokenDescription(response, reveals: options.has("reveal"))
-    _ = try StandardOutput.write(sheet.text)
-    return sheet.isGood ? 0 : 1
+    let description = TokenDescription(response, reveals: options.has("reveal"))
+    _ = try StandardOutput.write(description.text)
+    return description.isGood ? 0 : 1
   }
 
   private static func settings(_ path: String) throws(CommandError) -> Settings {
@@ -94,13 +94,9 @@ enum InspectTokenCommand: Command {
     _ settings: Settings, for context: AuthorizationContext, _ path: String
   ) throws(CommandError) -> TokenProbe.Response {
     do {
-      let loop = try EventLoop()
-      let probe = try TokenProbe(settings, loop: loop)
-      var response: TokenProbe.Response?
-      try probe.ask(for: context) { response = $0 }
-      // The request has its own timeout.
-      while response == nil { _ = try loop.runOnce(timeout: .seconds(1)) }
-      if let response { return response }
+      if let response = try TokenProbe.response(settings, as: .own, for: context, loop: try EventLoop()) {
+        return response
+      }
       throw CommandError(.unavailable, "no response")
     } catch let error as CommandError {
       throw error

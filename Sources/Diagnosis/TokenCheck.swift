@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
-import Configuration
+package import Authorization
+package import Configuration
 import Vehicle
-import EventLoop
+package import EventLoop
 import FleetEngine
 import HTTPMessages
-import LocationDaemon
+package import LocationDaemon
 import SystemCalls
 import Timekeeping
 
@@ -29,9 +29,11 @@ struct TokenCheck: Check {
       for warning in SecretWarnings.warnings(settings.token) {
         report(.warn(.credentialWarning, warning, "A new credential needs a restart of the service"))
       }
-      guard let response = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
-      for finding in TokenFindings.findings(response) { report(finding) }
-      if case .success = response.token { token.secret = response.secret }
+      guard let context = settings.agent.context,
+        let response = try TokenProbe.response(settings, as: .own, for: context, loop: environment.loop)
+      else { return }
+      for finding in response.findings { report(finding) }
+      if response.failure == nil { token.secret = response.secret }
     } catch {
       report(TokenCheck.finding(error, settings, environment, command: "fleet-locationctl doctor"))
     }
@@ -46,25 +48,6 @@ struct TokenCheck: Check {
     case .command(let command): return "from the program \(command.arguments.first ?? "")"
     case .file(let file): return "from the file \(file.path)"
     }
-  }
-
-  /// Makes one request and waits for the response.
-  ///
-  /// - Returns: nil for wrong credentials, if the settings have none.
-  /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
-  static func ask(
-    _ settings: Settings, as identity: TokenProbe.Identity, in environment: Doctor.Environment
-  ) throws -> TokenProbe.Response? {
-    let loop = environment.loop
-    guard let probe = try TokenProbe.make(settings, as: identity, loop: loop),
-      let context = settings.agent.context
-    else { return nil }
-    var response: TokenProbe.Response?
-    try probe.ask(for: context) { response = $0 }
-    // The request has its own deadline, and a program a grace period.
-    try loop.run(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { response != nil }
-    if response == nil { probe.cancel() }
-    return response
   }
 
   /// Why the request could not be made.
@@ -85,5 +68,23 @@ struct TokenCheck: Check {
     case let error as TokenFailure: return .fail(.noToken, error)
     default: return .fail(.checkFailed, "\(error)", "Close other programs, and try again")
     }
+  }
+}
+
+@MainActor extension TokenProbe {
+  /// Makes one request and waits for the response.
+  ///
+  /// - Returns: nil if there is none in time, or for wrong credentials, if the settings have none.
+  /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
+  package static func response(
+    _ settings: Settings, as identity: Identity, for context: AuthorizationContext, loop: EventLoop
+  ) throws -> Response? {
+    guard let probe = try make(settings, as: identity, loop: loop) else { return nil }
+    var response: Response?
+    try probe.ask(for: context) { response = $0 }
+    // The request has its own deadline, and a program a grace period.
+    try loop.run(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { response != nil }
+    if response == nil { probe.cancel() }
+    return response
   }
 }

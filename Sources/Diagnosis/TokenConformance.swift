@@ -15,6 +15,9 @@ package struct TokenConformance {
   /// The response to wrong credentials; nil if the settings have none.
   package var withWrongCredentials: TokenProbe.Response?
 
+  /// Allowed difference between `exp` and the expiration in the response.
+  private static let tolerance = Duration.seconds(5)
+
   private let provider: TokenProvider
   private let hasCertificate: Bool
   private let context: AuthorizationContext
@@ -33,17 +36,16 @@ package struct TokenConformance {
 
   /// All findings; if no token was received, only the reason.
   package var findings: [Finding] {
-    guard let inspection = first.inspection else { return [TokenFindings.failure(first)] + transport }
+    guard let inspection = first.inspection else { return first.failures + transport }
     return [answered] + transport + [expiration(inspection)] + [size] + aspects(inspection) + secondRequest
       + authentication
   }
 
   private var answered: Finding {
-    let time = "\(max(first.duration.nanoseconds, 0) / 1_000_000) ms"
     let key = provider.format.tokenKey
     switch provider {
-    case .http: return .pass("it answers with JSON in \(time), with the token at `\(key)`")
-    case .command: return .pass("the program succeeds in \(time), with the token at `\(key)`")
+    case .http: return .pass("it answers with JSON in \(first.time), with the token at `\(key)`")
+    case .command: return .pass("the program succeeds in \(first.time), with the token at `\(key)`")
     case .file: return .pass("the file has a token")
     }
   }
@@ -97,7 +99,7 @@ package struct TokenConformance {
     }
     let late = stated - Timestamp(seconds: seconds)
     let distance = late < .zero ? .zero - late : late
-    guard distance > TokenFindings.tolerance else { return .pass("`\(key)` can be read, and matches `exp`") }
+    guard distance > TokenConformance.tolerance else { return .pass("`\(key)` can be read, and matches `exp`") }
     let advice =
       "Return the token's own expiration, and check token.expiration_format (now \(provider.format.expiration.rawValue))"
     return late > .zero
@@ -120,32 +122,26 @@ package struct TokenConformance {
 
   // MARK: - The token
 
-  private typealias Kind = TokenInspection.Problem.Kind
-
   private func aspects(_ inspection: TokenInspection) -> [Finding] {
-    let scope = context.scope
-    let life = inspection.lifetime.map { $0.humanReadable } ?? ""
-    let aspects: [(kinds: Set<Kind>, good: String)] = [
-      ([.headerUnreadable, .unsigned, .algorithm, .signatureMissing], "its header states RS256"),
-      ([.keyIDMissing], "`kid` is present"),
-      ([.audience], "the audience is Fleet Engine"),
-      ([.account], "`iss` and `sub` are the same account"),
-      (
-        [.issueTimeMissing, .expirationMissing, .lifetimeTooLong, .lifetimeEmpty, .notYetValid, .expired],
-        "its lifetime is \(life), at most the allowed hour, and it is valid now"
-      ),
-      (
-        [.authorizationMissing, .claimMissing, .claimMistyped, .otherContext, .anyContext],
-        "the `authorization` claim is for \(scope.noun) \"\(scope.id)\""
-      ),
-    ]
     // If it is not a token, its parts cannot be checked.
-    if let problem = inspection.problems.first(where: { $0.kind == .notJWT }) {
-      return [TokenFindings.finding(problem)]
+    let checked = inspection.claims == nil ? [.form] : TokenInspection.Aspect.allCases
+    return checked.flatMap { aspect -> [Finding] in
+      let problems = inspection.problems.filter { $0.aspect == aspect }
+      return problems.isEmpty ? sentence(aspect, inspection).map { [.pass($0)] } ?? [] : problems.map(\.finding)
     }
-    return aspects.flatMap { aspect in
-      let problems = inspection.problems.filter { aspect.kinds.contains($0.kind) }
-      return problems.isEmpty ? [.pass(aspect.good)] : problems.map(TokenFindings.finding)
+  }
+
+  /// That there is no problem; nil if this goes without saying.
+  private func sentence(_ aspect: TokenInspection.Aspect, _ inspection: TokenInspection) -> String? {
+    switch aspect {
+    case .form: nil
+    case .signature: "its header states RS256"
+    case .keyID: "`kid` is present"
+    case .audience: "the audience is Fleet Engine"
+    case .account: "`iss` and `sub` are the same account"
+    case .times:
+      "its lifetime is \(inspection.lifetime?.humanReadable ?? ""), at most the allowed hour, and it is valid now"
+    case .authorization: "the `authorization` claim is for \(context.scope.noun) \"\(context.scope.id)\""
     }
   }
 
@@ -156,13 +152,12 @@ package struct TokenConformance {
     guard let inspection = second.inspection else {
       return [
         .fail(
-          .tokenUnstable, "a second request returns no token: \(sentence(second))",
+          .tokenUnstable, "a second request returns no token: \(second.failure?.message ?? "")",
           "Make it answer every request the same way")
       ]
     }
-    let before = Set((first.inspection?.problems ?? []).map(\.kind.rawValue))
-    let new = inspection.problems.filter { $0.isFatal && !before.contains($0.kind.rawValue) }
-    if let problem = new.first {
+    let before = (first.inspection?.problems ?? []).map(\.kind)
+    if let problem = inspection.problems.first(where: { $0.isFatal && !before.contains($0.kind) }) {
       return [
         .fail(
           .tokenUnstable, "a second request returns a token with a problem: \(problem.sentence.text)",
@@ -208,9 +203,5 @@ package struct TokenConformance {
         return [.warn(.checkFailed, "the request with wrong credentials failed: \(failure.message)", "Try again")]
       }
     }
-  }
-
-  private func sentence(_ response: TokenProbe.Response) -> String {
-    if case .failure(let failure) = response.token { failure.message } else { "" }
   }
 }

@@ -21,15 +21,18 @@ package struct TokenConformanceCheck: Check {
 
   package func run(_ report: (Finding) -> Void) {
     do {
+      let ask = { (identity: TokenProbe.Identity, context: AuthorizationContext) in
+        try TokenProbe.response(settings, as: identity, for: context, loop: environment.loop)
+      }
       guard let context = settings.agent.context,
-        let first = try TokenCheck.ask(settings, as: .own, in: environment)
+        let first = try ask(.own, context)
       else { return report(.fail(.noToken, "no response within the deadline", "Check token.deadline")) }
       var conformance = TokenConformance(
         settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
         first: first)
       if first.secret != nil {
-        conformance.second = try TokenCheck.ask(settings, as: .own, in: environment)
-        conformance.withWrongCredentials = try TokenCheck.ask(settings, as: .wrongCredentials, in: environment)
+        conformance.second = try ask(.own, context)
+        conformance.withWrongCredentials = try ask(.wrongCredentials, context)
       }
       for finding in conformance.findings { report(finding) }
     } catch {

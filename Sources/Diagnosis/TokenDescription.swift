@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import ExternalInput
 import Authorization
 import ExternalInput
 import HTTPMessages
@@ -21,8 +20,7 @@ package struct TokenDescription {
 
   /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
   package var isGood: Bool {
-    guard case .success = response.token, let inspection = response.inspection else { return false }
-    return inspection.refusal == nil
+    response.failure == nil && response.inspection?.refusal == nil
   }
 
   /// With the last line end.
@@ -77,11 +75,7 @@ package struct TokenDescription {
         remaining > .zero
           ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
     }
-    switch response.token {
-    case .success(let token): lines.append("the daemon would use it for \(TokenFindings.lifetime(of: token))")
-    case .failure: lines.append("the daemon would not use it")
-    }
-    return lines
+    return lines + [response.lifetime.map { "the daemon would use it for \($0)" } ?? "the daemon would not use it"]
   }
 
   private var problems: [String] {
@@ -90,10 +84,8 @@ package struct TokenDescription {
       $0.isFatal ? $0.sentence.text : "\($0.sentence.text) (Fleet Engine accepts it nevertheless)"
     }
     // The daemon's own check would repeat the inspection's finding.
-    if case .failure(let failure) = response.token, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
-    if case .success(let token) = response.token, let finding = TokenFindings.shortLife(of: token) {
-      lines.append(finding.sentence)
-    }
+    if let failure = response.failure, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
+    if let finding = response.shortLife { lines.append(finding.sentence) }
     return lines.isEmpty ? ["none"] : lines
   }
 }

@@ -25,6 +25,8 @@ package final class TokenProbe {
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
     package var token: Result<AccessToken, TokenFailure>
+    /// Why the daemon would use no token; nil if it would use one.
+    package var failure: TokenFailure? { if case .failure(let failure) = token { failure } else { nil } }
     /// The received token, also if it is invalid; nil if there is none.
     package var secret: Secret?
     /// The problems of the received token; nil if there is none.

@@ -9,10 +9,10 @@ import Testing
 @Suite struct TokenDescriptionTests {
   @Test("a good token: header, claims with their times, lifetime, and no problem")
   func good() throws {
-    let sheet = TokenDescription(try TokenFixture.answer(), reveals: false)
-    #expect(sheet.isGood)
+    let description = TokenDescription(try TokenFixture.answer(), reveals: false)
+    #expect(description.isGood)
     #expect(
-      sheet.text == """
+      description.text == """
         Header
           alg           "RS256"
           kid           "key-1"
@@ -51,11 +51,11 @@ import Testing
   func problems() throws {
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
-    let sheet = TokenDescription(try TokenFixture.answer(token), reveals: false)
-    #expect(!sheet.isGood)
-    #expect(sheet.text.contains("  the algorithm is \"none\""))
-    #expect(sheet.text.contains("for \"truck-17\" (Fleet Engine accepts it nevertheless)"))
-    #expect(sheet.text.contains("Signature\n  none\n"))
+    let description = TokenDescription(try TokenFixture.answer(token), reveals: false)
+    #expect(!description.isGood)
+    #expect(description.text.contains("  the algorithm is \"none\""))
+    #expect(description.text.contains("for \"truck-17\" (Fleet Engine accepts it nevertheless)"))
+    #expect(description.text.contains("Signature\n  none\n"))
     let marked = TokenDescription(
       try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), reveals: false)
     #expect(marked.isGood)
@@ -68,8 +68,8 @@ import Testing
 
   @Test("a problem of the response is shown if the token itself is valid")
   func answer() throws {
-    let sheet = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
-    #expect(!sheet.isGood)
-    #expect(sheet.text.contains("Problems\n  the token provider gave nothing at `end`"))
+    let description = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
+    #expect(!description.isGood)
+    #expect(description.text.contains("Problems\n  the token provider gave nothing at `end`"))
   }
 }

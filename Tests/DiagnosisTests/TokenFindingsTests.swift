@@ -10,14 +10,14 @@ import Testing
   @Test("a valid token is reported with its lifetime")
   func good() throws {
     #expect(
-      TokenFindings.findings(try TokenFixture.answer()) == [
+      try TokenFixture.answer().findings == [
         .pass("received a token in 12 ms"), .pass("it is valid for 60 min (its expiration minus the response's Date)"),
       ])
   }
 
   @Test("a token that Fleet Engine would reject fails, although the daemon would use it")
   func refused() throws {
-    let findings = TokenFindings.findings(try TokenFixture.answer(TokenFixture.token(["aud": "\"x\""])))
+    let findings = try TokenFixture.answer(TokenFixture.token(["aud": "\"x\""])).findings
     #expect(findings.map(\.severity) == [.pass, .fail])
   }
 
@@ -27,7 +27,7 @@ import Testing
       (try TokenFixture.answer(status: 403), "HTTP 403"), (try TokenFixture.answer(end: nil), "nothing at `end`"),
       (try TokenFixture.answer(.http(.failure(TransportFailure(.refused, "refused")))), "cannot be reached"),
     ] {
-      let failures = TokenFindings.findings(answer).filter { $0.severity == .fail }
+      let failures = answer.findings.filter { $0.severity == .fail }
       #expect(failures.count == 1)
       #expect(failures.first?.sentence.contains(words) == true)
       #expect(failures.first?.advice?.isEmpty == false)

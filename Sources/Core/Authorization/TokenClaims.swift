@@ -36,12 +36,29 @@ package struct TokenClaims: Equatable, Sendable {
     return ids
   }
 
-  /// If the token is for a vehicle of the other service: the end of a sentence about it; otherwise nil.
-  func serviceMistake(for scope: AuthorizationContext.Scope) -> String? {
-    guard let other = scope.inOtherService, let service = scope.service,
-      ids(for: scope).isEmpty, !ids(for: other).isEmpty
-    else { return nil }
-    return "is for `\(other.claim)`, and the settings say \(service), which needs `\(scope.claim)`: \"\(scope.id)\""
+  /// What the claims allow for a scope.
+  enum Permission {
+    case granted
+    /// For every ID of this kind.
+    case grantedForAll
+    /// There is no claim of this kind.
+    case missing
+    /// The token is for a vehicle of the other service: the end of a sentence about it.
+    case otherService(String)
+    /// The first other ID that they allow.
+    case other(String)
+  }
+
+  func permission(for scope: AuthorizationContext.Scope) -> Permission {
+    let ids = ids(for: scope)
+    if ids.contains(scope.id) { return .granted }
+    if ids.contains("*") { return .grantedForAll }
+    if let first = ids.first { return .other(first) }
+    guard let other = scope.inOtherService, let service = scope.service, !self.ids(for: other).isEmpty else {
+      return .missing
+    }
+    return .otherService(
+      "is for `\(other.claim)`, and the settings say \(service), which needs `\(scope.claim)`: \"\(scope.id)\"")
   }
 
   /// Checks that the token is for this context.
@@ -55,24 +72,20 @@ package struct TokenClaims: Equatable, Sendable {
         "the token has no `authorization` claim; the provider must sign one with "
           + "`\"authorization\": {\"\(scope.claim)\": \"\(scope.id)\"}`")
     }
-    let ids = ids(for: scope)
-    guard let first = ids.first else {
-      if let mistake = serviceMistake(for: scope) { throw TokenFailure(.missingClaim, "the token \(mistake)") }
+    switch permission(for: scope) {
+    case .granted, .grantedForAll: return
+    case .otherService(let mistake): throw TokenFailure(.missingClaim, "the token \(mistake)")
+    case .missing:
       let others = authorization.keys.filter { TokenClaims.known.contains($0) }.sorted()
       let has = others.isEmpty ? "" : " (it has \(others.map { "`\($0)`" }.joined(separator: ", ")))"
       throw TokenFailure(
         .missingClaim,
         "the token's `authorization` claim has no `\(scope.claim)`\(has); it must be \"\(scope.id)\"")
-    }
-    guard !ids.contains(scope.id), !ids.contains("*") else { return }
-    let claimed = ExternalText(first, limit: 64)
-    switch scope {
-    case .deliveryVehicle, .vehicle:
-      throw TokenFailure(
-        .wrongVehicle,
-        "the token is for vehicle \"\(claimed)\", and this is \"\(scope.id)\""
-      )
-    case .trip, .task, .trackingID:
+    case .other(let id):
+      let claimed = ExternalText(id, limit: 64)
+      guard scope.service == nil else {
+        throw TokenFailure(.wrongVehicle, "the token is for vehicle \"\(claimed)\", and this is \"\(scope.id)\"")
+      }
       throw TokenFailure(
         .wrongContext, "the token is for \(scope.noun) \"\(claimed)\", and one for \"\(scope.id)\" was asked for")
     }

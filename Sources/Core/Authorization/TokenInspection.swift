@@ -9,10 +9,15 @@ package import Timekeeping
 ///
 /// It contains the token's header and claims, never the token or its signature.
 package struct TokenInspection: Equatable, Sendable {
+  /// What Fleet Engine requires of a token, in the order of its parts.
+  package enum Aspect: Sendable, CaseIterable {
+    case form, signature, keyID, audience, account, times, authorization
+  }
+
   /// A defect of the token.
   package struct Problem: ReportedProblem, Equatable, Sendable {
     /// The part of the token, or the time or claim, that is wrong.
-    package enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: Sendable, CaseIterable {
       case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
       case audience, account
       case issueTimeMissing, expirationMissing, lifetimeTooLong, lifetimeEmpty, notYetValid, expired
@@ -23,21 +28,26 @@ package struct TokenInspection: Equatable, Sendable {
     /// What is wrong, and what it should be.
     package let sentence: Sentence
 
-    package var advice: String? {
+    /// What it concerns.
+    package var aspect: Aspect { row.aspect }
+    package var advice: String? { row.advice }
+
+    private var row: (aspect: Aspect, advice: String?) {
       switch kind {
-      case .notJWT: TokenFailure.Reason.notJWT.advice
+      case .notJWT: (.form, TokenFailure.Reason.notJWT.advice)
       case .headerUnreadable, .unsigned, .algorithm, .signatureMissing:
-        "sign with the private key of a Google service account, RS256"
-      case .keyIDMissing: "set `kid` to the key's private_key_id"
-      case .audience: "set \"aud\": \"\(TokenInspection.audience)\""
-      case .account: "set both to the service account's e-mail address"
+        (.signature, "sign with the private key of a Google service account, RS256")
+      case .keyIDMissing: (.keyID, "set `kid` to the key's private_key_id")
+      case .audience: (.audience, "set \"aud\": \"\(TokenInspection.audience)\"")
+      case .account: (.account, "set both to the service account's e-mail address")
       case .issueTimeMissing, .expirationMissing, .lifetimeTooLong, .lifetimeEmpty:
-        "set `iat` to the time of signing, and `exp` to at most 3600 seconds later"
-      case .notYetValid: "check the clock of the machine that signs"
-      case .expired: TokenFailure.Reason.expired.advice
-      case .authorizationMissing, .claimMissing, .claimMistyped: TokenFailure.Reason.missingClaim.advice
-      case .otherContext: TokenFailure.Reason.wrongContext.advice
-      case .anyContext: "sign for this one ID"
+        (.times, "set `iat` to the time of signing, and `exp` to at most 3600 seconds later")
+      case .notYetValid: (.times, "check the clock of the machine that signs")
+      case .expired: (.times, TokenFailure.Reason.expired.advice)
+      case .authorizationMissing, .claimMissing, .claimMistyped:
+        (.authorization, TokenFailure.Reason.missingClaim.advice)
+      case .otherContext: (.authorization, TokenFailure.Reason.wrongContext.advice)
+      case .anyContext: (.authorization, "sign for this one ID")
       }
     }
 
@@ -180,22 +190,20 @@ package struct TokenInspection: Equatable, Sendable {
       note(.claimMistyped, "`taskids` is not an array, as in [\"*\"]")
     }
     guard let scope = context?.scope else { return }
-    let ids = claims.ids(for: scope)
-    if let mistake = claims.serviceMistake(for: scope) {
-      note(.claimMissing, "it \(mistake)")
-    } else if ids.isEmpty {
+    switch claims.permission(for: scope) {
+    case .granted: break
+    case .grantedForAll:
+      note(
+        .anyContext,
+        "it is for every \(scope.noun) (\"*\"): with a token stolen from this box, anyone can act for the whole fleet; it should be for \"\(scope.id)\""
+      )
+    case .otherService(let mistake): note(.claimMissing, "it \(mistake)")
+    case .missing:
       let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }.joined(separator: ", ")
       let has: Sentence = names.isEmpty ? "is empty" : "has \(ExternalText(names)) only"
       note(.claimMissing, "the `authorization` claim \(has); it must have `\(scope.claim)`: \"\(scope.id)\"")
-    } else if !ids.contains(scope.id) {
-      if ids.contains("*") {
-        note(
-          .anyContext,
-          "it is for every \(scope.noun) (\"*\"): with a token stolen from this box, anyone can act for the whole fleet; it should be for \"\(scope.id)\""
-        )
-      } else {
-        note(.otherContext, "it is for \(scope.noun) \"\((ids.first ?? "").shown)\", and not for \"\(scope.id)\"")
-      }
+    case .other(let id):
+      note(.otherContext, "it is for \(scope.noun) \"\(id.shown)\", and not for \"\(scope.id)\"")
     }
   }
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import LocationDaemon
+import Timekeeping
+
+extension TokenProbe.Response {
+  /// Whether the vehicle gets a token, and its problems.
+  package var findings: [Finding] {
+    guard let inspection else { return failures }
+    let findings = [.pass("received a token in \(time)")] + inspection.problems.map(\.finding)
+    // If Fleet Engine would reject it, its problems have been reported.
+    guard inspection.refusal == nil else { return findings }
+    return findings + failures + (shortLife.map { [$0] } ?? lifetime.map { [.pass("it is valid for \($0)")] } ?? [])
+  }
+
+  /// Why the daemon would use no token; empty if it would use one.
+  var failures: [Finding] { failure.map { [.fail(.noToken, $0)] } ?? [] }
+
+  /// From the request to the response, as in `12 ms`.
+  var time: String { "\(max(duration.nanoseconds, 0) / 1_000_000) ms" }
+
+  /// That a token makes for many requests; nil if it lives long enough, or there is none.
+  var shortLife: Finding? {
+    guard let token = try? token.get(), let lifetime, token.deadline - token.receivedAt < .seconds(120) else {
+      return nil
+    }
+    return .warn(
+      .tokenShortLived,
+      "it is valid for \(lifetime) only: the daemon requests a token about as often, and has none whenever a request "
+        + "for one fails",
+      "Let the provider sign tokens that live for an hour, and return none that is about to expire")
+  }
+
+  /// How long the daemon would use the token, and how this was determined; nil without a token.
+  var lifetime: String? {
+    guard let token = try? token.get() else { return nil }
+    let source =
+      switch token.lifetimeSource {
+      case .relative: "the seconds in the response"
+      case .responseDate: "its expiration minus the response's Date"
+      case .creation: "its expiration minus its creation"
+      case .wallClock: "its expiration minus this machine's clock"
+      case .claims: "`exp` minus `iat`"
+      }
+    return "\((token.deadline - token.receivedAt).humanReadable) (\(source))"
+  }
+}
+
+extension TokenInspection.Problem {
+  var finding: Finding { isFatal ? .fail(.tokenDefect, self) : .warn(.tokenDefect, self) }
+}
