@@ -313,7 +313,8 @@ let package = Package(
       name: "AgentTesting",
       dependencies: [
         "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "FixSources", "Authorization",
-        "FleetEngine", "SourceSelection", "Reporting", "PositionBacklog", "Delivery", "Vehicle", "Daemon",
+        "FleetEngine", "SourceSelection", "Reporting", "PositionBacklog", "Delivery", "Vehicle", "Observability",
+        "Daemon",
       ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
     tests("ClockEstimationTests", ["Timekeeping", "HTTPMessages", "ClockEstimation"]),
     tests("SourceSelectionTests", ["Timekeeping", "Positioning", "FixSources", "SourceSelection"]),

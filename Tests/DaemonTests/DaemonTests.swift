@@ -4,6 +4,7 @@ import FixSources
 import AgentTesting
 import Daemon
 import PositionBacklog
+import Observability
 import Vehicle
 import FleetEngine
 import HTTPMessages

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Daemon
+import Observability
 import Vehicle
 import HTTPMessages
 import Timekeeping

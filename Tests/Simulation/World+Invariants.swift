@@ -5,6 +5,7 @@ import FleetEngine
 import HTTPMessages
 import Positioning
 import Daemon
+import Observability
 import Vehicle
 import Timekeeping
 

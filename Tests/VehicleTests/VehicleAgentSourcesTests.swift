@@ -2,6 +2,7 @@
 import SourceSelection
 import AgentTesting
 import FixSources
+import Observability
 import Positioning
 import Testing
 import Timekeeping

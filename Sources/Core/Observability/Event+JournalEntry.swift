@@ -12,185 +12,216 @@ import Positioning
 import Timekeeping
 
 extension Event {
+  /// The kind, without details.
+  package var kind: Kind { row { kind, _ in kind } }
+
   /// What the journal says: one sentence. No coordinates but those of `updateAccepted`, no secrets.
-  package var sentence: String { entry.sentence }
+  package var sentence: String { row { _, entry in entry().sentence } }
 
   /// Journal fields beside the standard ones: upper-case names, values on one line.
-  package var fields: [(name: String, value: String)] { entry.fields }
+  package var fields: [(name: String, value: String)] { row { _, entry in entry().fields } }
 
   private typealias Fields = [(name: String, value: String)]
   private typealias Entry = (sentence: String, fields: Fields)
 
-  private var entry: Entry {
-    switch self {
+  /// Makes the asked part of an event's row: its kind, its sentence or its fields.
+  private struct Row<Part> {
+    let part: (Kind, () -> Entry) -> Part
+
+    func callAsFunction(
+      _ kind: Kind, _ sentence: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = []
+    ) -> Part {
+      part(kind) { (sentence(), fields()) }
+    }
+
+    func callAsFunction(_ kind: Kind, _ entry: @autoclosure () -> Entry) -> Part { part(kind, entry) }
+  }
+
+  private func row<Part>(_ part: @escaping (Kind, () -> Entry) -> Part) -> Part {
+    let row = Row(part: part)
+    return switch self {
     case .started(let vehicle, let version):
-      ("Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
+      row(.started, "Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
     case .crashed(let report):
-      (
-        "The previous run crashed: \(report.prefix { $0 != ";" })",
-        [("FLEET_BACKTRACE", report)]
-      )
-    case .stopping(.signal(let name)): ("Stopping: received \(name)", [])
+      row(
+        .crashed, "The previous run crashed: \(report.prefix { $0 != ";" })",
+        [("FLEET_BACKTRACE", report)])
+    case .stopping(.signal(let name)): row(.stopping, "Stopping: received \(name)")
     case .stopping(.directoryDeleted(let path)):
-      ("Stopping: \(path) was deleted; systemd starts the service again, and makes it anew", [])
-    case .stopping(.sourcesEnded): ("Stopping: the source has no more positions", [])
+      row(.stopping, "Stopping: \(path) was deleted; systemd starts the service again, and makes it anew")
+    case .stopping(.sourcesEnded): row(.stopping, "Stopping: the source has no more positions")
     case .stopped(let undelivered, let recording):
-      (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
-    case .reloaded: ("Settings reloaded", [])
-    case .reloadRefused(let why): ("Settings not reloaded, the previous ones stay in force: \(why)", [])
+      row(.stopped, stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
+    case .reloaded: row(.reloaded, "Settings reloaded")
+    case .reloadRefused(let why): row(.reloadRefused, "Settings not reloaded, the previous ones stay in force: \(why)")
     case .settingsKept(let mistakes):
-      (
-        "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.first(of: mistakes))",
-        []
-      )
+      row(
+        .settingsKept,
+        "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.first(of: mistakes))")
     case .settingsAwaited(let why):
-      ("Waiting for a file or credential that the settings name: \(SettingsStatus.first(of: why))", [])
-    case .settingsWarning(let warning): (warning, [])
+      row(.settingsAwaited, "Waiting for a file or credential that the settings name: \(SettingsStatus.first(of: why))")
+    case .settingsWarning(let warning): row(.settingsWarning, warning)
 
     case .sourceOpened(let name, let number):
-      ("Reading \(number.map { "source \($0.phrase), " } ?? "")\(name)", fields(number))
+      row(.sourceOpened, "Reading \(number.map { "source \($0.phrase), " } ?? "")\(name)", fields(number))
     case .sourceLost(let why, let number):
-      ("\(number.map { "Source \($0.phrase)" } ?? "Source") unavailable: \(why)", fields(number))
-    case .sourceChosen(let index, let overview): sourceChosen(index, in: overview)
+      row(.sourceLost, "\(number.map { "Source \($0.phrase)" } ?? "Source") unavailable: \(why)", fields(number))
+    case .sourceChosen(let index, let overview): row(.sourceChosen, sourceChosen(index, in: overview))
     case .noSourceGood(let overview):
-      (
+      row(
+        .noSourceGood,
         "None of \(overview.sources.count) sources has an acceptable position: "
-          + overview.troubles(before: overview.sources.count), []
-      )
-    case .simulatedSource(let endpoint): ("Simulated positions are being sent to \(endpoint)", [])
-    case .firstFix(let fix): ("First fix: \(fix.summary)", [])
+          + overview.troubles(before: overview.sources.count))
+    case .simulatedSource(let endpoint): row(.simulatedSource, "Simulated positions are being sent to \(endpoint)")
+    case .firstFix(let fix): row(.firstFix, "First fix: \(fix.summary)")
     case .noFix(let time, let inView, let rejection):
-      (
+      row(
+        .noFix,
         "No fix for \(time.humanReadable) since the source was opened\(inView.inView)"
           + (rejection.map { "; the last fix was rejected: \($0.sentence.text)" }
             ?? "; the antenna needs a view of the sky"),
-        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
-      )
+        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? [])
     case .fixLost(let rejection):
-      (
-        "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.sentence.text)" } ?? "")",
-        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
-      )
-    case .fixRegained(let time): ("Fix is back after \(time.humanReadable)", [seconds(time)])
+      row(
+        .fixLost, "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.sentence.text)" } ?? "")",
+        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? [])
+    case .fixRegained(let time): row(.fixRegained, "Fix is back after \(time.humanReadable)", [seconds(time)])
     case .fixRejected(let rejection, let suppressed):
-      ("Fix rejected: \(rejection.sentence.text)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
+      row(
+        .fixRejected, "Fix rejected: \(rejection.sentence.text)\(repeats(suppressed))",
+        [("FLEET_REASON", rejection.rawValue)])
 
-    case .online(let time, let delivered, let waiting): online(after: time, delivered: delivered, waiting: waiting)
-    case .offline(let failure, let time, let suppressed): offline(failure, after: time, suppressed: suppressed)
+    case .online(let time, let delivered, let waiting):
+      row(.online, online(after: time, delivered: delivered, waiting: waiting))
+    case .offline(let failure, let time, let suppressed):
+      row(.offline, offline(failure, after: time, suppressed: suppressed))
     case .stillOffline(let failure, let time, let tries):
-      (
+      row(
+        .stillOffline,
         "Still offline after \(time.humanReadable) (\(failure.category.rawValue)): \(failure.withAdvice.text); "
           + "\(tries) \(tries == 1 ? "attempt" : "attempts") since this was last reported",
-        fields(failure) + [seconds(time)]
-      )
+        fields(failure) + [seconds(time)])
     case .interrupted(let failure):
-      ("Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))
-    case .updateAccepted(let past, let location): updateAccepted(past: past, at: location)
+      row(.interrupted, "Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))
+    case .updateAccepted(let past, let location): row(.updateAccepted, updateAccepted(past: past, at: location))
     case .compactUpdatesRefused(let status):
-      (
+      row(
+        .compactUpdatesRefused,
         "Fleet Engine accepts updates in the plain form only, which needs more data: compact ones were refused (HTTP \(status))",
-        [("FLEET_HTTP_STATUS", "\(status)")]
-      )
+        [("FLEET_HTTP_STATUS", "\(status)")])
 
     case .tokenObtained(let life, let source, let isFirst, let time):
-      (
+      row(
+        .tokenObtained,
         "Token \(isFirst ? "obtained" : "renewed"), valid for \(life.humanReadable)"
           + (time.map { ", after \($0.humanReadable) of attempts" } ?? ""),
-        fields(life, source)
-      )
-    case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
-    case .tokenRefused(let failure, let retry): tokenRefused(failure, retry: retry)
-    case .tokenRemark(let line): ("The token command says: \(line)", [])
+        fields(life, source))
+    case .tokenFailed(let failure, let left, let suppressed):
+      row(.tokenFailed, tokenFailed(failure, left: left, suppressed: suppressed))
+    case .tokenRefused(let failure, let retry): row(.tokenRefused, tokenRefused(failure, retry: retry))
+    case .tokenRemark(let line): row(.tokenRemark, "The token command says: \(line)")
     case .tokenRestored(let life, let source):
-      ("The token of the previous run is still used, valid for \(life.humanReadable)", fields(life, source))
+      row(
+        .tokenRestored, "The token of the previous run is still used, valid for \(life.humanReadable)",
+        fields(life, source))
     case .tokenNotRestored(let why, let reason):
-      ("The cached token is discarded: \(why)", [("FLEET_REASON", reason)])
-    case .tokenNotKept(let why): ("The token cannot be cached for the next start: \(why)", [])
+      row(.tokenNotRestored, "The cached token is discarded: \(why)", [("FLEET_REASON", reason)])
+    case .tokenNotKept(let why): row(.tokenNotKept, "The token cannot be cached for the next start: \(why)")
 
-    case .backfilled(let count): ("\(positions(count, "past")) delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
+    case .backfilled(let count):
+      row(.backfilled, "\(positions(count, "past")) delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
     case .backfillRefused(let failure, let suppressed):
-      (
+      row(
+        .backfillRefused,
         "Fleet Engine rejected an update with past positions, which are left out next: \(failure.message)\(repeats(suppressed))",
-        fields(failure)
-      )
+        fields(failure))
     case .positionsDropped(let count, let reason, let within, let suppressed):
-      positionsDropped(count, reason, within: within, suppressed: suppressed)
+      row(.positionsDropped, positionsDropped(count, reason, within: within, suppressed: suppressed))
     case .othersDropped(let count):
-      (
+      row(
+        .positionsDropped,
         "\(positions(count)) of other vehicles dropped: the backlog's file is full, and this vehicle's positions need the space",
-        fields(count, .full)
-      )
+        fields(count, .full))
     case .backlogRestored(let count):
-      ("\(positions(count)) of an earlier run found on disk, to be delivered now", [("FLEET_BACKLOG", "\(count)")])
+      row(
+        .backlogRestored, "\(positions(count)) of an earlier run found on disk, to be delivered now",
+        [("FLEET_BACKLOG", "\(count)")])
     case .backlogInMemory(let why, let suppressed):
-      ("The backlog is in memory only: \(why)\(repeats(suppressed))", [])
-    case .backlogOnDisk(let count): ("The backlog is on disk again", [("FLEET_BACKLOG", "\(count)")])
+      row(.backlogInMemory, "The backlog is in memory only: \(why)\(repeats(suppressed))")
+    case .backlogOnDisk(let count): row(.backlogOnDisk, "The backlog is on disk again", [("FLEET_BACKLOG", "\(count)")])
     case .storeSetAside(let name, let why):
-      (
+      row(
+        .storeSetAside,
         "The backlog's file cannot be used (\(why)); it was renamed to \(name), and a new one was created",
-        [("FLEET_FILE", name)]
-      )
+        [("FLEET_FILE", name)])
     case .storeReplaced(let directory):
-      (
-        "The backlog's file in \(directory) was deleted or replaced; all pending positions are written to a new file from memory",
-        []
+      row(
+        .storeReplaced,
+        "The backlog's file in \(directory) was deleted or replaced; all pending positions are written to a new file from memory"
       )
 
-    case .clockUnset: ("The clock of this machine is not set: it shows a time before this program was built", [])
-    case .clockStepped(let step, let suppressed): clockStepped(step, suppressed: suppressed)
+    case .clockUnset:
+      row(.clockUnset, "The clock of this machine is not set: it shows a time before this program was built")
+    case .clockStepped(let step, let suppressed): row(.clockStepped, clockStepped(step, suppressed: suppressed))
     case .clockWrong(let error):
-      (
-        "The clock of this machine is \(error.phrase)",
-        [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")]
-      )
-    case .clockRight: ("The clock of this machine is right again", [])
-    case .receiverClock(let offset, let suppressed): receiverClock(offset, suppressed: suppressed)
+      row(
+        .clockWrong, "The clock of this machine is \(error.phrase)",
+        [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")])
+    case .clockRight: row(.clockRight, "The clock of this machine is right again")
+    case .receiverClock(let offset, let suppressed): row(.receiverClock, receiverClock(offset, suppressed: suppressed))
     case .networkLost(let suppressed):
-      ("No network: no interface has an address and a default route\(repeats(suppressed))", [])
+      row(.networkLost, "No network: no interface has an address and a default route\(repeats(suppressed))")
     case .networkBack(let names, let time):
-      ("Network on \(names.joined(separator: ", ")), after \(time.humanReadable) without a network", [seconds(time)])
-    case .networkUnwatched(let why): ("Network changes are not monitored: \(why)", [])
-    case .resumed(let time): ("Awake after \(time.toTheSecond.humanReadable) of suspend", [seconds(time.toTheSecond)])
-    case .trafficOfDay(let day): trafficOfDay(day)
+      row(
+        .networkBack, "Network on \(names.joined(separator: ", ")), after \(time.humanReadable) without a network",
+        [seconds(time)])
+    case .networkUnwatched(let why): row(.networkUnwatched, "Network changes are not monitored: \(why)")
+    case .resumed(let time):
+      row(.resumed, "Awake after \(time.toTheSecond.humanReadable) of suspend", [seconds(time.toTheSecond)])
+    case .trafficOfDay(let day): row(.trafficOfDay, trafficOfDay(day))
     case .vehicleInUse(let holder):
-      (
-        "Nothing is sent: \(holder.phrase) on this machine already reports this vehicle; \(VehicleHolder.advice)", []
-      )
+      row(
+        .vehicleInUse,
+        "Nothing is sent: \(holder.phrase) on this machine already reports this vehicle; \(VehicleHolder.advice)")
     case .vehicleFree(let time):
-      ("No other process on this machine has the vehicle any more, after \(time.humanReadable)", [seconds(time)])
-    case .vehicleNotLocked(let why): (why, [])
+      row(
+        .vehicleFree, "No other process on this machine has the vehicle any more, after \(time.humanReadable)",
+        [seconds(time)])
+    case .vehicleNotLocked(let why): row(.vehicleNotLocked, why)
     case .paused(let record, let isOld):
-      (
+      row(
+        .paused,
         (isOld ? "Still paused\(record.since.phrase)" : "Paused")
-          + ": no position leaves this machine until fleet-locationctl resume", []
-      )
+          + ": no position leaves this machine until fleet-locationctl resume")
     case .pauseEnded(let time):
-      ("The pause has ended\(time.map { " after \($0.humanReadable)" } ?? "")", time.map { [seconds($0)] } ?? [])
-    case .pauseNotKept(let why): (why, [])
+      row(
+        .pauseEnded, "The pause has ended\(time.map { " after \($0.humanReadable)" } ?? "")",
+        time.map { [seconds($0)] } ?? [])
+    case .pauseNotKept(let why): row(.pauseNotKept, why)
     case .offDuty(let record, let isOld):
-      (
+      row(
+        .offDuty,
         (isOld ? "Still off duty\(record.since.phrase)" : "Off duty")
-          + ": the vehicle is OFFLINE until fleet-locationctl online", []
-      )
+          + ": the vehicle is OFFLINE until fleet-locationctl online")
     case .onDuty(let time, let isPaused):
-      (
+      row(
+        .onDuty,
         "On duty\(time.map { " again after \($0.humanReadable)" } ?? ""): the vehicle is ONLINE with the next position"
-          + (isPaused ? ", after the pause" : ""), time.map { [seconds($0)] } ?? []
-      )
-    case .dutyNotKept(let why): (why, [])
+          + (isPaused ? ", after the pause" : ""), time.map { [seconds($0)] } ?? [])
+    case .dutyNotKept(let why): row(.dutyNotKept, why)
     case .stateOffline(let time):
-      (
-        "Fleet Engine has accepted OFFLINE\(time.map { " after \($0.humanReadable)" } ?? "")",
-        time.map { [seconds($0)] } ?? []
-      )
+      row(
+        .stateOffline, "Fleet Engine has accepted OFFLINE\(time.map { " after \($0.humanReadable)" } ?? "")",
+        time.map { [seconds($0)] } ?? [])
     case .stateOfflineFailed(let failure, let suppressed):
-      ("OFFLINE was not accepted and is sent again: \(failure.withAdvice.text)\(repeats(suppressed))", fields(failure))
+      row(
+        .stateOfflineFailed,
+        "OFFLINE was not accepted and is sent again: \(failure.withAdvice.text)\(repeats(suppressed))", fields(failure))
     case .stateOfflineMissing(let vehicle, let isRepeated):
-      (
+      row(
+        .stateOfflineMissing,
         "Fleet Engine has not accepted OFFLINE for vehicle \(vehicle): "
-          + (isRepeated ? "it is sent again after the next start" : "the vehicle's state stays as it was"),
-        []
-      )
+          + (isRepeated ? "it is sent again after the next start" : "the vehicle's state stays as it was"))
     }
   }
 

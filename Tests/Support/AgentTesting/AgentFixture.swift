@@ -5,6 +5,7 @@ package import SourceSelection
 import Reporting
 package import PositionBacklog
 import Delivery
+import Observability
 package import Vehicle
 import ExternalInput
 import FleetEngine
