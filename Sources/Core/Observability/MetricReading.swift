@@ -6,7 +6,7 @@ import Positioning
 import Timekeeping
 
 /// The values of the metrics at one moment, without coordinates.
-package struct MetricReading: Equatable, Sendable {
+package struct MetricReading: Sendable {
   /// Traffic to and from one server since the start.
   package struct Traffic: Equatable, Sendable {
     /// `fleet_engine` or `token_provider`.

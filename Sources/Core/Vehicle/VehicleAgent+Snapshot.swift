@@ -10,101 +10,118 @@ package import Positioning
 package import Timekeeping
 
 extension VehicleAgent {
-  /// The agent's state at one moment, as data without text. `Observability` makes sentences, `status`, `explain` and
-  /// metrics of it.
+  /// The agent at one moment, as others may read it: without text. `Observability` makes sentences, `status`, `explain`
+  /// and metrics of it.
   ///
   /// It contains coordinates, which are personal data and must not be logged.
-  package struct Snapshot: Equatable, Sendable {
+  package struct Snapshot: Sendable {
     /// When it was taken.
     package let now: Moment
+    private let agent: VehicleAgent
+    /// Of the next step, or, if one is due at this moment, of what follows it.
+    private let plan: Plan
     /// The vehicle's ID; nil while the settings name none.
-    package let vehicle: String?
+    package var vehicle: String? { agent.configuration.context?.scope.id }
     /// The Google Cloud project; nil as above.
-    package let provider: String?
+    package var provider: String? { agent.configuration.context?.providerID }
     /// The vehicle's Fleet Engine service, as in `deliveries`.
-    package let service: String
+    package var service: String { agent.configuration.delivery.endpoint.vehicle.service.name }
     /// Whether new trips are offered to the vehicle, as far as this run or the current pause knows; nil if unknown, or
     /// if the state does not follow the driver's duty.
-    package let vehicleState: VehicleState?
+    package var vehicleState: VehicleState? { agent.vehicleState }
     /// What the agent waits for.
-    package let cause: Cause
+    package var cause: Cause { plan.cause ?? .stopping(until: nil, nil) }
     /// The next request to Fleet Engine; nil if none is planned, or one is in flight.
-    package let next: Plan.Next?
+    package var next: Plan.Next? { plan.next }
     /// Nil without a pause.
-    package let pause: PauseRecord?
+    package var pause: PauseRecord? { agent.dutyState.pause }
     /// The driver's duty; nil if the vehicle's state does not follow it.
-    package let duty: VehicleState?
+    package var duty: VehicleState? {
+      agent.dutyRefusal == nil ? agent.dutyState.offDuty == nil ? .online : .offline : nil
+    }
     /// The record of the time off duty; nil while the driver is on duty, and as above.
-    package let offDuty: DutyRecord?
+    package var offDuty: DutyRecord? { agent.dutyRefusal == nil ? agent.dutyState.offDuty : nil }
     /// Whether OFFLINE is to be set, and Fleet Engine has not accepted it yet.
-    package let isOfflinePending: Bool
+    package var isOfflinePending: Bool { agent.isOfflinePending }
     /// Fleet Engine accepted the last update, and there is a network.
-    package let isOnline: Bool
+    package var isOnline: Bool { agent.isReachingFleetEngine }
     /// Since when there has been no network; nil if there is one, or it is unknown.
-    package let networkAbsentSince: BootInstant?
+    package var networkAbsentSince: BootInstant? { agent.network.absentSince }
     /// Whether that is because there is no interface but the loopback.
-    package let isNetworkIsolated: Bool
+    package var isNetworkIsolated: Bool { agent.network.isIsolated }
 
     /// The state of each source, and which one is used.
-    package let sources: SourceOverview
+    package var sources: SourceOverview { agent.selector.overview }
     /// The newest accepted fix, also during a pause.
-    package let fix: Fix?
+    package var fix: Fix? { agent.fixes.newest?.fix }
     /// Its arrival. Meaningless without a fix.
-    package let fixCameAt: BootInstant
+    package var fixCameAt: BootInstant { agent.fixes.newest?.at ?? .boot }
     /// Since when no fix has been accepted, or, before the first, since when a source is read; nil if there is a fix.
-    package let fixMissingSince: BootInstant?
+    package var fixMissingSince: BootInstant? { agent.fixes.missingSince }
     /// Why the last fix was rejected; nil if it was accepted, or there was none.
-    package let lastRejection: FixRejection?
+    package var lastRejection: FixRejection? { agent.fixes.rejection }
     /// The newest position that may be sent; nil before the first one, and after a pause until there is one.
-    package let newest: VehicleLocation?
+    package var newest: VehicleLocation? { agent.policy.newest }
     /// Its arrival. Meaningless without one.
-    package let newestCameAt: BootInstant
+    package var newestCameAt: BootInstant { agent.policy.newestAt }
     /// Whether the vehicle is parked.
-    package let isParked: Bool
+    package var isParked: Bool { agent.policy.isParked }
     /// The track of the last minutes.
-    package let track: RecentTrack
+    package var track: RecentTrack { agent.track }
 
     /// Whether a request is in flight.
-    package let isUpdating: Bool
+    package var isUpdating: Bool { !agent.delivery.isIdle }
     /// Time of the newest position that Fleet Engine has.
-    package let delivered: Timestamp?
+    package var delivered: Timestamp? { agent.delivery.delivered?.time }
     /// When Fleet Engine last accepted an update.
-    package let lastAcceptedAt: BootInstant?
+    package var lastAcceptedAt: BootInstant? { agent.delivery.lastAcceptedAt }
     /// Why the last update failed; nil if it was accepted.
-    package let failure: UpdateFailure?
+    package var failure: UpdateFailure? { agent.delivery.failure }
     /// Since when updates have failed.
-    package let failingSince: BootInstant?
+    package var failingSince: BootInstant? { agent.delivery.failingSince }
     /// The outcomes of recent updates.
-    package let outcomes: RecentOutcomes
+    package var outcomes: RecentOutcomes { agent.outcomes }
     /// In which form updates are sent, and why.
-    package let updateForm: UpdateFormNegotiation.Summary
+    package var updateForm: UpdateFormNegotiation.Summary { agent.delivery.updateForm }
 
     /// The token's expiry; nil without one.
-    package let tokenDeadline: BootInstant?
+    package var tokenDeadline: BootInstant? { agent.tokens.token(at: now.boot)?.deadline }
     /// Why the last request for a token failed; nil if it succeeded.
-    package let tokenFailure: TokenFailure?
+    package var tokenFailure: TokenFailure? { agent.tokens.lastFailure }
     /// Since when token requests have failed.
-    package let tokenFailingSince: BootInstant?
+    package var tokenFailingSince: BootInstant? { agent.tokens.failingSince }
 
     /// Pending positions, without the live position in flight.
-    package let pendingCount: Int
+    package var pendingCount: Int { agent.delivery.pendingCount }
     /// The age of the oldest of them relative to the newest fix, by their timestamps; nil if there is none of either.
-    package let oldestAge: Duration?
+    package var oldestAge: Duration? {
+      guard pendingCount > 0, let oldest = agent.delivery.backlog.first?.id, let newest = agent.newestTime else {
+        return nil
+      }
+      return max(newest - oldest, .zero)
+    }
     /// Interpolation error of the thinned track, in metres; 0 if nothing was thinned.
-    package let thinnedWithin: Double
+    package var thinnedWithin: Double { agent.delivery.backlog.thinnedWithin }
     /// Where the backlog is stored.
-    package let store: BacklogStoreState
+    package var store: BacklogStoreState { agent.delivery.storeState }
 
     /// The best known time; nil if unknown.
-    package let time: Timestamp?
+    package var time: Timestamp? { agent.clock.bestTime(at: now) }
     /// Whether a reference other than the machine's clock has given the time.
-    package let isTimeKnown: Bool
+    package var isTimeKnown: Bool { agent.clock.isKnown(at: now) }
     /// The error of the machine's clock; nil if there is none, or it is unknown.
-    package let clockError: TimeEstimator.Error?
+    package var clockError: TimeEstimator.Error? { agent.clock.error(at: now) }
     /// This machine's clock shows a time before the build date.
-    package let isClockUnset: Bool
+    package var isClockUnset: Bool { now.wall < agent.configuration.filter.buildDate }
     /// Counters since the start.
     package var statistics: Statistics
+
+    fileprivate init(now: Moment, agent: VehicleAgent, plan: Plan) {
+      self.now = now
+      self.agent = agent
+      self.plan = plan
+      statistics = agent.statistics
+    }
   }
 
   /// Fleet Engine accepted the last update, and there is a network.
@@ -112,35 +129,10 @@ extension VehicleAgent {
 
   /// - Parameter now: with the machine's clock.
   package func snapshot(at now: Moment) -> Snapshot {
-    let plan = outlook(at: now)
-    let oldest = delivery.pendingCount > 0 ? delivery.backlog.first?.id : nil
-    return Snapshot(
-      now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
-      service: configuration.delivery.endpoint.vehicle.service.name, vehicleState: vehicleState,
-      cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
-      pause: dutyState.pause, duty: dutyRefusal == nil ? dutyState.offDuty == nil ? .online : .offline : nil,
-      offDuty: dutyRefusal == nil ? dutyState.offDuty : nil, isOfflinePending: isOfflinePending,
-      isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince, isNetworkIsolated: network.isIsolated,
-      sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot,
-      fixMissingSince: fixes.missingSince,
-      lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
-      track: track,
-      isUpdating: !delivery.isIdle, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
-      failure: delivery.failure, failingSince: delivery.failingSince, outcomes: outcomes,
-      updateForm: delivery.updateForm,
-      tokenDeadline: tokens.token(at: now.boot)?.deadline, tokenFailure: tokens.lastFailure,
-      tokenFailingSince: tokens.failingSince,
-      pendingCount: delivery.pendingCount,
-      oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
-      thinnedWithin: delivery.backlog.thinnedWithin,
-      store: delivery.storeState,
-      time: clock.bestTime(at: now), isTimeKnown: clock.isKnown(at: now),
-      clockError: clock.error(at: now),
-      isClockUnset: now.wall < configuration.filter.buildDate,
-      statistics: statistics)
+    Snapshot(now: now, agent: self, plan: outlook(at: now))
   }
 
-  private var vehicleState: VehicleState? {
+  fileprivate var vehicleState: VehicleState? {
     guard configuration.delivery.endpoint.followsDuty else { return nil }
     return dutyState.isOffline && !isOfflinePending ? .offline : delivery.vehicleState
   }
