@@ -14,6 +14,9 @@ struct Setting<Root>: Sendable {
   /// The only value of the section's selector (`type`, `provider` or `service`) with which the key is allowed, as in
   /// `serial`; nil if it is always allowed.
   let selectorValue: String?
+  /// Whether it decides nothing about which vehicle's positions and credentials are sent to which server, although its
+  /// section does.
+  let keepsDestination: Bool
   let typeName: String
   let allowed: String
   /// Sets the property.
@@ -24,13 +27,14 @@ struct Setting<Root>: Sendable {
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value> & Sendable,
     _ type: SettingType<Value>, isRequired: Bool = false, for selectorValue: String? = nil,
-    _ summary: String
+    keepsDestination: Bool = false, _ summary: String
   ) {
     self.name = name
     self.target = target
     self.summary = summary
     self.isRequired = isRequired
     self.selectorValue = selectorValue
+    self.keepsDestination = keepsDestination
     typeName = type.name
     allowed = type.allowed
     read = { value, context, root throws(ValueProblem) in root[keyPath: target()] = try type.read(value, context) }
@@ -40,9 +44,9 @@ struct Setting<Root>: Sendable {
   /// A setting that may have no value.
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value?> & Sendable,
-    _ type: SettingType<Value>, for selectorValue: String? = nil, _ summary: String
+    _ type: SettingType<Value>, for selectorValue: String? = nil, keepsDestination: Bool = false, _ summary: String
   ) {
-    self.init(name, target(), type.optional, for: selectorValue, summary)
+    self.init(name, target(), type.optional, for: selectorValue, keepsDestination: keepsDestination, summary)
   }
 }
 

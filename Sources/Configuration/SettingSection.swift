@@ -71,6 +71,20 @@ package enum SettingSection: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether the section decides which vehicle's positions and credentials are sent to which server.
+  var decidesDestination: Bool {
+    switch self {
+    case .vehicle, .fleetEngine, .token: true
+    default: false
+    }
+  }
+
+  /// Whether this key of the section, which may be unknown, decides that.
+  func decidesDestination(by name: String) -> Bool {
+    decidesDestination && !keys.contains { $0.name == name && $0.keepsDestination }
+      && !(self == .token && TokenSection.keys.contains { $0.name == name && $0.keepsDestination })
+  }
+
   private func has<Kind: SourceSettings>(_ name: String, of _: Kind) -> Bool { has(name, with: nil, in: Kind.keys) }
 
   private func has<Root>(_ name: String, with choice: String?, in keys: [Setting<Root>]) -> Bool {

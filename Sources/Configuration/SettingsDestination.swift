@@ -3,17 +3,13 @@ import ExternalInput
 
 /// Compares the settings that decide which vehicle's positions and credentials are sent to which server.
 enum SettingsDestination {
-  /// The sections that decide this. The value is the keys of the section that do not.
-  private static let sections: [SettingSection: Set<String>] = [
-    .vehicle: ["offline_on_stop"],
-    .fleetEngine: ["deadline", "position_field", "transport"],
-    .token: [
-      "deadline", "cache", "response", "token_key", "expiration_key", "expiration_format", "creation_key",
-    ],
-  ]
+  /// The sections that decide this, by name.
+  private static let sections = SettingSection.allCases.filter(\.decidesDestination).sorted {
+    $0.rawValue < $1.rawValue
+  }
 
-  private static let keys: [String] = sections.flatMap { section, unrelatedKeys in
-    section.settings.map(\.name).filter { !unrelatedKeys.contains($0) }
+  private static let keys = sections.flatMap { section in
+    section.settings.map(\.name).filter { section.decidesDestination(by: $0) }
   }
 
   /// Warnings about a file that all daemons of a box share, and that changes the destination of one of them.
@@ -25,8 +21,8 @@ enum SettingsDestination {
     let shared = SettingsFile.sharedDirectory(of: main) + "/"
     return replacements.compactMap { replacement in
       guard let section = replacement.path.first.flatMap(SettingSection.init),
-        let unrelatedKeys = sections[section], let key = replacement.path.dropFirst().first,
-        !unrelatedKeys.contains(key), replacement.later.position.file.hasPrefix(shared),
+        let key = replacement.path.dropFirst().first, section.decidesDestination(by: key),
+        replacement.later.position.file.hasPrefix(shared),
         !replacement.earlier.hasSameContent(as: replacement.later)
       else { return nil }
       return Diagnostic(
@@ -39,7 +35,7 @@ enum SettingsDestination {
   /// Whether a text contains the name of such a section or key.
   static func isNamed(in text: String) -> Bool {
     let text = text.lowercased()
-    return (sections.keys.map(\.rawValue) + keys).contains { text.contains(text: $0) }
+    return (sections.map(\.rawValue) + keys).contains { text.contains(text: $0) }
   }
 
   /// Whether a line with an error, as in `device = "/dev/gps0`, sets a key that decides nothing, in a section that
@@ -52,9 +48,8 @@ enum SettingsDestination {
     }
     let key = String(name.prefix { $0 != " " && $0 != "\t" })
     let title = heading.drop { $0 == "[" || $0 == " " }.prefix { $0 != "]" && $0 != " " }
-    guard let section = SettingSection(rawValue: String(title)), sections[section] == nil, !keys.contains(key) else {
-      return false
-    }
+    guard let section = SettingSection(rawValue: String(title)), !section.decidesDestination, !keys.contains(key)
+    else { return false }
     return section.settings.contains { $0.name == key }
   }
 
@@ -65,13 +60,13 @@ enum SettingsDestination {
   ///   such name if every known key is unchanged. If `partial` is not complete, a key may be missing in it.
   static func requireSame(of partial: PartialSettings, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     let new = partial.root
-    for (section, unrelatedKeys) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+    for section in sections {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
         throw .unreadable("\(value.position): \(section.rawValue) is no table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
       let known = Set(section.settings.map(\.name))
-      for name in Set(new.keys).union(kept.keys).subtracting(unrelatedKeys).sorted() {
+      for name in Set(new.keys).union(kept.keys).filter(section.decidesDestination(by:)).sorted() {
         if partial.isComplete ? !known.contains(name) && kept[name] == nil : new[name] == nil { continue }
         guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
@@ -82,7 +77,7 @@ enum SettingsDestination {
         }
       }
     }
-    try refuseMisspelled(in: new)
+    try rejectMisspelled(in: new)
   }
 
   private static func members(of root: TOMLValue, _ section: SettingSection) -> [String: TOMLValue.Member] {
@@ -92,17 +87,17 @@ enum SettingsDestination {
   /// Rejects an unknown section, or an unknown key of another section, that may be a misspelling of one that decides
   /// the destination. An unknown section is harmless only if its name is close to that of another section, and none of
   /// its keys is close to one that decides.
-  private static func refuseMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
-    let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.keys.map(\.rawValue))
+  private static func rejectMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
+    let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {
       let section = SettingSection(rawValue: name)
       if section == nil {
         let meant = NearestName.find(name, among: all).flatMap(SettingSection.init)
-        guard let meant, sections[meant] == nil else {
+        guard let meant, !meant.decidesDestination else {
           throw .unreadable("\(member.value.position): \(name.printable) is no section")
         }
       }
-      if let section, sections[section] != nil { continue }
+      if section?.decidesDestination == true { continue }
       let known = Set(section?.settings.map(\.name) ?? [])
       for unknown in member.value.names(but: known).sorted() where NearestName.find(unknown, among: names) != nil {
         throw .unreadable("\(member.value.position): \(unknown.printable) is no setting there")
