@@ -29,7 +29,7 @@ package struct ReceiverProbe: Sendable {
   /// The protocol that the receiver sends, if it is another one than NMEA.
   package var otherProtocol: ReceiverProtocol? { protocols.found }
   /// The received sentences, counted by kind.
-  package private(set) var census = NMEACensus()
+  package var census: NMEACensus { decoder.census ?? NMEACensus() }
   /// The last fix.
   package private(set) var received: Received?
   /// Time since the first sentence.
@@ -51,6 +51,7 @@ package struct ReceiverProbe: Sendable {
   ///   - isTerminal: whether it is a serial port, which has a speed.
   package init(baud: Int?, isTerminal: Bool, at now: BootInstant) {
     since = now
+    decoder.census = NMEACensus()
     guard isTerminal, baud == nil else {
       self.baud = isTerminal ? baud : nil
       until = now + ReceiverProbe.silenceLimit
@@ -82,7 +83,6 @@ package struct ReceiverProbe: Sendable {
     let before = decoder.counters.sentences
     var fixes: [Fix] = []
     decoder.decode(bytes, at: now.boot) { fixes.append($0) }
-    census.read(bytes)
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if probe != nil { sentences = probe?.received(sentences: sentences) ?? 0 }
     if sentences > 0, firstSentence == nil {
@@ -120,7 +120,7 @@ package struct ReceiverProbe: Sendable {
   private mutating func change(to next: Int) -> Int {
     baud = next
     decoder = NMEADecoder()
-    census = NMEACensus()
+    decoder.census = NMEACensus()
     return next
   }
 

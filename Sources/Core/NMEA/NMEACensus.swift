@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts the sentences of a receiver by address, for diagnosis only. `NMEADecoder` interprets them.
+/// Counts the sentences of a receiver by address, for diagnosis only.
 package struct NMEACensus: Equatable, Sendable {
   /// Bounds the memory for noise with valid checksums.
   private static let mostAddresses = 64
 
   /// Sentences with valid checksums by address, as in `GPRMC` or `PUBX`.
   package private(set) var counts: [String: Int] = [:]
-  private var line: [UInt8] = []
 
   package init() {}
 
@@ -22,40 +21,24 @@ package struct NMEACensus: Equatable, Sendable {
   }
 
   /// Whether there was a sentence with a position.
-  package var hasPosition: Bool { !Set(kinds).isDisjoint(with: ["RMC", "GGA", "GNS", "GLL"]) }
-
-  /// Processes the next bytes.
-  package mutating func read(_ bytes: Span<UInt8>) {
-    for index in 0..<bytes.count {
-      let byte = bytes[index]
-      if byte == UInt8(ascii: "$") {
-        line.removeAll(keepingCapacity: true)
-      } else if line.isEmpty {
-        continue
-      }
-      line.append(byte)
-      guard NMEACensus.isWhole(line) else {
-        if line.count >= NMEAFraming.maximumLength { line.removeAll(keepingCapacity: true) }
-        continue
-      }
-      if case .sentence = NMEAFraming.examine(line.span, from: 0) { count() }
-      line.removeAll(keepingCapacity: true)
-    }
+  package var hasPosition: Bool {
+    let names = NMEASentence.PositionReport.Kind.allCases.map { "\($0)".uppercased() }
+    return !Set(kinds).isDisjoint(with: names)
   }
 
-  private mutating func count() {
-    let address = line.dropFirst().prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }
-    guard (3...8).contains(address.count),
-      address.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
-    else { return }
+  /// Counts a sentence with a valid checksum.
+  mutating func count(_ line: Span<UInt8>) {
+    var address: [UInt8] = []
+    for index in 1..<line.count {
+      let byte = line[index]
+      if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "*") { break }
+      guard address.count < 8, (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) else { return }
+      address.append(byte)
+    }
+    guard address.count >= 3 else { return }
     let name = String(decoding: address, as: UTF8.self)
     guard counts[name] != nil || counts.count < NMEACensus.mostAddresses else { return }
     counts[name, default: 0] += 1
-  }
-
-  /// Whether the line has a checksum field.
-  private static func isWhole(_ line: [UInt8]) -> Bool {
-    line.count > 3 && line[line.count - 3] == UInt8(ascii: "*")
   }
 
   private static func isProprietary(_ address: String) -> Bool { address.hasPrefix("P") }

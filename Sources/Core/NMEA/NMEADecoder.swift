@@ -35,6 +35,8 @@ package struct NMEADecoder {
   package private(set) var counters = Counters()
   /// The number of bytes of the last `decode` after the sentence with which its last fix was complete.
   package private(set) var bytesAfterFix = 0
+  /// Counts the sentences by address; nil: they are not counted.
+  package var census: NMEACensus?
   private var framing = NMEAFraming()
   private var assembler: NMEAAssembler
   private var scratch: [UInt8] = []
@@ -64,9 +66,9 @@ package struct NMEADecoder {
   /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from the
   /// start: there is no silence to show where the first epochs begin.
   package mutating func learnSentenceOrder(from beginning: Span<UInt8>) {
-    var student = NMEADecoder()
-    student.decode(beginning, at: .boot) { _ in }
-    assembler.adoptOrder(of: student.assembler)
+    var decoder = NMEADecoder()
+    decoder.decode(beginning, at: .boot) { _ in }
+    assembler.adoptOrder(of: decoder.assembler)
   }
 
   /// When to call `expire`: silence until then completes the open epoch. Nil if none is open.
@@ -199,6 +201,7 @@ package struct NMEADecoder {
 
   private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     counters.sentences += 1
+    census?.count(line)
     let sentence = NMEASentence.read(line)
     switch sentence {
     case .unknown:

@@ -18,7 +18,7 @@ package enum NMEASentence {
 
   /// RMC, GGA, GNS and GLL.
   package struct PositionReport {
-    enum Kind: UInt8 {
+    enum Kind: UInt8, CaseIterable {
       case rmc = 1
       case gga = 2
       case gns = 4
