@@ -14,9 +14,4 @@ package struct ServerTime: Equatable, Sendable {
 
   /// `wall` in whole seconds, for the claims of tokens.
   package var seconds: Int64 { wall / 1000 }
-
-  /// The time after some milliseconds, for tests.
-  package func advanced(by milliseconds: Int64) -> ServerTime {
-    ServerTime(wall: wall + milliseconds, steady: steady + milliseconds)
-  }
 }

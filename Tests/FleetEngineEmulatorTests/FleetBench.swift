@@ -3,6 +3,12 @@ import Testing
 
 @testable import FleetEngineEmulator
 
+extension ServerTime {
+  func advanced(by milliseconds: Int64) -> ServerTime {
+    ServerTime(wall: wall + milliseconds, steady: steady + milliseconds)
+  }
+}
+
 /// A service with its lines and records, and a client of it.
 final class FleetBench {
   // One key for all tests: making one takes time.

@@ -123,9 +123,6 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Whether a request is in flight.
   package var isBusy: Bool { stream != nil }
 
-  /// Whether the server's SETTINGS were received.
-  package var hasPeerSettings: Bool { peer.hasArrived }
-
   /// When to handle `deadline`; nil if there is none.
   package var nextDeadline: BootInstant? {
     guard state != .closed else { return nil }

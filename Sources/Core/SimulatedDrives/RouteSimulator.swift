@@ -19,10 +19,10 @@ package struct RouteSimulator: Sendable {
     case ended
   }
 
-  private let drive: Drive
+  let drive: Drive
   private let visibility: SatelliteVisibility
   private let noise: ReceiverNoise
-  private let settings: SimulationSettings
+  let settings: SimulationSettings
   /// The time between two observations.
   package let period: Duration
 
@@ -71,13 +71,6 @@ package struct RouteSimulator: Sendable {
     scatter(&fix, pose, reception, index)
     move(&fix, pose, state, reception, index)
     return .fix(fix)
-  }
-
-  /// The true position and speed at a time in seconds; nil if the drive has ended.
-  func truth(at seconds: Double) -> (pose: RoutePath.Pose, state: Drive.State)? {
-    let time = settings.headStart.inSeconds + seconds * settings.pace
-    guard let state = drive.state(at: time), let pose = drive.path.pose(at: state.distance) else { return nil }
-    return (pose, state)
   }
 
   /// Seconds of the drive at an observation.
