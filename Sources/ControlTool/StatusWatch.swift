@@ -25,7 +25,7 @@ import Timekeeping
   private var timer: LoopTimer?
   private var sources: [EventSource<Void>] = []
   private var keys: EventSource<IOEvents>?
-  private var sheet: StatusRows?
+  private var rows: StatusRows?
   private var answeredAt: BootInstant?
   private var lastError: CommandError?
   private var failingSince: BootInstant?
@@ -92,7 +92,7 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + interval)
     switch ask() {
     case .success(let status):
-      sheet = StatusRows(status)
+      rows = StatusRows(status)
       isOnline = status.isOnline
       answeredAt = loop.now.boot
       lastError = nil
@@ -136,7 +136,7 @@ import Timekeeping
 
   private func paint() {
     let size = Terminal.size ?? Terminal.Size(columns: 80, rows: 24)
-    let lines = StatusScreen.frame(of: sheet, failure: failureText, size: size, capabilities: capabilities)
+    let lines = StatusScreen.frame(of: rows, failure: failureText, size: size, capabilities: capabilities)
     let bytes = painter.paint(lines, on: size)
     guard !bytes.isEmpty else { return }
     do {

@@ -20,7 +20,7 @@ package struct TokenDescription {
 
   /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
   package var isGood: Bool {
-    response.failure == nil && response.inspection?.refusal == nil
+    response.failure == nil && response.inspection?.rejection == nil
   }
 
   /// With the last line end.
@@ -84,7 +84,7 @@ package struct TokenDescription {
       $0.isFatal ? $0.sentence.text : "\($0.sentence.text) (Fleet Engine accepts it nevertheless)"
     }
     // The daemon's own check would repeat the inspection's finding.
-    if let failure = response.failure, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
+    if let failure = response.failure, inspection?.rejection == nil { lines.append(failure.withAdvice.text) }
     if let finding = response.shortLife { lines.append(finding.sentence) }
     return lines.isEmpty ? ["none"] : lines
   }

@@ -9,7 +9,7 @@ extension TokenProbe.Response {
     guard let inspection else { return failures }
     let findings = [.pass("received a token in \(time)")] + inspection.problems.map(\.finding)
     // If Fleet Engine would reject it, its problems have been reported.
-    guard inspection.refusal == nil else { return findings }
+    guard inspection.rejection == nil else { return findings }
     return findings + failures + (shortLife.map { [$0] } ?? lifetime.map { [.pass("it is valid for \($0)")] } ?? [])
   }
 

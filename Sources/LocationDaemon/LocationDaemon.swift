@@ -233,10 +233,10 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   private func listen() {
     guard let path = ControlProtocol.socketPath else { return }
     do {
-      control = try ControlServer(loop: loop, path: path) { [weak self] question, reply in
+      control = try ControlServer(loop: loop, path: path) { [weak self] request, reply in
         guard let self else { return }
         do throws(ControlProtocol.Mistake) {
-          ask(try ControlProtocol.request(question), reply)
+          ask(try ControlProtocol.request(request), reply)
         } catch {
           reply(ControlProtocol.encode(error))
         }

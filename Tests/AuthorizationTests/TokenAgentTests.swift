@@ -227,7 +227,7 @@ import Timekeeping
     #expect(agent.token(at: .boot + .seconds(100)) == second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
     let wait = agent.earliest - AuthorizationFixture.moment(101).boot
-    #expect(effects == [.repeatedlyRefused(retry: wait), .discardStored])
+    #expect(effects == [.repeatedlyRejected(retry: wait), .discardStored])
     #expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(110))
     #expect(agent.handle(.needed, at: AuthorizationFixture.moment(160.9)).isEmpty)

@@ -36,7 +36,7 @@ import Timekeeping
   func sound() throws {
     let inspection = try TokenInspectionTests.inspect(TokenInspectionTests.claims())
     #expect(inspection.problems == [])
-    #expect(inspection.refusal == nil)
+    #expect(inspection.rejection == nil)
     #expect(inspection.lifetime == .seconds(3600))
     #expect(inspection.remaining == .seconds(3540))
     #expect(inspection.header?.value(at: "kid")?.string == "k1")
@@ -93,7 +93,7 @@ import Timekeeping
       TokenInspectionTests.claims(example.changes), header: example.header, signature: example.signature)
     #expect(inspection.problems.map(\.kind) == [example.kind])
     #expect(inspection.problems.first?.sentence.text.contains(example.says) == true, "\(inspection.problems)")
-    #expect((inspection.refusal == nil) == [.keyIDMissing, .anyContext].contains(example.kind))
+    #expect((inspection.rejection == nil) == [.keyIDMissing, .anyContext].contains(example.kind))
   }
 
   @Test("without a reliable clock its expiry is not evaluated")

@@ -74,13 +74,13 @@ import Timekeeping
     #expect(bench.waitForTrial() == 590)
     #expect(bench.fail(status) == true)
     #expect(bench.accept() == .plain)
-    #expect(bench.negotiation.summary == .refused(httpStatus: status))
+    #expect(bench.negotiation.summary == .rejected(httpStatus: status))
     #expect(bench.waitForTrial() >= 200_000)
     // For this server and release.
     let text = try #require(bench.stored)
     var next = Bench()
     next.negotiation.restore(text)
-    #expect(next.form == .plain && next.negotiation.summary == .refused(httpStatus: status))
+    #expect(next.form == .plain && next.negotiation.summary == .rejected(httpStatus: status))
     for var other in [Bench(release: "2"), Bench(server: "https://f.test")] {
       other.negotiation.restore(text)
       #expect(other.form == .compact)
@@ -97,13 +97,13 @@ import Timekeeping
     accepting.negotiation.restore(try #require(bench.stored))
     _ = refusing.fail(415)
     _ = refusing.accept()
-    #expect(refusing.negotiation.summary == .refused(httpStatus: 415))
+    #expect(refusing.negotiation.summary == .rejected(httpStatus: 415))
     _ = accepting.accept()
     var last = Bench()
     last.negotiation.restore(try #require(accepting.stored))
     _ = last.fail(415)
     _ = last.accept()
-    #expect(last.negotiation.summary != .refused(httpStatus: 415))
+    #expect(last.negotiation.summary != .rejected(httpStatus: 415))
   }
 
   @Test("when the plain update is refused as well, the cause is another: plain until one is accepted, and an hour more")
@@ -249,7 +249,7 @@ import Timekeeping
           _ = bench.accept()
         }
       }
-      if case .refused = bench.negotiation.summary { ended += 1 }
+      if case .rejected = bench.negotiation.summary { ended += 1 }
     }
     // At the start and ten minutes later, or three in a row and ten minutes later: one in a hundred, and three.
     #expect(ended <= 35, "\(ended)")

@@ -73,7 +73,7 @@ import Timekeeping
     #expect(failure.rejectsToken && failure.isEvaluated)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
     #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
-    #expect(failure.advice == RefusalCause.expired.advice(for: .deliveries))
+    #expect(failure.advice == RejectionCause.expired.advice(for: .deliveries))
   }
 
   @Test("no other source compares categories")

@@ -329,14 +329,14 @@ def is_signed():
 
 def forms():
     """The forms of errors that the program looks for are those that the daemon recognizes."""
-    known = (ROOT / "Sources/Core/FleetEngine/RefusalCause.swift").read_text()
+    known = (ROOT / "Sources/Core/FleetEngine/RejectionCause.swift").read_text()
     parts = [argument.value for node in ast.walk(ast.parse(PROGRAM.read_text())) if isinstance(node, ast.Call)
              and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("refused", "wrong_token")
              for argument in node.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
     parts = set(parts) - {"INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND", "mask"}
     check(len(parts) > 20, parts)
     for part in parts:
-        check(json.dumps(part) in known, f"RefusalCause does not know {part!r}")
+        check(json.dumps(part) in known, f"RejectionCause does not know {part!r}")
 
 
 def main(binaries):

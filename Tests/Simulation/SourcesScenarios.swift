@@ -25,7 +25,7 @@ import Timekeeping
   }
 
   @Test("a receiver whose clock lags by half a minute is held until five fixes agree, and then accepted")
-  func disputed() throws {
+  func contradicted() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
     #expect(world.events(.sourceChosen).count == 3)

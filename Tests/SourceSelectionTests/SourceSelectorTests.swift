@@ -321,16 +321,16 @@ import Timekeeping
   @Test(
     "a clock that differs by more than max_age counts after five fixes, and overrules what was reported if it lags",
     arguments: [-11, -3600, 11, 3600])
-  func dispute(seconds: Int) throws {
+  func contradictedClock(seconds: Int) throws {
     var bench = Bench(2)
     bench.clocks = [0, seconds, 0]
     bench.good = [0, 1]
     try bench.play(20)
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
-    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    #expect(bench.selector.overview.hold == .contradicted(offset: .seconds(seconds)))
     bench.good = [1]
     #expect(try bench.play(4) == "~~~~")
-    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    #expect(bench.selector.overview.hold == .contradicted(offset: .seconds(seconds)))
     bench.now += 1
     let fix = Fix(
       coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),

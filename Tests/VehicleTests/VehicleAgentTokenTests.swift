@@ -70,10 +70,10 @@ import Timekeeping
   @Test(
     "a wrong role, a wrong vehicle and a missing API are distinguished",
     arguments: [
-      ("IAM_PERMISSION_DENIED", RefusalCause.role), ("SERVICE_DISABLED", .apiDisabled),
+      ("IAM_PERMISSION_DENIED", RejectionCause.role), ("SERVICE_DISABLED", .apiDisabled),
       ("ACCOUNT_STATE_INVALID", .account),
     ])
-  func causes(reason: String, cause: RefusalCause) throws {
+  func causes(reason: String, cause: RejectionCause) throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.3)

@@ -17,13 +17,13 @@ enum StatusScreen {
   ///
   /// - Parameter width: nil for a file or pipe: lines are not wrapped, and no bars are drawn.
   static func lines(
-    of sheet: StatusRows, width: Int?, capabilities: TerminalCapabilities
+    of status: StatusRows, width: Int?, capabilities: TerminalCapabilities
   ) -> [StyledText] {
-    var rows = [sheet.title] + sheet.groups.joined()
-    if width != nil { rows = rows.map { withBars($0, sheet, capabilities) } }
+    var rows = [status.title] + status.groups.joined()
+    if width != nil { rows = rows.map { withBars($0, status, capabilities) } }
     var lines = rows.flatMap { self.lines(of: $0, width: width, maxLines: .max, capabilities) }
     // Five events fit on a small terminal; the journal has more.
-    for (index, event) in sheet.events.prefix(width == nil ? .max : 5).enumerated() {
+    for (index, event) in status.events.prefix(width == nil ? .max : 5).enumerated() {
       let name = index == 0 ? "Events" : ""
       let row = StatusRows.Row(
         name: name, text: StyledText("\(event.age) ago: ", .faint) + event.text, weight: 0)
@@ -34,9 +34,9 @@ enum StatusScreen {
 
   /// Adds the bars before the text of their row.
   private static func withBars(
-    _ row: StatusRows.Row, _ sheet: StatusRows, _ capabilities: TerminalCapabilities
+    _ row: StatusRows.Row, _ status: StatusRows, _ capabilities: TerminalCapabilities
   ) -> StatusRows.Row {
-    guard let minutes = sheet.minutes, row.text.text == minutes.summary else { return row }
+    guard let minutes = status.minutes, row.text.text == minutes.summary else { return row }
     var row = row
     row.text = minutes.bars(isUnicode: capabilities.isUnicode) + StyledText("  ") + row.text
     return row
@@ -64,20 +64,20 @@ enum StatusScreen {
   /// One frame of `status --watch`.
   ///
   /// - Parameters:
-  ///   - sheet: the last response; nil before the first.
+  ///   - status: the last response; nil before the first.
   ///   - failure: why the daemon does not answer now; the last response is then shown faint.
   /// - Returns: at most `size.rows` lines, none wider than `size.columns`.
   static func frame(
-    of sheet: StatusRows?, failure: StyledText? = nil, size: Terminal.Size, capabilities: TerminalCapabilities
+    of status: StatusRows?, failure: StyledText? = nil, size: Terminal.Size, capabilities: TerminalCapabilities
   ) -> [StyledText] {
     let columns = max(size.columns, 1)
-    var lines = [top(sheet, failure, columns, capabilities)]
+    var lines = [top(status, failure, columns, capabilities)]
     if let failure {
       lines += fit(failure.styled(.bad), to: columns, maxLines: max(size.rows / 3, 1), capabilities)
     }
-    if let sheet {
+    if let status {
       let room = Terminal.Size(columns: columns, rows: max(size.rows - lines.count, 0))
-      var rest = body(of: sheet, room, capabilities)
+      var rest = body(of: status, room, capabilities)
       if failure != nil { rest = rest.map { $0.styled(.faint) } }
       lines += rest
     }
@@ -86,16 +86,16 @@ enum StatusScreen {
   }
 
   private static func top(
-    _ sheet: StatusRows?, _ failure: StyledText?, _ columns: Int, _ capabilities: TerminalCapabilities
+    _ status: StatusRows?, _ failure: StyledText?, _ columns: Int, _ capabilities: TerminalCapabilities
   ) -> StyledText {
-    let state = failure == nil ? sheet?.state ?? StyledText() : StyledText("no daemon answers", .bad)
+    let state = failure == nil ? status?.state ?? StyledText() : StyledText("no daemon answers", .bad)
     // A long vehicle ID is cut, so that the state is always visible.
     let vehicle = fit(
-      StyledText(sheet?.vehicle ?? "fleet-locationd", .strong), to: max(columns - state.width - 2, 8), maxLines: 1,
+      StyledText(status?.vehicle ?? "fleet-locationd", .strong), to: max(columns - state.width - 2, 8), maxLines: 1,
       capabilities)
     let left = (vehicle.first ?? StyledText()) + StyledText("  ") + state
     for right in [
-      [sheet?.daemon, "q quits"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q quits",
+      [status?.daemon, "q quits"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q quits",
     ]
     where left.width + 2 + DisplayWidth.of(right) <= columns {
       return left.padded(to: columns - DisplayWidth.of(right)) + StyledText(right, .faint)
@@ -104,11 +104,11 @@ enum StatusScreen {
   }
 
   private static func body(
-    of sheet: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+    of status: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
     // Reserves lines for some events, and a gap before them.
-    let eventRows = sheet.events.isEmpty ? 0 : min(sheet.events.count, max(size.rows / 4, 1)) + 1
-    var shape = Shape(groups: sheet.groups.map { $0.map { withBars($0, sheet, capabilities) } })
+    let eventRows = status.events.isEmpty ? 0 : min(status.events.count, max(size.rows / 4, 1)) + 1
+    var shape = Shape(groups: status.groups.map { $0.map { withBars($0, status, capabilities) } })
     func lines(_ shape: Shape) -> [StyledText] { self.lines(of: shape, size.columns, capabilities) }
     while lines(shape).count + eventRows > size.rows, shape.shrink() {}
     // The remaining lines go to the rows with the highest weight.
@@ -127,7 +127,7 @@ enum StatusScreen {
     guard room > 0 else { return Array(rows.prefix(max(size.rows, 0))) }
     let gap = shape.hasGaps && room > 1 ? [StyledText()] : []
     let foot = Terminal.Size(columns: size.columns, rows: room - gap.count)
-    return rows + gap + self.foot(of: sheet, foot, capabilities)
+    return rows + gap + self.foot(of: status, foot, capabilities)
   }
 
   /// How much of the rows is shown.
@@ -176,14 +176,14 @@ enum StatusScreen {
 
   /// Events, with the sketch beside them.
   private static func foot(
-    of sheet: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+    of status: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
-    guard let sketch = sheet.sketch, size.columns >= minimumSketchColumns, size.rows >= minimumSketchRows else {
-      return events(of: sheet, size, capabilities)
+    guard let sketch = status.sketch, size.columns >= minimumSketchColumns, size.rows >= minimumSketchRows else {
+      return events(of: status, size, capabilities)
     }
     let width = min(size.columns * 3 / 10, 2 * size.rows + 8)
     let left = size.columns - width - 2
-    let events = events(of: sheet, Terminal.Size(columns: left, rows: size.rows), capabilities)
+    let events = events(of: status, Terminal.Size(columns: left, rows: size.rows), capabilities)
     let drawing =
       [StyledText(sketch.caption, .faint).cut(to: width)]
       + sketch.lines(columns: width, rows: min(size.rows - 1, width / 2), isUnicode: capabilities.isUnicode)
@@ -195,11 +195,11 @@ enum StatusScreen {
   }
 
   private static func events(
-    of sheet: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+    of status: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
     var lines: [StyledText] = []
     let indent = StyledText(String(repeating: " ", count: eventIndent))
-    for event in sheet.events where lines.count < size.rows {
+    for event in status.events where lines.count < size.rows {
       let age = StyledText(event.age, .faint).padded(to: eventIndent)
       // The newest event has up to three lines, each older one has one.
       let maxLines = lines.isEmpty ? min(max(size.rows / 3, 1), 3) : 1

@@ -69,9 +69,9 @@ package struct StoredToken: Equatable, Sendable {
 
   /// Parses what a previous run stored.
   ///
-  /// - Parameters: what the token must be for; its claims are checked again.
-  ///   - context: the key of this run.
-  ///   - key: why it is discarded.
+  /// - Parameters:
+  ///   - context: what the token must be for; its claims are checked again.
+  ///   - key: the key of this run.
   /// - Throws: why it is discarded.
   package init(
     _ text: Secret, for context: AuthorizationContext?, key: Key, at now: BootInstant

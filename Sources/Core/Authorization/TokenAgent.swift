@@ -46,7 +46,7 @@ package struct TokenAgent: Sendable {
     /// Lines that the token command wrote to standard error.
     case commandOutput([ExternalText])
     /// Fleet Engine rejects one new token after another: the configuration is wrong.
-    case repeatedlyRefused(retry: Duration)
+    case repeatedlyRejected(retry: Duration)
   }
 
   /// Consecutive failed fetches.
@@ -59,7 +59,7 @@ package struct TokenAgent: Sendable {
   }
 
   /// Consecutive new tokens that Fleet Engine rejected.
-  private struct Refusals {
+  private struct Rejections {
     var count = 0
     var backoff = Backoff()
     /// The last of them, until the provider has had time to issue another.
@@ -87,7 +87,7 @@ package struct TokenAgent: Sendable {
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
   private var outage: Outage?
-  private var refusals = Refusals()
+  private var rejections = Rejections()
   /// The provider's file has changed since it was read.
   private var isFileChanged = false
 
@@ -138,7 +138,7 @@ package struct TokenAgent: Sendable {
     case .rejected(let token):
       return reject(token, at: now)
     case .accepted:
-      refusals = Refusals()
+      rejections = Rejections()
       return []
     case .configured(let context, let provider):
       return configure(context, provider, at: now)
@@ -194,14 +194,14 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func receive(_ token: AccessToken, at now: Moment) -> [Effect] {
-    if token.secret == refusals.token {
+    if token.secret == rejections.token {
       // The next time it is accepted anyway: the rejection may have been a mistake, and the provider may have no other
       // token.
-      refusals.token = nil
+      rejections.token = nil
       let failure = TokenFailure(
         .unchanged,
         "the token provider returns the same token again that Fleet Engine has just rejected: it caches too long")
-      _ = waitAfterRefusal(at: now.boot)
+      _ = waitAfterRejection(at: now.boot)
       return note(failure, isAskedToWait: outage?.isAskedToWait ?? false, at: now.boot)
     }
     let outage = outage
@@ -238,8 +238,8 @@ package struct TokenAgent: Sendable {
   }
 
   /// - Returns: the wait before the next fetch, which grows with each rejection.
-  private mutating func waitAfterRefusal(at now: BootInstant) -> Duration {
-    gate.failed(.seconds(120, cap: 900), minimum: .seconds(60), growing: &refusals.backoff, at: now)
+  private mutating func waitAfterRejection(at now: BootInstant) -> Duration {
+    gate.failed(.seconds(120, cap: 900), minimum: .seconds(60), growing: &rejections.backoff, at: now)
   }
 
   /// The maximum wait after the file has changed. A file that is not written atomically may contain a truncated token
@@ -250,7 +250,7 @@ package struct TokenAgent: Sendable {
   /// Reads the file at once, whatever the backoff; while the rate limit applies, the next update reads it.
   private mutating func fileChanged(at now: Moment) -> [Effect] {
     isFileChanged = true
-    if !refusals.isOfConfiguration {
+    if !rejections.isOfConfiguration {
       gate.reset()
     } else if gate.notBefore - now.boot > TokenAgent.fileChangeMaximumWait {
       gate.hold(for: TokenAgent.fileChangeMaximumWait, at: now.boot)
@@ -262,7 +262,7 @@ package struct TokenAgent: Sendable {
   /// The network came up: resets the backoff, at most once in 30 s, and never a wait that the provider or Fleet Engine
   /// asked for.
   private mutating func reset(at now: BootInstant) {
-    guard !refusals.isOfConfiguration, outage?.isAskedToWait != true else { return }
+    guard !rejections.isOfConfiguration, outage?.isAskedToWait != true else { return }
     gate.resetUnlessRecent(at: now)
   }
 
@@ -271,13 +271,13 @@ package struct TokenAgent: Sendable {
     guard cached == token else { return [] }
     cached = nil
     outage?.isAskedToWait = false
-    refusals.token = token.secret
-    refusals.count += 1
-    guard refusals.isOfConfiguration else {
+    rejections.token = token.secret
+    rejections.count += 1
+    guard rejections.isOfConfiguration else {
       gate.endWait()
       return [.discardStored]
     }
-    return [.repeatedlyRefused(retry: waitAfterRefusal(at: now.boot)), .discardStored]
+    return [.repeatedlyRejected(retry: waitAfterRejection(at: now.boot)), .discardStored]
   }
 
   private mutating func configure(
@@ -289,7 +289,7 @@ package struct TokenAgent: Sendable {
     self.context = context
     self.provider = provider
     gate.reset()
-    refusals = Refusals()
+    rejections = Rejections()
     outage = nil
     isFileChanged = false
     guard let fetch else { return [] }

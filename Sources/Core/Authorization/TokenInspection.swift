@@ -99,7 +99,7 @@ package struct TokenInspection: Equatable, Sendable {
   }
 
   /// Why Fleet Engine would reject it, in one line; nil if it would not.
-  package var refusal: String? {
+  package var rejection: String? {
     let sentences = problems.filter(\.isFatal).map(\.sentence.text)
     return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
   }

@@ -69,7 +69,7 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
-    /// The live position of a compact update that was refused: it is sent once more in the plain form.
+    /// The live position of a compact update that was rejected: it is sent once more in the plain form.
     var comparedLive: VehicleLocation?
     /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
@@ -528,7 +528,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.hasOverduePosition = true
     if failure.mayArrive { mayArrive(attempt.kind, until: attempt.deadline) }
     if formNegotiation.failed(attempt.form, failure, at: now) {
-      // Neither the position nor the past ones are blamed for it, also not for the last refusals before this one.
+      // Neither the position nor the past ones are blamed for it, also not for the last rejections before this one.
       vehicle.rejectedLive = nil
       vehicle.comparedLive = attempt.update.live
       return .resends(failure, sentAt: attempt.sentAt)

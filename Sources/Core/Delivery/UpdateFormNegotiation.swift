@@ -5,10 +5,10 @@ package import Timekeeping
 
 /// Decides in which form updates are sent: the compact one, unless the server does not accept it.
 ///
-/// Nothing says in advance whether a server accepts the compact form. Until one such update was accepted, a refusal
+/// Nothing says in advance whether a server accepts the compact form. Until one such update was accepted, a rejection
 /// that the form may explain is followed at once by the same update in the plain form. If that is accepted, updates are
-/// plain, and the compact form is tried once more later; the second such pair of a refusal and an acceptance ends the
-/// negotiation for this server and release. If the plain form is refused as well, the cause is another.
+/// plain, and the compact form is tried once more later; the second such pair of a rejection and an acceptance ends the
+/// negotiation for this server and release. If the plain form is rejected as well, the cause is another.
 ///
 /// Other failures prove nothing, but must not keep a vehicle offline either: after some in a row the attempts are plain
 /// until one is accepted.
@@ -42,16 +42,16 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case accepted
     /// Updates are plain: compact ones failed. They are tried again at this time; nil: once a plain one was accepted.
     case fallback(until: BootInstant?)
-    /// Updates are plain: the server refused compact ones twice, last with this HTTP status, and accepted plain ones.
-    case refused(httpStatus: Int)
+    /// Updates are plain: the server rejected compact ones twice, last with this HTTP status, and accepted plain ones.
+    case rejected(httpStatus: Int)
   }
 
-  /// The time until the compact form is tried again; doubles while it fails without a refusal, up to `longestWait`.
+  /// The time until the compact form is tried again; doubles while it fails without a rejection, up to `longestWait`.
   static let wait = Duration.seconds(600)
-  /// The same after the plain form was refused as well, so that there is one pair of requests an hour at most.
+  /// The same after the plain form was rejected as well, so that there is one pair of requests an hour at most.
   static let waitAfterOtherCause = Duration.seconds(3600)
   private static let longestWait = Duration.seconds(86_400)
-  /// Pairs of a refused compact update and an accepted plain one that end the negotiation.
+  /// Pairs of a rejected compact update and an accepted plain one that end the negotiation.
   private static let pairsBeforeEnd = 2
   /// Failures in a row before the first acceptance after which attempts are plain, if the form does not explain them.
   private static let failuresBeforeAcceptance = 2
@@ -63,20 +63,20 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   private enum State: Equatable {
     /// No compact update was accepted in this run; the number of failures so far.
     case untested(failures: Int)
-    /// The next updates are plain until one is accepted; then the compact form is tried again after `wait`. `refusal`:
-    /// the HTTP status of the compact update, if it may be due to the form.
-    case comparing(refusal: Int?, wait: Duration)
+    /// The next updates are plain until one is accepted; then the compact form is tried again after `wait`.
+    /// `rejection`: the HTTP status of the compact update, if it may be due to the form.
+    case comparing(rejection: Int?, wait: Duration)
     /// Updates are plain until then.
     case plain(until: BootInstant)
     /// Compact updates are accepted; the number of failures since the last one.
     case compact(failures: Int)
   }
 
-  /// How often the server has refused the compact form of this release.
+  /// How often the server has rejected the compact form of this release.
   private struct Record: Equatable {
     /// 0, 1, or 2: the negotiation has ended.
-    var refusals = 0
-    /// Of the last refusal; 0 if there is none.
+    var rejections = 0
+    /// Of the last rejection; 0 if there is none.
     var httpStatus = 0
   }
 
@@ -85,7 +85,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   private var server: String
   private var state = State.untested(failures: 0)
   private var record = Record()
-  /// Changes to plain in a row for other reasons than a refusal.
+  /// Changes to plain in a row for other reasons than a rejection.
   private var fallbacks = 0
 
   /// - Parameter server: scheme, host and port of Fleet Engine.
@@ -108,24 +108,24 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   /// - Parameter text: of a file, not validated; without effect if it is damaged or about another server or release.
   package mutating func restore(_ text: String) {
     let lines = text.split(separator: "\n")
-    guard lines.count == 6, let refusals = lines[3].split(separator: " ").last.flatMap({ Int($0) }),
+    guard lines.count == 6, let rejections = lines[3].split(separator: " ").last.flatMap({ Int($0) }),
       let status = lines[4].split(separator: " ").last.flatMap({ Int($0) }),
-      (0...UpdateFormNegotiation.pairsBeforeEnd).contains(refusals),
-      refusals == 0 ? status == 0 : (100..<600).contains(status)
+      (0...UpdateFormNegotiation.pairsBeforeEnd).contains(rejections),
+      rejections == 0 ? status == 0 : (100..<600).contains(status)
     else { return }
-    let stored = Record(refusals: refusals, httpStatus: status)
+    let stored = Record(rejections: rejections, httpStatus: status)
     if self.text(of: stored) == text { record = stored }
   }
 
   /// What the next run needs to know, for a file: lines of a key and a value.
   private func text(of record: Record) -> String {
     "fleet-locationd update form 1\nserver \(server)\nrelease \(configuration.release)\n"
-      + "refusals \(record.refusals)\nstatus \(record.httpStatus)\nend\n"
+      + "refusals \(record.rejections)\nstatus \(record.httpStatus)\nend\n"
   }
 
   /// The form of the next update.
   func form(at now: BootInstant) -> UpdateForm {
-    guard configuration.mode == .auto, !isRefused else { return .plain }
+    guard configuration.mode == .auto, !isRejected else { return .plain }
     return switch state {
     case .untested, .compact: .compact
     case .comparing: .plain
@@ -133,12 +133,12 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     }
   }
 
-  private var isRefused: Bool { record.refusals >= UpdateFormNegotiation.pairsBeforeEnd }
+  private var isRejected: Bool { record.rejections >= UpdateFormNegotiation.pairsBeforeEnd }
 
   /// The result so far.
   package var summary: Summary {
     guard configuration.mode == .auto else { return .off }
-    if isRefused { return .refused(httpStatus: record.httpStatus) }
+    if isRejected { return .rejected(httpStatus: record.httpStatus) }
     return switch state {
     case .untested: .untested
     case .comparing: .fallback(until: nil)
@@ -153,18 +153,18 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   ///
   /// - Returns: what to store for the next run; nil if that is unchanged.
   mutating func accepted(_ form: UpdateForm, at now: BootInstant) -> String? {
-    guard configuration.mode == .auto, !isRefused else { return nil }
+    guard configuration.mode == .auto, !isRejected else { return nil }
     switch (form, state) {
     case (.compact, _):
       state = .compact(failures: 0)
       fallbacks = 0
-      guard record.refusals > 0 else { return nil }
+      guard record.rejections > 0 else { return nil }
       record = Record()
       return text(of: record)
-    case (.plain, .comparing(let refusal, let wait)):
+    case (.plain, .comparing(let rejection, let wait)):
       state = .plain(until: now + wait)
-      guard let refusal else { return nil }
-      record = Record(refusals: record.refusals + 1, httpStatus: refusal)
+      guard let rejection else { return nil }
+      record = Record(rejections: record.rejections + 1, httpStatus: rejection)
       return text(of: record)
     case (.plain, _): return nil
     }
@@ -174,17 +174,18 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   ///
   /// - Returns: whether to send it again in the plain form at once, before this counts as a failure.
   mutating func failed(_ form: UpdateForm, _ failure: UpdateFailure, at now: BootInstant) -> Bool {
-    guard configuration.mode == .auto, !isRefused, failure.isAboutRequest else { return false }
-    let refusal = failure.mayBeDueToForm ? failure.httpStatus : nil
+    guard configuration.mode == .auto, !isRejected, failure.isAboutRequest else { return false }
+    let rejection = failure.mayBeDueToForm ? failure.httpStatus : nil
     if form == .plain {
       // Without a response nothing is known yet.
       if case .comparing(.some, _) = state, failure.httpStatus != nil {
-        state = .comparing(refusal: nil, wait: UpdateFormNegotiation.waitAfterOtherCause)
+        state = .comparing(rejection: nil, wait: UpdateFormNegotiation.waitAfterOtherCause)
       }
       return false
     }
     switch state {
-    case .untested(let failures) where refusal == nil && failures + 1 < UpdateFormNegotiation.failuresBeforeAcceptance:
+    case .untested(let failures)
+    where rejection == nil && failures + 1 < UpdateFormNegotiation.failuresBeforeAcceptance:
       state = .untested(failures: failures + 1)
       return false
     case .compact(let failures) where failures + 1 < UpdateFormNegotiation.limitAfterAcceptance(failure):
@@ -192,11 +193,11 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
       return false
     case .untested, .compact, .plain, .comparing: break
     }
-    guard let refusal else {
+    guard let rejection else {
       fallBack()
       return false
     }
-    state = .comparing(refusal: refusal, wait: UpdateFormNegotiation.wait)
+    state = .comparing(rejection: rejection, wait: UpdateFormNegotiation.wait)
     return true
   }
 
@@ -209,6 +210,6 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     var wait = UpdateFormNegotiation.wait
     for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.longestWait) }
     fallbacks += 1
-    state = .comparing(refusal: nil, wait: wait)
+    state = .comparing(rejection: nil, wait: wait)
   }
 }

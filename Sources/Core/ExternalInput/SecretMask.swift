@@ -8,7 +8,7 @@
 ///
 /// - random words of 8 characters and more, any word of 25 and more without a capital in it, and 16 digits and more;
 /// - three or more random words, of 12 characters together, with at most one other word between two of them: a secret
-/// in pieces;
+///   in pieces;
 /// - the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
 ///
 /// The names that the settings give to provider and vehicle are no secrets, even if they look like one (VINs, UUIDs):

@@ -5,8 +5,8 @@ package import Timekeeping
 
 /// Counters of the sentences of one source, valid and damaged, over the lifetimes of its decoders.
 package struct LineStatistics: Equatable, Sendable {
-  /// The medium of the lines, which determines what to check if they are damaged.
-  package enum Medium: Equatable, Sendable {
+  /// The kind of line, which determines what to check if they are damaged.
+  package enum Kind: Equatable, Sendable {
     case serial
     case network
   }
@@ -60,13 +60,13 @@ package struct LineStatistics: Equatable, Sendable {
   /// No share is computed for fewer lines.
   private static let fewest: UInt64 = 50
 
-  /// What the lines travel over.
-  package let medium: Medium
+  /// The kind of line.
+  package let kind: Kind
   /// The current senders in the network; empty for a serial line, and for an outgoing connection.
   package internal(set) var senders: [Sender] = []
-  /// The last four senders that were rejected, with their reasons, the latest at the end.
+  /// The last four senders that were refused, with their reasons, the latest at the end.
   package private(set) var refused: [Refused] = []
-  /// The number of rejected connections and datagrams of all senders.
+  /// The number of refused connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
   /// Since the source was created.
   package private(set) var counters = NMEADecoder.Counters()
@@ -82,8 +82,8 @@ package struct LineStatistics: Equatable, Sendable {
     var wrong: UInt64 = 0
   }
 
-  package init(_ medium: Medium) {
-    self.medium = medium
+  package init(_ kind: Kind) {
+    self.kind = kind
   }
 
   /// Updates the counters of the current decoder.
@@ -120,7 +120,7 @@ package struct LineStatistics: Equatable, Sendable {
   /// little.
   package var trouble: String? {
     guard let wrongShare, wrongShare > LineStatistics.mostWrong else { return nil }
-    let cause = medium == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
+    let cause = kind == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
     return "\(Int((wrongShare * 100).rounded())) % of lines have wrong checksums: \(cause)"
   }
 }

@@ -19,7 +19,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// The minimum wait that the server asks for.
   package var retryAfter: Duration?
   /// Why the token was rejected, if it was and the response says why.
-  package var cause: RefusalCause?
+  package var cause: RejectionCause?
   /// What is wrong with the rejected token, as far as its contents show; nil if nothing is, or none was rejected.
   package private(set) var tokenProblem: TokenInspection.Problem?
   /// Why there was no response; nil if there was one.
@@ -53,7 +53,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package init(
     _ category: Category, _ sentence: Sentence, from service: FleetEngineService, httpStatus: Int? = nil,
     status: String? = nil, retryAfter: Duration? = nil,
-    cause: RefusalCause? = nil
+    cause: RejectionCause? = nil
   ) {
     self.category = category
     self.sentence = sentence

@@ -39,7 +39,7 @@ extension UpdateFailure {
     }
   }
 
-  /// Whether the server may have refused the compact form and would accept the plain one: it, or a gateway in front of
+  /// Whether the server may have rejected the compact form and would accept the plain one: it, or a gateway in front of
   /// it, does not know the coding (400, 415, 501), the response's mask or its format (400, 406), or fails over one of
   /// them (413, 500, 502); a firewall forbids it (403). A 403 as a web page is a captive portal's, and a server that
   /// asks for a wait has another reason.

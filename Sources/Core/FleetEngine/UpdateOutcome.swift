@@ -64,9 +64,9 @@ package enum UpdateOutcome: Equatable, Sendable {
     let asked = retryDelay(in: error)
     let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
     var category = category(status: status, http: response.status, isJSON: json?.object != nil)
-    var cause: RefusalCause?
+    var cause: RejectionCause?
     if category.row.rejectsToken {
-      cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
+      cause = RejectionCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clockSkew }
     }
     let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }

@@ -108,7 +108,7 @@ package enum MetricTable {
       "line_refused_total", .counter, by: "source",
       "Connections and datagrams that are dropped unread: their senders are not in source.allow, or there is no place."
     ) { reading in
-      reading.lines.filter { $0.statistics.medium == .network }.map { ($0.source, Double($0.statistics.refusals)) }
+      reading.lines.filter { $0.statistics.kind == .network }.map { ($0.source, Double($0.statistics.refusals)) }
     },
   ]
 

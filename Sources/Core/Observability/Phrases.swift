@@ -80,7 +80,7 @@ extension SourceOverview.Hold {
     switch self {
     case .behind(let age):
       "its clock is behind: its positions are \(age.humanReadable) older than the last one reported"
-    case .disputed(let offset):
+    case .contradicted(let offset):
       "its clock differs from that of the previous source: it is \(max(offset, .zero - offset).humanReadable) "
         + "\(offset < .zero ? "behind" : "ahead"), and is accepted after \(FixFilter.agreement) fixes in a row"
     }

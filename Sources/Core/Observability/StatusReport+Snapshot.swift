@@ -123,7 +123,7 @@ extension StatusReport.UpdateForm {
       switch snapshot.updateForm {
       case .untested, .accepted: nil
       case .off: "compact_updates is off"
-      case .refused(let status): "the server refuses compact ones (HTTP \(status))"
+      case .rejected(let status): "the server refuses compact ones (HTTP \(status))"
       case .fallback(let end):
         "compact ones failed, and are tried again "
           + (end.map { "in \(max($0 - snapshot.now.boot, .zero).humanReadable)" } ?? "later")

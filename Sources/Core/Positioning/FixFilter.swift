@@ -91,7 +91,7 @@ package struct FixFilter: Sendable {
   private static let minimumOfAFix = 3
 
   /// Consecutive rejected fixes that are consistent with each other: a candidate for the new reference.
-  private struct Challenge {
+  private struct Contradiction {
     var first: FixReference
     var last: FixReference
     var count = 1
@@ -115,7 +115,7 @@ package struct FixFilter: Sendable {
   private var configuration: Configuration
   /// The last accepted fix.
   private var reference: FixReference?
-  private var challenge: Challenge?
+  private var contradiction: Contradiction?
   /// The first and the last fix after a gap, until one is accepted.
   private var settling: (first: FixReference, last: FixReference)?
   /// The last evaluated fix, accepted or not, and its arrival.
@@ -188,7 +188,7 @@ package struct FixFilter: Sendable {
         reference.offsetFromElapsed - (candidate.at - reference.at).multiplied(by: 1, dividedBy: 1000))
     }
     reference = candidate
-    challenge = nil
+    contradiction = nil
     settling = nil
     return .success(Accepted(fix: fix, time: time, clockCorrection: clock.offset))
   }
@@ -296,8 +296,8 @@ package struct FixFilter: Sendable {
   /// Moves the timestamps of previous fixes by whole days, or by the error of a receiver's clock.
   private mutating func redate(by change: Duration) {
     reference?.redate(by: change)
-    challenge?.first.redate(by: change)
-    challenge?.last.redate(by: change)
+    contradiction?.first.redate(by: change)
+    contradiction?.last.redate(by: change)
     settling?.first.redate(by: change)
     settling?.last.redate(by: change)
     previous?.redate(by: change)
@@ -339,33 +339,34 @@ package struct FixFilter: Sendable {
     {
       return false
     }
-    guard var challenge, agrees(candidate, with: challenge) else {
-      challenge = Challenge(candidate)
+    guard var contradiction, agrees(candidate, with: contradiction) else {
+      contradiction = Contradiction(candidate)
       return false
     }
-    challenge.add(candidate)
-    self.challenge = challenge
+    contradiction.add(candidate)
+    self.contradiction = contradiction
     let isFast = (candidate.speed ?? 0) > speedLimit
-    if rejection == .jump || rejection == .impossibleSpeed, !isFast, challenge.isContinuous, motionTrust.isTrusted,
+    if rejection == .jump || rejection == .impossibleSpeed, !isFast, contradiction.isContinuous, motionTrust.isTrusted,
       let reference, candidate.outweighs(reference)
     {
       return true
     }
     let duration = isFast ? FixFilter.fastAgreementTime : FixFilter.agreementTime
-    guard challenge.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
-      configuration.usesRecordedTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
+    guard contradiction.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
+      configuration.usesRecordedTimes || candidate.at - contradiction.first.at >= duration,
+      contradiction.isExplained || !isFast
     else { return false }
-    motionTrust.note(isExplained: challenge.isExplained)
+    motionTrust.note(isExplained: contradiction.isExplained)
     return true
   }
 
-  private func agrees(_ candidate: FixReference, with challenge: Challenge) -> Bool {
+  private func agrees(_ candidate: FixReference, with contradiction: Contradiction) -> Bool {
     // A speed above the limit must be corroborated by the positions.
     let limit = max(speedLimit, candidate.speed ?? 0)
-    guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: limit) else {
+    guard candidate.time >= contradiction.last.time, candidate.isReachable(from: contradiction.last, at: limit) else {
       return false
     }
-    let difference = candidate.offsetFromElapsed - challenge.first.offsetFromElapsed
+    let difference = candidate.offsetFromElapsed - contradiction.first.offsetFromElapsed
     return configuration.usesRecordedTimes
       || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }

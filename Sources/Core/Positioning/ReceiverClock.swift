@@ -18,7 +18,7 @@ package struct ReceiverClock: Sendable {
   /// The correction that is subtracted from timestamps: whole seconds, positive if the clock is ahead.
   private(set) var offset = Duration.zero
   /// Consecutive fixes whose timestamps have the same error.
-  private var challenge: (offset: Duration, since: BootInstant, count: Int)?
+  private var contradiction: (offset: Duration, since: BootInstant, count: Int)?
 
   /// The result for a timestamp.
   enum Outcome: Equatable {
@@ -50,19 +50,19 @@ package struct ReceiverClock: Sendable {
   private mutating func confirms(
     _ error: Duration, by agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Bool {
-    guard let (offset, since, count) = challenge,
+    guard let (offset, since, count) = contradiction,
       max(error - offset, offset - error) <= ReceiverClock.slack
     else {
-      challenge = (error, now, 1)
+      contradiction = (error, now, 1)
       return false
     }
-    challenge = (offset, since, count + 1)
+    contradiction = (offset, since, count + 1)
     return count + 1 >= agreement.count && now - since >= agreement.time
   }
 
   private mutating func use(_ new: Duration) -> Outcome {
     defer { offset = new }
-    challenge = nil
+    contradiction = nil
     return .settled(change: new - offset)
   }
 

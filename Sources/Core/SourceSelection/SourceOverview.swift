@@ -54,7 +54,7 @@ package struct SourceOverview: Equatable, Sendable {
     /// Their timestamps are this much before the last reported position, which was of another source.
     case behind(by: Duration)
     /// Its clock differs from that of the previous source by more than `filter.max_age`; positive: it is ahead.
-    case disputed(offset: Duration)
+    case contradicted(offset: Duration)
   }
 
   /// In order of priority.

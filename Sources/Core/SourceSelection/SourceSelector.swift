@@ -101,7 +101,7 @@ package struct SourceSelector: Sendable {
   private var reported: Timestamp?
   private var hold: SourceOverview.Hold?
   /// Consecutive fixes of a clock that differs by more than `maxAge`.
-  private var dispute: (since: BootInstant, count: Int)?
+  private var contradiction: (since: BootInstant, count: Int)?
   /// Sources that wait for `readyForNextFix`.
   private var waiting: [Int] = []
   /// The overview after the last input.
@@ -229,7 +229,7 @@ package struct SourceSelector: Sendable {
     lastSource = index
     clock = entries[index].clock
     hold = nil
-    dispute = nil
+    contradiction = nil
     return .accepted(accepted, areLaterMisdated: areLaterMisdated)
   }
 
@@ -238,7 +238,7 @@ package struct SourceSelector: Sendable {
     guard let reported, let clock else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.
     let offset = filter.usesRecordedTimes ? min(time - reported, .zero) : entry.clock - clock
-    if offset > filter.maxAge || .zero - offset > filter.maxAge { return .disputed(offset: offset) }
+    if offset > filter.maxAge || .zero - offset > filter.maxAge { return .contradicted(offset: offset) }
     return time <= reported ? .behind(by: reported - time) : nil
   }
 
@@ -251,13 +251,13 @@ package struct SourceSelector: Sendable {
 
   /// Whether enough consecutive fixes have confirmed another clock.
   private mutating func hasAgreed(_ reason: SourceOverview.Hold, at now: BootInstant) -> Bool {
-    guard case .disputed = reason else {
-      dispute = nil
+    guard case .contradicted = reason else {
+      contradiction = nil
       return false
     }
-    let count = (dispute?.count ?? 0) + 1
-    let since = dispute?.since ?? now
-    dispute = (since, count)
+    let count = (contradiction?.count ?? 0) + 1
+    let since = contradiction?.since ?? now
+    contradiction = (since, count)
     return count >= FixFilter.agreement && (filter.usesRecordedTimes || now - since >= SourceSelector.agreementTime)
   }
 
@@ -305,7 +305,7 @@ package struct SourceSelector: Sendable {
     used = index
     self.reason = reason
     entries[index].usedSince = now
-    dispute = nil
+    contradiction = nil
     hold = lastSource == index ? nil : expectedHold(of: entries[index], at: now)
   }
 }

@@ -15,7 +15,7 @@ struct EventRateLimiter: Sendable {
   private var rejections = RepeatLimiter()
   private var tokenFailures = RepeatLimiter()
   private var removals = RepeatLimiter()
-  private var backfillRefusals = RepeatLimiter()
+  private var backfillRejections = RepeatLimiter()
   private var storeFailures = RepeatLimiter()
   private var networkLosses = RepeatLimiter()
   private var isNetworkLossReported = false
@@ -50,8 +50,8 @@ struct EventRateLimiter: Sendable {
     outages.failed(failure, at: now)
   }
 
-  mutating func backfillRefused(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
-    backfillRefusals.admit(failure.category.rawValue, at: now).map { .backfillRefused(failure, suppressed: $0) }
+  mutating func backfillRejected(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    backfillRejections.admit(failure.category.rawValue, at: now).map { .backfillRefused(failure, suppressed: $0) }
   }
 
   // MARK: - Tokens

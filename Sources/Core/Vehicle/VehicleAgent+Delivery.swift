@@ -173,11 +173,11 @@ extension VehicleAgent {
         failed(failure, with: token, notice, at: now, &effects)
       case .updateForm(let text, let summary):
         effects.append(.storeUpdateForm(text))
-        if case .refused(let status) = summary { effects.append(.event(.compactUpdatesRefused(httpStatus: status))) }
+        if case .rejected(let status) = summary { effects.append(.event(.compactUpdatesRefused(httpStatus: status))) }
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        report(eventLimiter.backfillRefused(failure, at: now.boot), &effects)
+        report(eventLimiter.backfillRejected(failure, at: now.boot), &effects)
       case .failed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
         failed(failure, with: token, eventLimiter.updateFailed(failure, at: now.boot), at: now, &effects)
@@ -293,7 +293,7 @@ extension VehicleAgent {
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .commandOutput(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
-      case .repeatedlyRefused(let retry): effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
+      case .repeatedlyRejected(let retry): effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
       }
     }
   }

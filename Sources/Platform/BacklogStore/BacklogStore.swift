@@ -147,15 +147,15 @@ package final class BacklogStore {
 
   /// Steps from vehicle to vehicle, without reading each row.
   private func deleteOwnerless() throws(BacklogStoreError) -> Int {
-    let strangers = """
+    let others = """
       WITH RECURSIVE owner(key) AS (
         SELECT min(vehicle) FROM positions
         UNION ALL
         SELECT (SELECT min(vehicle) FROM positions WHERE vehicle > owner.key) FROM owner WHERE owner.key IS NOT NULL)
       SELECT key FROM owner WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM vehicles)
       """
-    guard try database.prepare(strangers).step() else { return 0 }
-    try database.run("DELETE FROM positions WHERE vehicle IN (\(strangers))")
+    guard try database.prepare(others).step() else { return 0 }
+    try database.run("DELETE FROM positions WHERE vehicle IN (\(others))")
     return Int(clamping: try database.number("SELECT changes()"))
   }
 

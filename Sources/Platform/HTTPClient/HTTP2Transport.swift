@@ -30,7 +30,7 @@ final class HTTP2Transport {
   private final class Channel {
     /// Its target.
     let address: WebAddress
-    var link: TLSConnection?
+    var tls: TLSConnection?
     /// Nil until it is open.
     var connection: HTTP2Connection?
     /// The connection preface, sent with the first request.
@@ -46,7 +46,7 @@ final class HTTP2Transport {
 
     isolated deinit {
       connection?.wipe()
-      link?.close()
+      tls?.close()
     }
 
     var isOpen: Bool { connection != nil }
@@ -102,8 +102,8 @@ final class HTTP2Transport {
   }
 
   /// The outcome is reported in a later iteration of the loop.
-  func send(_ order: QueuedRequest) {
-    waiting.append(order)
+  func send(_ request: QueuedRequest) {
+    waiting.append(request)
     isInCall = true
     start()
     isInCall = false
@@ -166,10 +166,10 @@ final class HTTP2Transport {
     self.channel = channel
     let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
-      channel.link = try TLSConnection(
+      channel.tls = try TLSConnection(
         loop: loop, settings: configuration, meter: meter, to: address,
         timeout: min(rest, configuration.connectTimeout), certificateTime: certificateTime,
-        earlier: former?.link?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
+        earlier: former?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
       ) { [weak self, weak channel] event in
         if let channel { self?.handle(event, of: channel) }
       }
@@ -211,7 +211,7 @@ final class HTTP2Transport {
     channel = former
     former = nil
     guard channel != nil else { return }
-    for order in waiting { order.needsNewConnection = false }
+    for request in waiting { request.needsNewConnection = false }
   }
 
   private func closeAll() {
@@ -222,44 +222,44 @@ final class HTTP2Transport {
 
   private func close(_ channel: Channel?) {
     guard let channel else { return }
-    if let link = channel.link { session = link.session.map { (channel.address.origin, $0) } }
+    if let tls = channel.tls { session = tls.session.map { (channel.address.origin, $0) } }
     channel.connection?.wipe()
     channel.connection = nil
     channel.preface = []
-    channel.link?.close(discardingUnsent: channel.hasCancelled)
-    channel.link = nil
+    channel.tls?.close(discardingUnsent: channel.hasCancelled)
+    channel.tls = nil
   }
 
   /// The server has no HTTP/2: queued and later requests use HTTP/1.1.
   private func fallBack() {
     http1Origin = channel?.address.origin
     closeAll()
-    let orders = waiting
+    let requests = waiting
     waiting = []
     armTimer()
-    for order in orders { onHTTP1?(order) }
+    for request in requests { onHTTP1?(request) }
   }
 
   private func failAll(_ failure: TransportFailure) {
-    let orders = waiting
+    let requests = waiting
     waiting = []
     armTimer()
-    for order in orders { finish(order, .failure(failure)) }
+    for request in requests { finish(request, .failure(failure)) }
   }
 
   /// - Parameter outcome: a failure's message does not name the server, which is added here.
-  private func finish(_ order: QueuedRequest, _ outcome: HTTPOutcome) {
+  private func finish(_ request: QueuedRequest, _ outcome: HTTPOutcome) {
     var outcome = outcome
     if case .failure(var failure) = outcome {
-      failure.message = FailureTable.message(order.address, failure.message)
+      failure.message = FailureTable.message(request.address, failure.message)
       outcome = .failure(failure)
     }
     counters.requests &+= 1
     if isInCall {
       // Not before `send` has returned.
-      loop.defer { order.completion.call(outcome) }
+      loop.defer { request.completion.call(outcome) }
     } else {
-      order.completion.call(outcome)
+      request.completion.call(outcome)
     }
   }
 
@@ -294,10 +294,10 @@ final class HTTP2Transport {
       if failure.needsHTTP1 { http1Origin = channel.address.origin }
       outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !isEnd))
     }
-    let order = outcome == nil ? nil : current
+    let request = outcome == nil ? nil : current
     if outcome != nil { current = nil }
     if isEnd { ended(channel) }
-    if let order, let outcome { finish(order, outcome) }
+    if let request, let outcome { finish(request, outcome) }
     if current == nil, isStale, waiting.isEmpty { closeAll() }
     start()
   }
@@ -316,7 +316,7 @@ final class HTTP2Transport {
     let bytes = channel.preface + bytes
     channel.preface = []
     counters.bytesSent &+= UInt64(bytes.count)
-    channel.link?.send(bytes)
+    channel.tls?.send(bytes)
   }
 
   private func redirecting(_ response: HTTPResponse) -> HTTPResponse {
@@ -331,7 +331,7 @@ final class HTTP2Transport {
   private func armTimer() {
     // An idle connection has none, and so neither has the one that is to be replaced.
     var deadline = channel?.connection?.nextDeadline
-    for order in waiting { deadline = min(deadline ?? order.deadline, order.deadline) }
+    for request in waiting { deadline = min(deadline ?? request.deadline, request.deadline) }
     guard deadline != armedAt else { return }
     armedAt = deadline
     if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
@@ -342,10 +342,10 @@ final class HTTP2Transport {
     let now = loop.now.boot
     let late = waiting.filter { $0.deadline <= now }
     waiting.removeAll { $0.deadline <= now }
-    let isStalled = channel?.isOpen != true && channel?.link?.isInHandshake == true
-    for order in late {
+    let isStalled = channel?.isOpen != true && channel?.tls?.isInHandshake == true
+    for request in late {
       let reason = isStalled ? FailureTable.stalledHandshake : "no response before the deadline"
-      finish(order, .failure(TransportFailure(.timedOut, reason)))
+      finish(request, .failure(TransportFailure(.timedOut, reason)))
     }
     // The request timed out while connecting.
     if !late.isEmpty, channel?.isOpen != true { stopOpening() }

@@ -109,10 +109,10 @@ import URLReader
   }
 
   /// The server has no HTTP/2.
-  private func sendByHTTP1(_ order: HTTP2Transport.QueuedRequest) {
-    var request = order.request
-    request.deadline = max(order.deadline - loop.now.boot, .milliseconds(1))
-    sendByCurl(request, order.completion)
+  private func sendByHTTP1(_ queued: HTTP2Transport.QueuedRequest) {
+    var request = queued.request
+    request.deadline = max(queued.deadline - loop.now.boot, .milliseconds(1))
+    sendByCurl(request, queued.completion)
   }
 
   private func sendByCurl(_ request: HTTPRequest, _ completion: Completion) {

@@ -12,7 +12,7 @@ import SystemCalls
 /// client, and a callback of getaddrinfo_a would come as a signal or on another thread. A look-up that outlives its
 /// caller is reused by the next one, so that dead name servers do not accumulate threads.
 @safe package final class HostLookup {
-  private static let glance = Duration.milliseconds(50)
+  private static let pollInterval = Duration.milliseconds(50)
 
   private let loop: EventLoop
   /// Host and port, for messages.
@@ -76,7 +76,7 @@ import SystemCalls
       return
     }
     if unsafe fleet_lookup_is_running(running) {
-      timer?.arm(at: loop.now.boot + HostLookup.glance)
+      timer?.arm(at: loop.now.boot + HostLookup.pollInterval)
       return
     }
     let code = unsafe fleet_lookup_error(running)

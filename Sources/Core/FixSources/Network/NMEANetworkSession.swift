@@ -174,8 +174,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Counters of the lines, the senders, and the rejected senders.
   package var lineStatistics: LineStatistics {
     var statistics = lines
-    statistics.senders = senders.compactMap { writer in
-      writer.address.map { LineStatistics.Sender($0, isUsed: writer.id == used, heldUntil: writer.heldUntil) }
+    statistics.senders = senders.compactMap { sender in
+      sender.address.map { LineStatistics.Sender($0, isUsed: sender.id == used, heldUntil: sender.heldUntil) }
     }
     return statistics
   }
@@ -188,8 +188,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   package var nextDeadline: BootInstant? {
     if isDiscarding { return emptying }
     var next = isUnsupervised ? nil : supervisor.nextDeadline
-    for writer in senders {
-      for time in [writer.decoder.deadline, isDatagram ? writer.lastSentence + silenceTimeout : nil] {
+    for sender in senders {
+      for time in [sender.decoder.deadline, isDatagram ? sender.lastSentence + silenceTimeout : nil] {
         if let time { next = min(next ?? time, time) }
       }
     }
@@ -395,9 +395,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   private mutating func remove(_ isGone: (SenderState) -> Bool) {
-    for writer in senders where isGone(writer) {
-      gone = gone + writer.decoder.counters
-      if writer.id == used { used = nil }
+    for sender in senders where isGone(sender) {
+      gone = gone + sender.decoder.counters
+      if sender.id == used { used = nil }
     }
     senders.removeAll(where: isGone)
   }

@@ -3,7 +3,7 @@ import ExternalInput
 
 /// Why Fleet Engine rejected a token, as far as its response says: the status 401 or 403 alone does not distinguish a
 /// wrong clock from a wrong role or a wrong vehicle.
-package enum RefusalCause: String, Sendable, CaseIterable {
+package enum RejectionCause: String, Sendable, CaseIterable {
   /// By Google's clock the token has expired.
   case expired
   /// By Google's clock the token has not been issued yet.
@@ -68,7 +68,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     case "SIGNATURE_INVALID": self = .signature
     case "SERVICE_DISABLED": self = .apiDisabled
     default:
-      guard let cause = message.flatMap(RefusalCause.init(message:)) else { return nil }
+      guard let cause = message.flatMap(RejectionCause.init(message:)) else { return nil }
       self = cause
     }
   }

@@ -4,7 +4,7 @@ import FleetEngine
 import HTTPMessages
 import Testing
 
-@Suite struct RefusalCauseTests {
+@Suite struct RejectionCauseTests {
   private func refusal(_ http: Int, _ status: String, _ message: String, reason: String? = nil) -> UpdateFailure? {
     let details =
       reason.map {
@@ -30,8 +30,8 @@ import Testing
       ("Jwt is expired", nil, .expired), ("The token expired 61 s ago.", "ACCESS_TOKEN_EXPIRED", .expired),
       ("Jwt not yet valid", nil, .notYetValid), ("The token is issued 1800 s in the future.", nil, .notYetValid),
       ("The token lives longer than an hour.", nil, .lifetime),
-    ] as [(String, String?, RefusalCause)])
-  func times(message: String, reason: String?, cause: RefusalCause) throws {
+    ] as [(String, String?, RejectionCause)])
+  func times(message: String, reason: String?, cause: RejectionCause) throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
     #expect(failure.category == .clockSkew)
     #expect(failure.cause == cause)
@@ -50,8 +50,8 @@ import Testing
         "SERVICE_DISABLED", .apiDisabled
       ),
       ("The caller does not have permission", nil, nil),
-    ] as [(String, String?, RefusalCause?)])
-  func rights(message: String, reason: String?, cause: RefusalCause?) throws {
+    ] as [(String, String?, RejectionCause?)])
+  func rights(message: String, reason: String?, cause: RejectionCause?) throws {
     let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
     #expect(failure.category == .permissionDenied)
     #expect(failure.cause == cause)
@@ -81,7 +81,7 @@ import Testing
 
   @Test("a text about credentials alone is no clock skew")
   func vagueWords() throws {
-    let failure = try #require(refusal(401, "UNAUTHENTICATED", RefusalCauseTests.vague))
+    let failure = try #require(refusal(401, "UNAUTHENTICATED", RejectionCauseTests.vague))
     #expect(failure.category == .unauthenticated)
     #expect(failure.cause == nil)
   }
@@ -115,6 +115,6 @@ import Testing
 
   @Test("each cause has advice of its own")
   func advice() {
-    #expect(Set(RefusalCause.allCases.map { $0.advice(for: .deliveries) }).count == RefusalCause.allCases.count)
+    #expect(Set(RejectionCause.allCases.map { $0.advice(for: .deliveries) }).count == RejectionCause.allCases.count)
   }
 }
