@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import CommandLineOptions
 
 /// `fleet-locationctl offline`: the driver takes no new trips.
-enum OfflineCommand: Command {
+enum OfflineCommand: DriverCommand {
   static let name = "offline"
   static let summary = "no new trips: the vehicle is OFFLINE, and positions go on"
-  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl offline [--instance NAME | --socket PATH]
     For a vehicle of on-demand trips: OFFLINE is sent at once, without a fix, and each position carries it until
@@ -17,18 +15,13 @@ enum OfflineCommand: Command {
 
     """
 
-  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive("offline", options)
-    return try StandardOutput.write(
-      "Off duty: OFFLINE is sent at once and with each position; see fleet-locationctl status\n")
-  }
+  static let confirmation = "Off duty: OFFLINE is sent at once and with each position; see fleet-locationctl status"
 }
 
 /// `fleet-locationctl online`: the driver takes trips.
-enum OnlineCommand: Command {
+enum OnlineCommand: DriverCommand {
   static let name = "online"
   static let summary = "trips again: the next position sets the vehicle to ONLINE"
-  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl online [--instance NAME | --socket PATH]
     Ends what "fleet-locationctl offline" began: the next position sets the vehicle to ONLINE; after a pause, if there is
@@ -39,8 +32,5 @@ enum OnlineCommand: Command {
 
     """
 
-  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive("online", options)
-    return try StandardOutput.write("On duty: the next position sets the vehicle to ONLINE\n")
-  }
+  static let confirmation = "On duty: the next position sets the vehicle to ONLINE"
 }

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 
+/// A command of the driver: the daemon acknowledges it.
+@MainActor protocol DriverCommand: Command {
+  /// What is now in force, without a line end.
+  static var confirmation: String { get }
+}
+
+extension DriverCommand {
+  static var options: [CommandLineOptions.Option] { DaemonClient.options }
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    try DaemonClient.drive(name, options)
+    return try StandardOutput.write(confirmation + "\n")
+  }
+}
+
 /// `fleet-locationctl pause`: no position is sent.
-enum PauseCommand: Command {
+enum PauseCommand: DriverCommand {
   static let name = "pause"
   static let summary = "send and store no position until resume"
-  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
     No position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The pause survives a restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle
@@ -17,18 +31,13 @@ enum PauseCommand: Command {
 
     """
 
-  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive("pause", options)
-    return try StandardOutput.write(
-      "Paused: no position is sent or stored until \"fleet-locationctl resume\"\n")
-  }
+  static let confirmation = "Paused: no position is sent or stored until \"fleet-locationctl resume\""
 }
 
 /// `fleet-locationctl resume`: positions are sent again.
-enum ResumeCommand: Command {
+enum ResumeCommand: DriverCommand {
   static let name = "resume"
   static let summary = "end the pause: the next position is sent at once"
-  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl resume [--instance NAME | --socket PATH]
     Ends the pause that "fleet-locationctl pause" began. The next fix is sent at once, and sets a vehicle of on-demand trips
@@ -38,8 +47,5 @@ enum ResumeCommand: Command {
 
     """
 
-  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive("resume", options)
-    return try StandardOutput.write("Resumed: the next fix is sent at once\n")
-  }
+  static let confirmation = "Resumed: the next fix is sent at once"
 }

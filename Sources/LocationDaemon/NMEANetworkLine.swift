@@ -5,33 +5,25 @@ package import FixSources
 package import StreamSocket
 import SystemCalls
 
-/// The connection to a sender of NMEA 0183, or the socket at which senders connect or send datagrams.
+/// The socket at which senders of NMEA 0183 connect or send datagrams.
 package final class NMEANetworkLine: SourceLine {
   /// Where sentences come from.
   package enum Endpoint {
-    case connect(host: String, port: Int)
     case listen(host: String, port: Int, connections: Int)
     case datagrams(host: String, port: Int, group: DatagramSocket.Group?)
 
     /// For the session.
     package var transport: NMEANetworkSession.Transport {
       switch self {
-      case .connect: .connection
       case .listen(_, _, let connections): .listener(connections: connections)
       case .datagrams(_, _, let group): .datagrams(isGroup: group != nil)
       }
     }
   }
 
-  /// Timeout for making a connection.
-  private static let connectDeadline = Duration.seconds(10)
-
   private let loop: EventLoop
   private let endpoint: Endpoint
   private let handlers: LineHandlers
-  private let lookup: HostLookup?
-  private var socket: StreamSocket?
-  private var isConnected = false
   private var listener: StreamListener?
   /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
@@ -43,8 +35,6 @@ package final class NMEANetworkLine: SourceLine {
     self.loop = loop
     self.endpoint = endpoint
     self.handlers = handlers
-    lookup =
-      if case .connect(let host, let port) = endpoint { HostLookup(loop: loop, host: host, port: port) } else { nil }
   }
 
   /// The port on which it listens; nil while it does not listen.
@@ -57,12 +47,10 @@ package final class NMEANetworkLine: SourceLine {
     case .rejoin: rejoin()
     case .awaitBytes(let count):
       leastBytes = count
-      socket?.setLeastBytes(count)
       for sender in senders.values { sender.setLeastBytes(count) }
     case .pause: datagrams?.pause()
     case .watch: datagrams?.watch()
     case .read:
-      socket?.readNow()
       for sender in senders.values { sender.readNow() }
       datagrams?.readNow()
       handlers.pass(.drained)
@@ -75,7 +63,6 @@ package final class NMEANetworkLine: SourceLine {
   private func open() {
     do {
       switch endpoint {
-      case .connect: return connect()
       case .listen(let host, let port, _):
         listener = try StreamListener(loop: loop, host: host, port: port) { [weak self] connection in
           guard let self else { return }
@@ -94,24 +81,6 @@ package final class NMEANetworkLine: SourceLine {
     } catch {
       handlers.pass(.openFailed("\(error.message); \(ConnectionAdvice.listener(error))"))
     }
-  }
-
-  private func connect() {
-    guard let lookup else { return }
-    socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: NMEANetworkLine.connectDeadline,
-      onConnected: { [weak self] in
-        self?.isConnected = true
-        self?.handlers.pass(.opened())
-      },
-      onBytes: { [handlers] in handlers.receive($0, .peer) },
-      onEnd: { [weak self] error in
-        guard let self else { return }
-        let wasConnected = isConnected
-        close()
-        handlers.pass(
-          wasConnected ? .ended(error.message) : .openFailed("\(error.message); \(ConnectionAdvice.sender(error))"))
-      })
   }
 
   private func accept(_ connection: consuming StreamListener.Connection) {
@@ -141,9 +110,7 @@ package final class NMEANetworkLine: SourceLine {
   }
 
   private func close() {
-    socket?.close()
-    socket = nil
-    (isConnected, leastBytes) = (false, 1)
+    leastBytes = 1
     listener?.close()
     listener = nil
     for sender in senders.values { sender.close() }
@@ -154,15 +121,6 @@ package final class NMEANetworkLine: SourceLine {
 }
 
 extension NMEANetworkLine.Endpoint {
-  init(_ settings: NMEATCPSettings) {
-    if let listen = settings.listen {
-      self = .listen(host: listen.host, port: listen.port, connections: settings.connections)
-    } else {
-      // The settings have either `listen` or `address`.
-      self = .connect(host: settings.address?.host ?? "localhost", port: settings.address?.port ?? 10_110)
-    }
-  }
-
   init(_ settings: NMEAUDPSettings) {
     let group = settings.group.map { DatagramSocket.Group($0, interface: settings.interface) }
     self = .datagrams(host: settings.listen.host, port: settings.listen.port, group: group)

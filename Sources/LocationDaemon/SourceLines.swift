@@ -81,9 +81,20 @@ final class SourceLines {
         SerialLine(loop: loop, device: serial.device, handlers: handlers)
       )
     case .gpsd(let gpsd):
-      let line = GPSDLine(loop: loop, host: gpsd.address.host, port: gpsd.address.port, handlers: handlers)
+      let line = ConnectionLine(
+        .gpsd, loop: loop, host: gpsd.address.host, port: gpsd.address.port, handlers: handlers)
       return (.gpsd(address: line.name, device: gpsd.device), line)
-    case .nmeaTCP(let tcp): return network(.init(tcp), name: settings.kind.name, allow: tcp.allow, handlers)
+    case .nmeaTCP(let tcp):
+      guard let listen = tcp.listen else {
+        // The settings have either `listen` or `address`.
+        let line = ConnectionLine(
+          .sender, loop: loop, host: tcp.address?.host ?? "localhost", port: tcp.address?.port ?? 10_110,
+          handlers: handlers)
+        return (.network(name: settings.kind.name, .connection, allow: tcp.allow), line)
+      }
+      return network(
+        .listen(host: listen.host, port: listen.port, connections: tcp.connections), name: settings.kind.name,
+        allow: tcp.allow, handlers)
     case .nmeaUDP(let udp): return network(.init(udp), name: settings.kind.name, allow: udp.allow, handlers)
     case .modemManager(let modem): return (.modem(modem.selection), ModemManagerLine(loop: loop, handlers: handlers))
     case .simulated(let simulated):

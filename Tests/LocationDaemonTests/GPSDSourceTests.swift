@@ -16,7 +16,7 @@ import Timekeeping
   ) throws -> SourceRig {
     let session = GPSDSession(address: "\(host):\(port)", device: device, silenceTimeout: silence, seed: 1)
     return try SourceRig(loop, session) {
-      GPSDLine(loop: loop, host: host, port: port, handlers: $0)
+      ConnectionLine(.gpsd, loop: loop, host: host, port: port, handlers: $0)
     } report: {
       log.append($0)
     }
@@ -131,7 +131,7 @@ import Timekeeping
     let server = try FakeGPSD(loop)
     let log = SourceLog()
     let source = try SourceRig(loop, Waiting()) {
-      GPSDLine(loop: loop, host: "127.0.0.1", port: server.port, handlers: $0)
+      ConnectionLine(.gpsd, loop: loop, host: "127.0.0.1", port: server.port, handlers: $0)
     } report: {
       log.append($0)
     }

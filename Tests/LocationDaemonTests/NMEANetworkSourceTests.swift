@@ -57,14 +57,18 @@ import Timekeeping
     _ loop: EventLoop, _ log: SourceLog, _ endpoint: NMEANetworkLine.Endpoint, allow: [String] = ["127.0.0.1"],
     silence: Duration = .seconds(10)
   ) throws -> SourceRig {
-    let session = NMEANetworkSession(
-      name: "net", transport: endpoint.transport, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence,
-      seed: 1)
-    return try SourceRig(loop, session) {
+    try source(loop, log, endpoint.transport, allow: allow, silence: silence) {
       NMEANetworkLine(loop: loop, endpoint: endpoint, handlers: $0)
-    } report: {
-      log.append($0)
     }
+  }
+
+  private func source(
+    _ loop: EventLoop, _ log: SourceLog, _ transport: NMEANetworkSession.Transport, allow: [String] = ["127.0.0.1"],
+    silence: Duration = .seconds(10), line: (LineHandlers) throws -> any SourceLine
+  ) throws -> SourceRig {
+    let session = NMEANetworkSession(
+      name: "net", transport: transport, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence, seed: 1)
+    return try SourceRig(loop, session, line: line) { log.append($0) }
   }
 
   @Test("A TCP server of sentences is read, and connected again after it was away")
@@ -81,7 +85,9 @@ import Timekeeping
     }
     var listener: StreamListener? = try serve(0)
     let port = try #require(listener?.port)
-    let source = try source(loop, log, .connect(host: "127.0.0.1", port: port))
+    let source = try source(loop, log, .connection) {
+      ConnectionLine(.sender, loop: loop, host: "127.0.0.1", port: port, handlers: $0)
+    }
     try source.start()
     #expect(try loop.runs { clients.count == 1 })
     clients[0].send(Array(Self.epoch(1).utf8))

@@ -101,25 +101,20 @@ package final class SerialPort {
 
   /// - Returns: the number of bytes read.
   private func read() -> Int {
-    let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
-      result = outcome
+      switch try descriptor?.read(into: &buffer) {
+      case .bytes(let count)?:
+        let buffer = buffer
+        onBytes?(buffer.span.extracting(first: count))
+        return count
+      case .wouldBlock?, nil: break
+      case .end?: end(SerialPortError(.vanished, "\(path): the device hung up"))
+      }
     } catch {
       // EIO, ENODEV and ENXIO are drivers' errors for a device that was unplugged.
       end(SerialPortError(.vanished, "\(path): the device is gone (\(error))", cause: error))
-      return 0
     }
-    switch result {
-    case .bytes(let count):
-      let buffer = buffer
-      onBytes?(buffer.span.extracting(first: count))
-      return count
-    case .wouldBlock: return 0
-    case .end:
-      end(SerialPortError(.vanished, "\(path): the device hung up"))
-      return 0
-    }
+    return 0
   }
 
   private func end(_ error: SerialPortError) {

@@ -220,24 +220,19 @@ package final class StreamSocket {
 
   /// - Returns: the number of bytes read.
   @discardableResult private func read() -> Int {
-    let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
-      result = outcome
+      switch try descriptor?.read(into: &buffer) {
+      case .bytes(let count)?:
+        let buffer = buffer
+        onBytes?(buffer.span.extracting(first: count))
+        return count
+      case .wouldBlock?, nil: break
+      case .end?: end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
+      }
     } catch {
       end(StreamSocketError(name, error))
-      return 0
     }
-    switch result {
-    case .bytes(let count):
-      let buffer = buffer
-      onBytes?(buffer.span.extracting(first: count))
-      return count
-    case .wouldBlock: return 0
-    case .end:
-      end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
-      return 0
-    }
+    return 0
   }
 
   private func end(_ error: StreamSocketError) {

@@ -4,25 +4,33 @@ package import FixSources
 import StreamSocket
 import SystemCalls
 
-/// The connection to a gpsd, on this machine or another.
-package final class GPSDLine: SourceLine {
+/// A connection to gpsd or to a sender of NMEA 0183, on this machine or another.
+package final class ConnectionLine: SourceLine {
+  /// The program at the other end.
+  package enum Peer {
+    case gpsd
+    case sender
+  }
+
   /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)
 
   private let loop: EventLoop
   private let lookup: HostLookup
+  private let peer: Peer
   private let handlers: LineHandlers
   private var socket: StreamSocket?
   private var isConnected = false
 
   /// - Parameter host: a name or an address; an IPv6 address without brackets.
-  package init(loop: EventLoop, host: String, port: Int, handlers: LineHandlers) {
+  package init(_ peer: Peer, loop: EventLoop, host: String, port: Int, handlers: LineHandlers) {
     self.loop = loop
+    self.peer = peer
     lookup = HostLookup(loop: loop, host: host, port: port)
     self.handlers = handlers
   }
 
-  /// gpsd's host and port, for messages.
+  /// Host and port, for messages.
   package var name: String { lookup.name }
 
   package func perform(_ operation: LineOperation) {
@@ -40,7 +48,7 @@ package final class GPSDLine: SourceLine {
 
   private func connect() {
     socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: GPSDLine.connectDeadline,
+      loop: loop, lookup: lookup, deadline: ConnectionLine.connectDeadline,
       onConnected: { [weak self] in
         self?.isConnected = true
         self?.handlers.pass(.opened())
@@ -50,10 +58,9 @@ package final class GPSDLine: SourceLine {
         guard let self else { return }
         let wasConnected = isConnected
         close()
-        handlers.pass(
-          wasConnected
-            ? .ended("gpsd at \(error.message)")
-            : .openFailed("gpsd at \(error.message); \(ConnectionAdvice.gpsd(error))"))
+        let message = peer == .gpsd ? "gpsd at \(error.message)" : error.message
+        let advice = peer == .gpsd ? ConnectionAdvice.gpsd(error) : ConnectionAdvice.sender(error)
+        handlers.pass(wasConnected ? .ended(message) : .openFailed("\(message); \(advice)"))
       })
   }
 
