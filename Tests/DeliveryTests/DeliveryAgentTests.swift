@@ -62,13 +62,13 @@ import Timekeeping
         case .backlog(.changed(let records)): "change \(records.map { second($0.id) })"
         case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
         case .accepted(let live, _, _, let past): "accepted \(second(live.time)) and \(past)"
-        case .failed(let failure, _, _): "failed \(failure.category)"
+        case .failed(let failure, _): "failed \(failure.category)"
         case .wentOffline: "went offline"
         case .readStore: "read store"
         case .forgetOthers(let time): "forget others before \(second(time))"
-        case .offlineFailed(let failure, _, _): "offline failed \(failure.category)"
-        case .resends(let failure, _): "resends \(failure.category)"
-        case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
+        case .offlineFailed(let failure, _): "offline failed \(failure.category)"
+        case .resends(let failure): "resends \(failure.category)"
+        case .suspectsBacklog(let failure): "suspects backlog \(failure.category)"
         case .updateForm: "update form"
         }
       }

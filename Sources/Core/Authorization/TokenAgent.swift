@@ -88,6 +88,8 @@ package struct TokenAgent: Sendable {
   private var lastID: UInt64 = 0
   private var outage: Outage?
   private var rejections = Rejections()
+  /// Which requests use a new connection.
+  private var connections = ReconnectPolicy()
   /// The provider's file has changed since it was read.
   private var isFileChanged = false
 
@@ -134,6 +136,7 @@ package struct TokenAgent: Sendable {
     case .needed:
       return need(at: now)
     case .ended(let id, let outcome):
+      if case .http(let exchange) = outcome { connections.ended(exchange) }
       return end(id, outcome, at: now)
     case .rejected(let token):
       return reject(token, at: now)
@@ -177,7 +180,7 @@ package struct TokenAgent: Sendable {
     isFileChanged = false
     gate.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, sentAt: now.boot, deadline: now.boot + request.deadline)
-    return [.fetch(id: lastID, request)]
+    return [.fetch(id: lastID, request.onNewConnection(connections.usesNewConnection(at: now.boot)))]
   }
 
   private mutating func end(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
@@ -213,6 +216,7 @@ package struct TokenAgent: Sendable {
     }
     use(token)
     gate.reset()
+    connections.accepted()
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 

@@ -138,7 +138,7 @@ package enum TokenRequest: Equatable, Sendable {
   }
 
   /// The same request on a new connection to the provider, if it makes one at all.
-  package func onNewConnection(_ isNew: Bool) -> TokenRequest {
+  func onNewConnection(_ isNew: Bool) -> TokenRequest {
     guard case .http(var request) = self else { return self }
     request.usesNewConnection = isNew
     return .http(request)

@@ -102,14 +102,14 @@ extension DeliveryAgent {
     /// `live` was sent at `sentAt` with `past` positions of the backlog. `isQueued`: as in `send`.
     case accepted(live: VehicleLocation, isQueued: Bool, sentAt: BootInstant, past: Int)
     /// The request with this token was not accepted.
-    indirect case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    indirect case failed(UpdateFailure, AccessToken)
     /// Fleet Engine accepted OFFLINE.
     case wentOffline(sentAt: BootInstant)
     /// OFFLINE with this token was not accepted.
-    indirect case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    indirect case offlineFailed(UpdateFailure, AccessToken)
     /// The server did not process the request, or may not accept its form: it is repeated at once, on another
     /// connection or in the plain form. This is no outage.
-    indirect case resends(UpdateFailure, sentAt: BootInstant)
+    indirect case resends(UpdateFailure)
     /// What the next run has to know about the form of updates, and the result so far.
     case updateForm(String, UpdateFormNegotiation.Summary)
     /// Read the store; `restored` follows, unless it has reported that it cannot be read.
@@ -117,7 +117,7 @@ extension DeliveryAgent {
     /// Delete positions of other vehicles from before this time from the store.
     case forgetOthers(before: Timestamp)
     /// The request will be repeated without past positions before it counts as failed.
-    indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
+    indirect case suspectsBacklog(UpdateFailure)
   }
 
   /// What a request sets.

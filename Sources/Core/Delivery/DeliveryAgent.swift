@@ -4,6 +4,7 @@ import ExternalInput
 package import Authorization
 package import ClockEstimation
 package import FleetEngine
+package import HTTPMessages
 package import Timekeeping
 
 /// Delivers positions to Fleet Engine: one request at a time, always with the newest position, past positions of the
@@ -73,6 +74,7 @@ package struct DeliveryAgent: Sendable {
     var comparedLive: VehicleLocation?
     /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
+    var outcomes = RecentOutcomes()
   }
 
   /// Where updates go, and the limits of the backlog.
@@ -94,6 +96,8 @@ package struct DeliveryAgent: Sendable {
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
   private var floor = UpdateFloor()
+  /// Which requests use a new connection.
+  private var connections = ReconnectPolicy()
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
@@ -187,6 +191,9 @@ package struct DeliveryAgent: Sendable {
 
   /// The time of the last accepted update; nil before the first.
   package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
+
+  /// The outcomes of recent updates.
+  package var outcomes: RecentOutcomes { vehicle.outcomes }
 
   /// The newest position that Fleet Engine has.
   package var delivered: VehicleLocation? { vehicle.delivered }
@@ -453,8 +460,17 @@ package struct DeliveryAgent: Sendable {
       isQueued: isQueued && live.time == newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     let request = configuration.endpoint.request(update, form, state: vehicleState, token: token.secret)
-    return DeliveryAgent.effects(changes) + [.send(id: lastID, request)]
+    return DeliveryAgent.effects(changes) + [send(request, at: now)]
   }
+
+  private mutating func send(_ request: HTTPRequest, at now: BootInstant) -> Effect {
+    var request = request
+    request.usesNewConnection = connections.usesNewConnection(at: now)
+    return .send(id: lastID, request)
+  }
+
+  /// The current request has ended on its connection.
+  package mutating func ended(on outcome: HTTPOutcome) { connections.ended(outcome) }
 
   /// Cancels the current request; a position that is due is in the backlog.
   private mutating func abandon() -> [Effect] {
@@ -499,6 +515,8 @@ package struct DeliveryAgent: Sendable {
     backlog.breakSegment()
     if vehicle.livePlace?.location.coordinate != live.coordinate { vehicle.livePlace = (live, now) }
     gate.succeeded()
+    let past = attempt.isControl ? 0 : attempt.records.count
+    noteAccepted(past: past, sentAt: attempt.sentAt, at: now)
     var changes = [Backlog.Change]()
     if attempt.records.isEmpty {
       backfill.acceptedWithoutPast(at: now)
@@ -511,10 +529,13 @@ package struct DeliveryAgent: Sendable {
     vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
     let findings = formNegotiation.accepted(attempt.form, at: now)
     return DeliveryAgent.effects(changes) + [
-      .accepted(
-        live: live, isQueued: attempt.isQueued, sentAt: attempt.sentAt,
-        past: attempt.isControl ? 0 : attempt.records.count)
+      .accepted(live: live, isQueued: attempt.isQueued, sentAt: attempt.sentAt, past: past)
     ] + (findings.map { [.updateForm($0, formNegotiation.summary)] } ?? [])
+  }
+
+  private mutating func noteAccepted(past: Int, sentAt: BootInstant, at now: BootInstant) {
+    vehicle.outcomes.accepted(past: past, sentAt: sentAt, at: now)
+    connections.accepted()
   }
 
   /// Whether Fleet Engine may have ignored a live position because it has a newer one of the previous run: then it is
@@ -526,14 +547,15 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.hasOverduePosition = true
+    vehicle.outcomes.failed(failure.category, sentAt: attempt.sentAt, at: now)
     if failure.mayArrive { mayArrive(attempt.kind, until: attempt.deadline) }
     if formNegotiation.failed(attempt.form, failure, at: now) {
       // Neither the position nor the past ones are blamed for it, also not for the last rejections before this one.
       vehicle.rejectedLive = nil
       vehicle.comparedLive = attempt.update.live
-      return .resends(failure, sentAt: attempt.sentAt)
+      return .resends(failure)
     }
-    guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
+    guard note(failure, at: now) else { return .resends(failure) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // If a substitute is rejected as well, or the position was accepted before, the newest position is not the cause.
       let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
@@ -541,10 +563,10 @@ package struct DeliveryAgent: Sendable {
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
-      return .suspectsBacklog(failure, sentAt: attempt.sentAt)
+      return .suspectsBacklog(failure)
     }
     backOff(after: failure, at: now)
-    return .failed(failure, attempt.token, sentAt: attempt.sentAt)
+    return .failed(failure, attempt.token)
   }
 
   /// - Returns: false if the request is repeated at once on another connection.
@@ -583,7 +605,7 @@ package struct DeliveryAgent: Sendable {
     gate.attempted(at: now)
     state = .goingOffline(
       OfflineAttempt(id: lastID, token: token, sentAt: now, deadline: now + configuration.endpoint.deadline))
-    return [.send(id: lastID, request)]
+    return [send(request, at: now)]
   }
 
   private mutating func end(_ attempt: OfflineAttempt, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
@@ -596,12 +618,14 @@ package struct DeliveryAgent: Sendable {
       vehicle.failingSince = nil
       noteState(.offline, sentAt: attempt.sentAt)
       gate.succeeded()
+      noteAccepted(past: 0, sentAt: attempt.sentAt, at: now)
       return [.wentOffline(sentAt: attempt.sentAt)]
     case .failed(let failure):
+      vehicle.outcomes.failed(failure.category, sentAt: attempt.sentAt, at: now)
       if failure.mayArrive { mayArrive(.offline, until: attempt.deadline) }
-      guard note(failure, at: now) else { return [.resends(failure, sentAt: attempt.sentAt)] }
+      guard note(failure, at: now) else { return [.resends(failure)] }
       backOff(after: failure, at: now)
-      return [.offlineFailed(failure, attempt.token, sentAt: attempt.sentAt)]
+      return [.offlineFailed(failure, attempt.token)]
     }
   }
 

@@ -25,6 +25,7 @@ struct EventRateLimiter: Sendable {
   private var isReceiverClockReported = false
   /// The last reported step of the wall clock, and the number of steps since.
   private var clockStep: (reportedAt: BootInstant, suppressed: Int)?
+  private var isSimulationReported = false
 
   // MARK: - Fixes
 
@@ -35,6 +36,13 @@ struct EventRateLimiter: Sendable {
   mutating func fixRejected(_ reason: FixRejection, at now: BootInstant) -> Event? {
     guard reason != .duplicate else { return nil }
     return rejections.admit(reason.rawValue, at: now).map { .fixRejected(reason, suppressed: $0) }
+  }
+
+  /// A simulated position is sent to a Fleet Engine on another machine, whose dispatchers see a vehicle that does not
+  /// exist: from a simulated route, or from a receiver that is a simulator (NMEA quality 8).
+  mutating func simulated(sentTo endpoint: String) -> Event? {
+    defer { isSimulationReported = true }
+    return isSimulationReported ? nil : .simulatedSource(endpoint: endpoint)
   }
 
   // MARK: - Updates
@@ -155,6 +163,7 @@ struct EventRateLimiter: Sendable {
   mutating func configured(isOtherVehicle: Bool) {
     if isOtherVehicle { outages = OutageReporter() }
     outages.settingsChanged()
+    isSimulationReported = false
     tokenFailures.end()
   }
 }

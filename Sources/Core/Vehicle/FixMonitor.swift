@@ -27,10 +27,12 @@ struct FixMonitor: Equatable, Sendable {
   /// Why the last fix was rejected; nil if it was accepted, or there was none.
   private(set) var rejection: FixRejection?
   /// Whether fixes are needed, and since when.
-  private var isNeeded = true
+  private(set) var isNeeded = true
   private var neededSince = BootInstant.boot
   /// The time of resume, until the next fix.
   private var wokeAt: BootInstant?
+  /// Where the vehicle was, as far as it may be shown.
+  var track = RecentTrack()
 
   /// The newest accepted fix, and its arrival; nil before the first.
   var newest: (fix: Fix, at: BootInstant)? {

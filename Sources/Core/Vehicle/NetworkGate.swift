@@ -23,6 +23,8 @@ struct NetworkGate: Sendable {
   private var suppressedUntil = BootInstant.boot
   /// A server has answered although there is no default route.
   private var isContradicted = false
+  /// Since when no server could be reached.
+  var outage = NetworkOutage()
 
   init() {}
 
@@ -37,7 +39,7 @@ struct NetworkGate: Sendable {
   /// - Parameter isNeeded: false if only the loopback is needed.
   mutating func update(_ new: NetworkState, isNeeded: Bool, at now: BootInstant) -> Change {
     guard isNeeded else {
-      self = NetworkGate()
+      reset()
       return .none
     }
     let old = state
@@ -57,6 +59,13 @@ struct NetworkGate: Sendable {
     // At the start nothing has been tried yet: one attempt is allowed.
     suppressedUntil = old == nil ? now : now + NetworkGate.probe
     return .lost
+  }
+
+  /// No network is needed.
+  mutating func reset() {
+    let outage = outage
+    self = NetworkGate()
+    self.outage = outage
   }
 
   /// Fleet Engine has answered.

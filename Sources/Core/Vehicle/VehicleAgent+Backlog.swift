@@ -16,7 +16,7 @@ extension VehicleAgent {
 
   /// In a long outage the store collects changes for longer.
   mutating func noteOutage(at now: BootInstant, _ effects: inout [Effect]) {
-    if let isLong = outage.change(at: now) { effects.append(.collectChanges(inOutage: isLong)) }
+    if let isLong = network.outage.change(at: now) { effects.append(.collectChanges(inOutage: isLong)) }
   }
 
   mutating func restoreBacklog(_ records: [Backlog.Record], at now: Moment, _ effects: inout [Effect]) {

@@ -66,7 +66,7 @@ extension VehicleAgent {
 
   /// In a long outage, the place where the vehicle has stopped is on disk at once.
   private func commitStop(_ effects: inout [Effect]) {
-    if outage.isLong { effects.append(.commitBacklog) }
+    if network.outage.isLong { effects.append(.commitBacklog) }
   }
 
   /// Sets the vehicle's state to OFFLINE.
@@ -116,7 +116,7 @@ extension VehicleAgent {
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     guard !changes.isEmpty else { return lateUpdateEnded(outcome, at: now.boot, &effects) }
     clock.requestEnded(outcome)
-    updateConnections.ended(outcome)
+    delivery.ended(on: outcome)
     noteReach(outcome, result, at: now.boot)
     if result.isFromFleetEngine, let time = outcome.date {
       clock.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
@@ -128,14 +128,14 @@ extension VehicleAgent {
   /// A request that was given up has no other outcome; but the server that has responded late is reached.
   private mutating func lateUpdateEnded(_ outcome: HTTPOutcome, at now: BootInstant, _ effects: inout [Effect]) {
     guard case .response = outcome else { return }
-    outage.reached()
+    network.outage.reached()
     noteOutage(at: now, &effects)
   }
 
   /// Any response ends an outage, and only a failure of the network begins one.
   private mutating func noteReach(_ outcome: HTTPOutcome, _ result: UpdateOutcome, at now: BootInstant) {
-    if case .response = outcome { return outage.reached() }
-    if case .failed(let failure) = result, failure.category.row.isNetworkFailure { outage.unreachable(at: now) }
+    if case .response = outcome { return network.outage.reached() }
+    if case .failed(let failure) = result, failure.category.row.isNetworkFailure { network.outage.unreachable(at: now) }
   }
 
   /// A rejection of the token, with what is wrong with the token itself.
@@ -152,7 +152,6 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
-        request.usesNewConnection = updateConnections.usesNewConnection(at: now.boot)
         storeRunState(at: now, &effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
@@ -164,8 +163,8 @@ extension VehicleAgent {
       case .wentOffline(let sentAt):
         countAccepted(past: 0, sentAt: sentAt, at: now, &effects)
         acceptedOffline(sentAt: sentAt, at: now, &effects)
-      case .offlineFailed(let failure, let token, let sentAt):
-        count(failure, sentAt: sentAt, at: now.boot)
+      case .offlineFailed(let failure, let token):
+        count(failure)
         // It is no outage: the next position is not reported as a recovery.
         let notice =
           dutyState.isOffline || lifecycle.isSettingOffline
@@ -174,12 +173,12 @@ extension VehicleAgent {
       case .updateForm(let text, let summary):
         effects.append(.storeUpdateForm(text))
         if case .rejected(let status) = summary { effects.append(.event(.compactUpdatesRefused(httpStatus: status))) }
-      case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
-      case .suspectsBacklog(let failure, let sentAt):
-        count(failure, sentAt: sentAt, at: now.boot)
+      case .resends(let failure): count(failure)
+      case .suspectsBacklog(let failure):
+        count(failure)
         report(eventLimiter.backfillRejected(failure, at: now.boot), &effects)
-      case .failed(let failure, let token, let sentAt):
-        count(failure, sentAt: sentAt, at: now.boot)
+      case .failed(let failure, let token):
+        count(failure)
         failed(failure, with: token, eventLimiter.updateFailed(failure, at: now.boot), at: now, &effects)
       }
     }
@@ -206,9 +205,7 @@ extension VehicleAgent {
     storeRunState(at: now, &effects)
     statistics.accepted += 1
     statistics.backfilled += past
-    outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
     network.reached()
-    updateConnections.accepted()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
     effects.append(.accepted(sentAt: sentAt))
   }
@@ -225,9 +222,8 @@ extension VehicleAgent {
     report(notice, &effects)
   }
 
-  private mutating func count(_ failure: UpdateFailure, sentAt: BootInstant, at now: BootInstant) {
+  private mutating func count(_ failure: UpdateFailure) {
     statistics.failed[failure.category, default: 0] += 1
-    outcomes.failed(failure.category, sentAt: sentAt, at: now)
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
@@ -245,7 +241,6 @@ extension VehicleAgent {
     // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
     if case .http(let exchange) = outcome {
       clock.requestEnded(exchange)
-      tokenConnections.ended(exchange)
       for case .obtained(let token, _) in changes {
         if let time = exchange.date {
           clock.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
@@ -263,8 +258,7 @@ extension VehicleAgent {
       case .fetch(let id, let request):
         statistics.tokenFetches += 1
         let time = certificateTime(at: now)
-        let isNew = tokenConnections.usesNewConnection(at: now.boot)
-        effects.append(.fetchToken(id: id, request.checkingCertificates(at: time).onNewConnection(isNew)))
+        effects.append(.fetchToken(id: id, request.checkingCertificates(at: time)))
         // The first update of a run needs two handshakes, which are made in parallel.
         if statistics.tokenFetches == 1, statistics.attempts == 0 {
           effects.append(.connect(to: configuration.delivery.endpoint.url, certificateTime: time))
@@ -273,7 +267,6 @@ extension VehicleAgent {
         effects.append(.cancelToken(id: id))
       case .obtained(let token, let outage):
         statistics.tokens += 1
-        tokenConnections.accepted()
         eventLimiter.tokenObtained()
         effects.append(
           .event(
@@ -286,7 +279,7 @@ extension VehicleAgent {
       case .failed(let failure):
         if case .transport = failure.reason {
           network.failed(at: now.boot)
-          outage.unreachable(at: now.boot)
+          network.outage.unreachable(at: now.boot)
         }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }

@@ -47,8 +47,7 @@ extension VehicleAgent {
   /// During a pause no fix is needed once the time is known, with which certificates are checked.
   mutating func reviewNeed(at now: Moment, _ effects: inout [Effect]) {
     let isNeeded = !isPaused || isOfflinePending || !lifecycle.isRunning || !clock.isSettled(at: now)
-    guard isNeeded != areFixesNeeded else { return }
-    areFixesNeeded = isNeeded
+    guard isNeeded != fixes.isNeeded else { return }
     fixes.setNeeded(isNeeded, at: now.boot)
     feedSelector(.needed(isNeeded), at: now, &effects)
     effects.append(.needFixes(isNeeded))

@@ -48,6 +48,6 @@ extension VehicleAgent {
 
   private mutating func forgetPositions() {
     policy.forget()
-    track.forget()
+    fixes.track.forget()
   }
 }

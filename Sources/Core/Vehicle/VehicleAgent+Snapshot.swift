@@ -67,7 +67,7 @@ extension VehicleAgent {
     /// Whether the vehicle is parked.
     package var isParked: Bool { agent.policy.isParked }
     /// The track of the last minutes.
-    package var track: RecentTrack { agent.track }
+    package var track: RecentTrack { agent.fixes.track }
 
     /// Whether a request is in flight.
     package var isUpdating: Bool { !agent.delivery.isIdle }
@@ -80,7 +80,7 @@ extension VehicleAgent {
     /// Since when updates have failed.
     package var failingSince: BootInstant? { agent.delivery.failingSince }
     /// The outcomes of recent updates.
-    package var outcomes: RecentOutcomes { agent.outcomes }
+    package var outcomes: RecentOutcomes { agent.delivery.outcomes }
     /// In which form updates are sent, and why.
     package var updateForm: UpdateFormNegotiation.Summary { agent.delivery.updateForm }
 

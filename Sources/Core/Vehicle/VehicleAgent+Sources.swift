@@ -41,7 +41,8 @@ extension VehicleAgent {
 
   private mutating func noteArrival(_ fix: Fix, _ effects: inout [Effect]) {
     statistics.fixes += 1
-    if let alarm = simulationAlarm.event(for: fix) { effects.append(.event(alarm)) }
+    guard fix.quality == .simulated, let endpoint = configuration.remoteEndpoint else { return }
+    report(eventLimiter.simulated(sentTo: endpoint), &effects)
   }
 
   /// The events of a change. A single source is named, several are numbered.

@@ -173,7 +173,6 @@ package struct VehicleAgent: Sendable {
 
   var configuration: Configuration
   var selector: SourceSelector
-  var simulationAlarm: SimulationAlarm
   var policy: ReportingPolicy
   var tokens: TokenAgent
   /// Sending, the backlog, and the backoff.
@@ -184,18 +183,10 @@ package struct VehicleAgent: Sendable {
   package internal(set) var lifecycle = Lifecycle()
   var fixes = FixMonitor()
   var eventLimiter = EventRateLimiter()
-  var track = RecentTrack()
-  var outcomes = RecentOutcomes()
   var network = NetworkGate()
-  var outage = NetworkOutage()
   /// What is known about the time.
   package internal(set) var clock: VehicleClock
-  /// Which requests to Fleet Engine and to the token provider use a new connection.
-  var updateConnections = ReconnectPolicy()
-  var tokenConnections = ReconnectPolicy()
   var dutyState = DutyState()
-  /// The last `needFixes`.
-  var areFixesNeeded = true
   var lock = VehicleLockState()
 
   /// - Parameter seed: of every jitter.
@@ -203,7 +194,6 @@ package struct VehicleAgent: Sendable {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
     clock = VehicleClock(buildDate: configuration.filter.buildDate)
-    simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
       context: configuration.context, provider: configuration.tokenProvider, buildDate: configuration.filter.buildDate,
@@ -305,7 +295,7 @@ package struct VehicleAgent: Sendable {
       }
     }
     policy.observe(accepted, at: now.boot)
-    if let newest = policy.newest, !isSuspended { track.observe(newest.coordinate, at: now.boot) }
+    if let newest = policy.newest, !isSuspended { fixes.track.observe(newest.coordinate, at: now.boot) }
     delivery.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
@@ -378,17 +368,15 @@ package struct VehicleAgent: Sendable {
       effects.append(
         .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))
     }
-    if !new.needsNetwork { network = NetworkGate() }
+    if !new.needsNetwork { network.reset() }
     configuration = new
     feedSelector(.configured(new.filter), at: now, &effects)
-    simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {
       if dutyState.vehicleChanged() { effects.append(.storeDuty(nil)) }
       if holder != nil { lock.vehicleChanged() }
       policy.restart()
-      track.forget()
-      outcomes = RecentOutcomes()
+      fixes.track.forget()
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
     updateStoredToken(from: before, at: now.boot, &effects)

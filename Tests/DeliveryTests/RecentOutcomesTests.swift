@@ -3,7 +3,7 @@ import FleetEngine
 import Testing
 import Timekeeping
 
-@testable import Vehicle
+@testable import Delivery
 
 @Suite struct RecentOutcomesTests {
   @Test("minutes without an update are listed as empty, and those older than half an hour are not listed")
