@@ -44,7 +44,7 @@ extension TimeEstimator {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
     #expect(estimator.time(at: moment(900, ahead: -86_400))?.1 == .fleetEngine)
-    #expect(estimator.bounds(at: moment(900, ahead: -86_400)) != nil)
+    #expect(estimator.estimate(at: moment(900, ahead: -86_400))?.serverBounds != nil)
   }
 
   @Test("a cached estimate does not outlast an observation, or a restored time, of the same moment")
@@ -117,13 +117,13 @@ extension TimeEstimator {
       estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(second), at: .boot + .seconds(second))
     }
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
-    #expect(estimator.bounds(at: moment(10, ahead: 0)) == nil)
+    #expect(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds == nil)
     #expect(estimator.error(at: moment(10, ahead: 0)) == nil)
     // Without a clock to bear the receiver out, a server counts for more, until it is honest.
     #expect(estimator.time(at: moment(10, ahead: -1_000_000))?.1 == .fleetEngine)
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
     #expect(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(20))
-    #expect(estimator.bounds(at: moment(20, ahead: -1_000_000)) != nil)
+    #expect(estimator.estimate(at: moment(20, ahead: -1_000_000))?.serverBounds != nil)
   }
 
   @Test(
@@ -173,7 +173,7 @@ extension TimeEstimator {
     for (ahead, backdating) in [(18, 0), (-18, 0), (6, 0), (0, 6), (0, 60), (-1_000_000, 0), (60, 60)] {
       let estimator = issued(backdating: backdating)
       #expect(estimator.estimate(at: moment(10, ahead: ahead))?.reference == .gnss, "\(ahead) \(backdating)")
-      #expect(estimator.bounds(at: moment(10, ahead: ahead)) == nil)
+      #expect(estimator.estimate(at: moment(10, ahead: ahead))?.serverBounds == nil)
     }
     // A receiver that agrees with the clock is not outvoted.
     #expect(issued(receiver: 0, backdating: 2).estimate(at: moment(10, ahead: 0))?.reference == .gnss)

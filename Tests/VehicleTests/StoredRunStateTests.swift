@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 import AgentTesting
-import ClockEstimation
 import FleetEngine
 import HTTPMessages
 import Testing
 import Timekeeping
 
+@testable import ClockEstimation
 @testable import Vehicle
 
 /// What is promised to Fleet Engine does not end with a run.
@@ -61,7 +61,8 @@ import Timekeeping
   func time() throws {
     var estimator = TimeEstimator(buildDate: AgentFixture.start - .seconds(864_000))
     estimator.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
-    let bounds = try #require(estimator.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+    let bounds = try #require(
+      estimator.estimate(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0)))?.serverBounds)
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let kept = StoredRunState(
       boot: "b1", vehicle: vehicle, attempts: [], inFlight: nil, floorStart: nil, bounds: bounds)

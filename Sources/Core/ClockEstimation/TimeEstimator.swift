@@ -275,9 +275,6 @@ package struct TimeEstimator: Sendable {
     }
   }
 
-  /// The bounds by a server that is not outvoted, with which a receiver's clock is compared. Nil if there is none.
-  package func bounds(at now: Moment) -> TimeBounds? { estimate(at: now)?.serverBounds }
-
   /// The time by the best reference other than the machine's clock; nil if there is none.
   package func time(at now: Moment) -> (Timestamp, Reference)? {
     guard let estimate = estimate(at: now), let reference = estimate.reference else { return nil }

@@ -30,9 +30,6 @@ package struct Sentence: Equatable, Sendable {
     text += other.text
     ownText += other.ownText
   }
-
-  /// Whether it is empty.
-  package var isEmpty: Bool { text.isEmpty }
 }
 
 extension Sentence: ExpressibleByStringInterpolation {

@@ -17,9 +17,6 @@ package enum Trigonometry {
   /// - Parameter radians: any finite angle; the result is not a number otherwise.
   package static func sine(_ radians: Double) -> Double { rotation(radians: radians).sine }
 
-  /// - Parameter radians: any finite angle; the result is not a number otherwise.
-  package static func cosine(_ radians: Double) -> Double { rotation(radians: radians).cosine }
-
   /// The sine and cosine of an angle in radians.
   package static func rotation(radians: Double) -> Rotation {
     // Pi over two in three parts (Cody and Waite): the first two have trailing zero bits, so their multiples are exact.
