@@ -9,6 +9,18 @@ import Testing
   private static let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "systemd/fleet-locationd.service")
 
+  /// The property of a directive in a unit file, if the names differ.
+  private static let names = [
+    "EnvironmentFile": "EnvironmentFiles", "CPUQuota": "CPUQuotaPerSecUSec",
+  ]
+
+  /// Directives that do not affect permissions: how the service is started, supervised and accounted. `RemoveIPC` would
+  /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
+  private static let left: Set<String> = [
+    "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
+    "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
+  ]
+
   /// The directives of the packaged unit's section [Service].
   private static func directives() throws -> Set<String> {
     let lines = try String(contentsOf: unit, encoding: .utf8).split(separator: "\n")
@@ -20,9 +32,9 @@ import Testing
   func complete() throws {
     let directives = try Self.directives()
     #expect(directives.count > 40)
-    let copied = directives.filter { ServiceProperties.copied.contains(ServiceProperties.names[$0] ?? $0) }
-    #expect(directives.subtracting(copied).subtracting(ServiceProperties.left).isEmpty)
-    #expect(ServiceProperties.left.isSubset(of: directives))
+    let copied = directives.filter { ServiceProperties.copied.contains(Self.names[$0] ?? $0) }
+    #expect(directives.subtracting(copied).subtracting(Self.left).isEmpty)
+    #expect(Self.left.isSubset(of: directives))
   }
 
   @Test(

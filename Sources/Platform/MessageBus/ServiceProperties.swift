@@ -29,16 +29,4 @@ package enum ServiceProperties {
     "LimitNPROCSoft", "LimitSTACK", "LimitSTACKSoft",
     "MemoryHigh", "MemoryMax", "MemorySwapMax", "TasksMax", "CPUQuotaPerSecUSec", "CPUQuotaPeriodUSec",
   ]
-
-  /// The property of a directive in a unit file, if the names differ.
-  package static let names = [
-    "EnvironmentFile": "EnvironmentFiles", "CPUQuota": "CPUQuotaPerSecUSec",
-  ]
-
-  /// Directives that do not affect permissions: how the service is started, supervised and accounted. `RemoveIPC` would
-  /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
-  package static let left: Set<String> = [
-    "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
-    "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
-  ]
 }

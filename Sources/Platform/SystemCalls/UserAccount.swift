@@ -36,11 +36,6 @@ package struct UserAccount: Equatable, Sendable {
     unsafe getgrgid(id).map { unsafe String(cString: $0.pointee.gr_name) }
   }
 
-  /// Nil if there is no such group.
-  package static func id(ofGroup name: String) -> gid_t? {
-    unsafe getgrnam(name).map { unsafe $0.pointee.gr_gid }
-  }
-
   private static func groups(of name: String, _ primary: gid_t) -> Set<gid_t> {
     var groups = [gid_t](repeating: 0, count: 1024)
     var count = Int32(groups.count)
