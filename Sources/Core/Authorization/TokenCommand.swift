@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
-import HTTPMessages
 import Timekeeping
 
 /// A program that prints a token: its arguments and the format of its output. It is run without a shell.

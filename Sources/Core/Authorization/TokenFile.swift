@@ -2,7 +2,6 @@
 import ExternalInput
 package import HTTPMessages
 import JSON
-import Timekeeping
 
 /// A file that another program keeps up to date with a token: the token itself, or JSON with it.
 package struct TokenFile: Equatable, Sendable {

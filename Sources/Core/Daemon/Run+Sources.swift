@@ -3,7 +3,6 @@ import SourceSelection
 import Vehicle
 import ExternalInput
 package import FixSources
-import NMEA
 import Timekeeping
 
 /// What passes between the sources, their lines and the vehicle.

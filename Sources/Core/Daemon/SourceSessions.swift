@@ -2,7 +2,6 @@
 package import SourceSelection
 import ExternalInput
 package import FixSources
-import NMEA
 import Timekeeping
 
 /// The settings of a source, as far as the daemon is concerned: a source whose settings stay equal is kept.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import PositionBacklog
-import ExternalInput
 package import Authorization
 package import ClockEstimation
 package import FleetEngine

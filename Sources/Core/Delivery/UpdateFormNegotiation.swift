@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
-import HTTPMessages
 package import Timekeeping
 
 /// Decides in which form updates are sent: the compact one, unless the server does not accept it.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import NMEA
 package import ExternalInput
 package import Timekeeping
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import HTTPMessages
 import JSON
 import Positioning
-import Timekeeping
 
 extension FleetEngineService.Message {
   /// `maps.fleetengine.delivery.v1.DeliveryVehicle` (fields 2 and 12) or `maps.fleetengine.v1.Vehicle` (2, 5 and 30),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
-import Timekeeping
 
 /// The combined content of the sentences of one epoch.
 struct NMEAEpoch {

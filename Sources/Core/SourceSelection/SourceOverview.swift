@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import Positioning
-import Timekeeping
 
 /// The state of each source of fixes, and which one is used.
 package struct SourceOverview: Equatable, Sendable {

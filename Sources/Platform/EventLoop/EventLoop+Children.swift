@@ -2,7 +2,6 @@
 import CLinux
 import CSystemd
 import Glibc
-import SystemCalls
 
 /// How a child process ended.
 package nonisolated enum ChildStatus: Equatable, Sendable {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
-import SystemCalls
 
 /// The readiness of a descriptor.
 package nonisolated struct IOEvents: OptionSet, Sendable {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 import Glibc
-import SystemCalls
 
 extension EventLoop {
   /// Blocks the signals of the loop (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.

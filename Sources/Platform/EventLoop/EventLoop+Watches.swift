@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 import Glibc
-import SystemCalls
 
 /// Events of a path, as in inotify(7).
 package nonisolated struct PathEvents: OptionSet, Sendable {

@@ -2,7 +2,6 @@
 import CSystemd
 import Glibc
 package import Timekeeping
-import SystemCalls
 
 /// The event loop: all code runs in handlers that it calls.
 ///

@@ -2,7 +2,6 @@
 import CSystemd
 import Glibc
 package import Timekeeping
-import SystemCalls
 
 /// A timer on the elapsed clock that fires once each time it is armed.
 package final class LoopTimer {

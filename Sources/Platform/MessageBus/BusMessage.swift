@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
-import SystemCalls
 
 /// A message on the bus: a method call under construction, or a reply that is read once from beginning to end.
 @safe struct BusMessage: ~Copyable {
