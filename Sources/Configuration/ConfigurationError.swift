@@ -3,15 +3,13 @@
 /// Why the settings cannot be used: every mistake, not only the first.
 package struct ConfigurationError: Error, Equatable, Sendable {
   /// The kind of error.
-  package struct Code: Hashable, Sendable {
-    private let name: String
-
+  package enum Code: Sendable {
     /// A file is missing, not a regular file, too large or not readable.
-    package static let unreadable = Code(name: "unreadable")
+    case unreadable
     /// A file is not TOML.
-    package static let syntax = Code(name: "syntax")
+    case syntax
     /// A key is unknown, missing, or has a value that is not allowed.
-    package static let invalid = Code(name: "invalid")
+    case invalid
   }
 
   /// `unreadable` if a file cannot be read, otherwise `syntax` if a file is not TOML, otherwise `invalid`.

@@ -39,7 +39,6 @@ package struct ReceiverProbe: Sendable {
 
   private var decoder = NMEADecoder()
   private var probe: BaudProbe?
-  private var since: BootInstant
   private var until: BootInstant
   private var firstSentence: BootInstant?
   private var protocols = ReceiverProtocolDetector()
@@ -50,7 +49,6 @@ package struct ReceiverProbe: Sendable {
   ///   - baud: the configured speed; nil to detect it.
   ///   - isTerminal: whether it is a serial port, which has a speed.
   package init(baud: Int?, isTerminal: Bool, at now: BootInstant) {
-    since = now
     decoder.census = NMEACensus()
     guard isTerminal, baud == nil else {
       self.baud = isTerminal ? baud : nil

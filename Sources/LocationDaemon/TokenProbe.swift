@@ -33,8 +33,6 @@ package final class TokenProbe {
     package var inspection: TokenInspection?
     /// The expiration that the response states beside the token; nil if there is none that can be read.
     package var statedExpiration: Timestamp?
-    /// When the response was complete.
-    package var arrivedAt: Moment
     /// From the request to the end of the response.
     package var duration: Duration
 
@@ -52,7 +50,6 @@ package final class TokenProbe {
       secret = try? provider.secret(in: outcome)
       inspection = secret.map { TokenInspection(of: $0, for: context, at: time) }
       statedExpiration = provider.statedExpiration(in: outcome, at: now)
-      arrivedAt = now
       self.duration = duration
     }
   }

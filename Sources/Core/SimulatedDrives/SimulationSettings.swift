@@ -103,15 +103,13 @@ package struct SimulationSettings: Equatable, Sendable {
 /// Why a route cannot be driven with these settings: a stop or stretch is not on it, or it is too short.
 package struct SimulationError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kind of error, for callers.
-  package struct Code: Hashable, Sendable {
-    private let name: String
-
+  package enum Code: Sendable {
     /// A point is past the end of the route, or not a distance.
-    package static let outside = Code(name: "outside")
+    case outside
     /// The drive is shorter than the head start.
-    package static let over = Code(name: "over")
+    case over
     /// There is no waypoint of that name, or it is too far from the route.
-    package static let waypoint = Code(name: "waypoint")
+    case waypoint
   }
 
   /// What does not fit the route.

@@ -3,17 +3,15 @@
 /// Why a route cannot be loaded.
 package struct RouteFileError: Error, Equatable, Sendable {
   /// The kind of error, for callers.
-  package struct Code: Hashable, Sendable {
-    private let name: String
-
+  package enum Code: Sendable {
     /// The file is missing, is not a file, or may not be read.
-    package static let unreadable = Code(name: "unreadable")
+    case unreadable
     /// Too many bytes, points or nested elements.
-    package static let tooLarge = Code(name: "too large")
+    case tooLarge
     /// Neither XML nor JSON, or XML with a document type, which could expand a small file to a huge one.
-    package static let malformed = Code(name: "malformed")
+    case malformed
     /// Valid XML or JSON, but a point is out of range, or there are fewer than two.
-    package static let invalid = Code(name: "invalid")
+    case invalid
   }
 
   /// What is wrong with the file.
