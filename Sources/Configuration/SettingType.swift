@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import FixSources
-import Timekeeping
 
 /// The type of a setting's value: how it is parsed, and how it is described.
 struct SettingType<Value>: Sendable {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
 import Timekeeping
-import SystemCalls
 
 /// One check of `doctor`. It changes nothing on the machine.
 @MainActor package protocol Check {

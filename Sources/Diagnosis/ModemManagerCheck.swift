@@ -4,7 +4,6 @@ import EventLoop
 import ExternalInput
 import MessageBus
 import FixSources
-import SystemCalls
 import Timekeeping
 
 /// The receiver of a modem: finds it, and reads its positions until a new one arrives.

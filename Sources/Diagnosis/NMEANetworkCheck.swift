@@ -3,7 +3,6 @@ import Configuration
 import EventLoop
 import LocationDaemon
 import ExternalInput
-import Positioning
 import StreamSocket
 import SystemCalls
 import Timekeeping

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import ExternalInput
-import LocationDaemon
 import SimulatedDrives
 import RouteFile
 import Timekeeping

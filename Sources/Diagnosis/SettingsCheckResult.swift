@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import LocationDaemon
-import SystemCalls
 
 /// The result of `fleet-locationd --check` and `fleet-locationctl check`: checked as the service, if this process may,
 /// and otherwise as its user.

@@ -3,7 +3,6 @@ package import Authorization
 package import Configuration
 import Vehicle
 package import EventLoop
-import FleetEngine
 import HTTPMessages
 package import LocationDaemon
 import SystemCalls

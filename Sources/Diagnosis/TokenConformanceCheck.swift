@@ -2,7 +2,6 @@
 import Authorization
 package import Configuration
 import Vehicle
-import EventLoop
 import HTTPMessages
 import LocationDaemon
 

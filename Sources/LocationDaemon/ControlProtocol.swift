@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Daemon
-import Vehicle
 import JSON
-import Observability
 
 /// The protocol of the control socket: requests and responses are JSON objects, one on each line.
 enum ControlProtocol {

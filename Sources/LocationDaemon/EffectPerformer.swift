@@ -4,13 +4,11 @@ import Configuration
 import Daemon
 import EventLoop
 import HTTPMessages
-import Release
 import Vehicle
 import Observability
 import ServiceManager
 import Timekeeping
 import TokenStore
-import SystemCalls
 
 /// Has the performer, and does what it cannot.
 protocol EffectOwner: AnyObject {

@@ -6,7 +6,6 @@ package import EventLoop
 package import FleetEngine
 package import HTTPMessages
 import Release
-import Timekeeping
 
 /// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which
 /// server answers, and an update that changes nothing with a token, to see whether the token is accepted.

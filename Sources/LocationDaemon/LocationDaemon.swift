@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Connectivity
 import ControlSocket
 import Daemon
 package import EventLoop
@@ -10,7 +9,6 @@ import Glibc
 package import FixSources
 import Release
 import Vehicle
-import Observability
 package import ServiceManager
 import Timekeeping
 import SystemCalls

@@ -2,7 +2,6 @@
 package import EventLoop
 import MessageBus
 package import FixSources
-import SystemCalls
 
 /// The connection to ModemManager: makes the session's requests, and passes on the responses.
 package final class ModemManagerLine: SourceLine {

@@ -2,7 +2,6 @@
 package import EventLoop
 package import FixSources
 import SerialPort
-import SystemCalls
 
 /// A recording: a file, a FIFO or standard input.
 package final class RecordingLine: SourceLine {

@@ -2,7 +2,6 @@
 import Authorization
 import Glibc
 import HTTPMessages
-import Vehicle
 import SystemCalls
 import TokenStore
 

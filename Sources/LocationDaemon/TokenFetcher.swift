@@ -3,7 +3,6 @@ import Authorization
 import Configuration
 import EventLoop
 import HelperProgram
-import HTTPClient
 import HTTPMessages
 import ServiceManager
 import Timekeeping

@@ -2,7 +2,6 @@
 package import Authorization
 package import Configuration
 package import EventLoop
-import HTTPClient
 package import HTTPMessages
 import Release
 package import Timekeeping

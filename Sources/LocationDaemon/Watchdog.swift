@@ -2,7 +2,6 @@
 import EventLoop
 import ServiceManager
 import Timekeeping
-import SystemCalls
 
 /// Notifies systemd's watchdog twice in its interval, but only if no deadline of the agent or of a source has been
 /// missed: they may hang although the event loop runs.

@@ -2,7 +2,6 @@
 import Delivery
 import Reporting
 import Vehicle
-import Timekeeping
 
 extension Settings {
   static let reportingKeys: [Setting<Settings>] = [

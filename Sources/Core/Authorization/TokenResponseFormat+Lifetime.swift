@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-import HTTPMessages
 import JSON
 import Timekeeping
 

@@ -2,7 +2,6 @@
 package import Authorization
 package import Vehicle
 package import ExternalInput
-import FleetEngine
 package import HTTPMessages
 package import Observability
 package import FixSources

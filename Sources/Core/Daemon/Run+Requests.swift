@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Vehicle
 import ExternalInput
-import Observability
 import Timekeeping
 
 /// Requests on the control socket. A response follows what it depends on: what was measured, the new settings in force,

@@ -4,7 +4,6 @@ import Delivery
 package import Vehicle
 import FleetEngine
 import Observability
-import Positioning
 import Timekeeping
 
 /// What runs once there are settings: the sources, the vehicle, the store of its backlog, what passes between them,

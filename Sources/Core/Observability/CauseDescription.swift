@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import SourceSelection
-import Authorization
 import Delivery
 import Vehicle
 import ExternalInput

@@ -7,7 +7,6 @@ import PositionBacklog
 package import Vehicle
 import ExternalInput
 import FleetEngine
-import HTTPMessages
 import Positioning
 import Timekeeping
 

@@ -3,7 +3,6 @@ import ExternalInput
 package import Vehicle
 import FleetEngine
 import Positioning
-import Timekeeping
 
 /// What happened to the last fix, and why: the answer to "why was it not sent?".
 package struct Explanation: Equatable, Sendable, Codable {

@@ -2,7 +2,6 @@
 import ClockEstimation
 package import Connectivity
 package import Vehicle
-import Positioning
 import Timekeeping
 
 /// The values of the metrics at one moment, without coordinates.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import PositionBacklog
 package import Vehicle
 import ExternalInput
 import Timekeeping

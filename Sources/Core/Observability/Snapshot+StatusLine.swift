@@ -4,8 +4,6 @@ import SourceSelection
 import Authorization
 package import Vehicle
 import ExternalInput
-import FleetEngine
-import Positioning
 import Timekeeping
 
 extension VehicleAgent.Snapshot {

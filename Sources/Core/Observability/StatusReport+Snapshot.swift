@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ClockEstimation
 import ExternalInput
-import Authorization
 package import Connectivity
 import SourceSelection
 import PositionBacklog

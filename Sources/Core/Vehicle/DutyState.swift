@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Timekeeping
 
 /// What the driver has chosen: whether positions are sent (no pause), and whether new trips are accepted (on duty).
 /// Both are stored. Also what is deferred until the end of a pause, and whether Fleet Engine has accepted OFFLINE.

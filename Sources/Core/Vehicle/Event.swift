@@ -7,7 +7,6 @@ package import Connectivity
 package import ExternalInput
 package import FleetEngine
 package import Positioning
-import Timekeeping
 
 /// Something that happened and is worth a journal entry: its kind and its details. `Observability` has the text, the
 /// priority and the MESSAGE_ID.

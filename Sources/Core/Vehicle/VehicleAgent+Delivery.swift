@@ -7,7 +7,6 @@ import Authorization
 import ClockEstimation
 import FleetEngine
 import HTTPMessages
-import Positioning
 import Timekeeping
 
 extension VehicleAgent {

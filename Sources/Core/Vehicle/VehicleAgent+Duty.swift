@@ -5,7 +5,6 @@ import Delivery
 import Authorization
 import ClockEstimation
 import FleetEngine
-import Positioning
 import Timekeeping
 
 /// The driver's choices. During a pause no position is sent or stored and nothing is fetched, except to set a vehicle

@@ -3,8 +3,6 @@ import Delivery
 import Authorization
 import ClockEstimation
 import Connectivity
-import HTTPMessages
-import Positioning
 import Timekeeping
 
 /// Changes of the network and the clocks.

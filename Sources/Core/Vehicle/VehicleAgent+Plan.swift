@@ -6,7 +6,6 @@ import Delivery
 import Authorization
 import ClockEstimation
 import FleetEngine
-import HTTPMessages
 import Positioning
 package import Timekeeping
 

@@ -3,7 +3,6 @@ import CCurl
 import CLinux
 package import Connectivity
 import Glibc
-import SystemCalls
 
 /// Counts the TCP traffic of one or more clients in libcurl's socket callbacks, including failed attempts and Happy
 /// Eyeballs. It costs a system call per closed connection, and one per open connection for each reading.

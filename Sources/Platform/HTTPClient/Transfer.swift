@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
-import EventLoop
 import HTTP2
 import HTTPMessages
 import URLReader

@@ -2,7 +2,6 @@
 import CSystemd
 package import EventLoop
 package import FixSources
-import Timekeeping
 
 /// An asynchronous client of ModemManager: each request has one reply, which is passed to the handler.
 @MainActor package final class ModemManagerClient {
