@@ -152,6 +152,32 @@ import Timekeeping
     source.stop()
   }
 
+  @Test("While no fix is needed what comes is left unread, and discarded when one is", arguments: [true, false])
+  func unneeded(isDatagram: Bool) throws {
+    let loop = try EventLoop()
+    let log = SourceLog()
+    let source = try source(
+      loop, log,
+      isDatagram
+        ? .datagrams(host: "127.0.0.1", port: 0, group: nil) : .listen(host: "127.0.0.1", port: 0, connections: 4))
+    try source.start()
+    #expect(try loop.runs { listeningPort(source) != nil })
+    let sender = try Sender(isDatagram ? SOCK_DGRAM : SOCK_STREAM, to: try #require(listeningPort(source)))
+    #expect(try isDatagram || loop.runs { source.lineStatistics?.senders.count == 1 })
+    sender.send(Self.epoch(1))
+    #expect(try loop.runs { log.fixes.count == 1 })
+    source.pass(.needed(false), of: 1)
+    sender.send(Self.epoch(2))
+    for _ in 0..<4 { _ = try loop.runOnce(timeout: .milliseconds(20)) }
+    #expect(source.lineStatistics?.counters.sentences == 1)
+    source.pass(.needed(true), of: 1)
+    #expect(source.lineStatistics?.counters.sentences == 2)
+    sender.send(Self.epoch(3))
+    #expect(try loop.runs { log.fixes.count == 2 })
+    #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 3])
+    source.stop()
+  }
+
   @Test("A group is joined on its interface, and a failure is reported")
   func group() throws {
     let loop = try EventLoop()
