@@ -40,7 +40,7 @@ enum ControlProtocol {
       (try? JSONValue(encoding: report).encoded) ?? failure("the response cannot be encoded")
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
     case .done(let remark): done(remark: remark)
-    case .refused(let why): failure(why)
+    case .refused(_, let why): failure(why)
     }
   }
 

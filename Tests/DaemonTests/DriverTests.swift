@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
+import FixSources
+import Positioning
 import Vehicle
 import Testing
 import Timekeeping
@@ -76,7 +78,33 @@ import Timekeeping
   @Test("while the daemon stops, a choice is refused")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
-    #expect(handle(.request(id: 1, .drive(.pause))).responses == [1: .refused("the daemon is stopping")])
+    #expect(handle(.request(id: 1, .drive(.pause))).responses == [1: .refused(.stopping, "the daemon is stopping")])
+  }
+
+  @Test("a position is sent on request; without a fix and in a pause the request is refused")
+  func sendNow() throws {
+    var daemon = Daemon(
+      running: Daemon.Configuration(
+        vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
+    _ = daemon.handle(.start, at: Self.moment)
+    func ask(_ id: UInt64) -> [Daemon.Effect] { daemon.handle(.request(id: id, .sendNow), at: Self.moment) }
+    #expect(ask(1).refusal == .send(.noFix))
+    _ = daemon.handle(.vehicle(.sources([AgentFixture.source])), at: Self.moment)
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(Self.moment.wall))
+    fix.horizontalAccuracy = 3
+    fix.satellites = 9
+    _ = daemon.handle(.vehicle(.source(0, .reading("/dev/gps0"))), at: Self.moment)
+    _ = daemon.handle(.vehicle(.source(0, .fix(fix))), at: Self.moment)
+    // It waits for its token.
+    guard case .done(let remark?)? = ask(2).responses[2] else {
+      Issue.record("it is not done")
+      return
+    }
+    #expect(remark.contains("token"), "\(remark)")
+    _ = daemon.handle(.request(id: 3, .drive(.pause)), at: Self.moment)
+    #expect(ask(4).refusal == .send(.paused))
+    _ = daemon.handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")), at: Self.moment)
+    #expect(ask(5).refusal == .stopping)
   }
 
   @Test("what was chosen before a restart is in force, and what could not be read is reported")
@@ -91,6 +119,11 @@ import Timekeeping
 }
 
 extension [Daemon.Effect] {
+  fileprivate var refusal: Daemon.Refusal? {
+    for case .respond(_, .refused(let refusal, _)) in self { return refusal }
+    return nil
+  }
+
   fileprivate var responses: [UInt64: Daemon.Response] {
     var responses: [UInt64: Daemon.Response] = [:]
     for case .respond(let id, let response) in self { responses[id] = response }

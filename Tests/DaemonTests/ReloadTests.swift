@@ -53,7 +53,7 @@ import Timekeeping
     _ = handle(.request(id: 4, .reload))
     #expect(
       handle(.settingsRead(.invalid("f:1: no"))) == [
-        .event(.reloadRefused("f:1: no")), .ready, .respond(id: 4, .refused("f:1: no")),
+        .event(.reloadRefused("f:1: no")), .ready, .respond(id: 4, .refused(.settingsRefused, "f:1: no")),
       ])
     #expect(vehicle == "truck-1")
   }
@@ -84,7 +84,7 @@ import Timekeeping
     _ = handle(.request(id: 2, .reload), at: 3)
     #expect(
       handle(.settingsRead(.invalid("no")), at: 3)
-        == [.event(.reloadRefused("no")), .respond(id: 2, .refused("no"))])
+        == [.event(.reloadRefused("no")), .respond(id: 2, .refused(.settingsRefused, "no"))])
     _ = handle(.request(id: 3, .reload), at: 3)
     _ = handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-3"))), at: 3)
     let effects = handle(.storeEnded(.opened(nil)), at: 3)
@@ -97,6 +97,6 @@ import Timekeeping
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
     #expect(handle(.reload).isEmpty)
-    #expect(handle(.request(id: 1, .reload)) == [.respond(id: 1, .refused("the daemon is stopping"))])
+    #expect(handle(.request(id: 1, .reload)) == [.respond(id: 1, .refused(.stopping, "the daemon is stopping"))])
   }
 }

@@ -136,7 +136,10 @@ import Timekeeping
     let text = Self.waiting + "no y"
     #expect(
       handle(.settingsRead(.missing("no y")), at: 2)
-        == [.showStatus(text), .respond(id: 1, .refused(text)), .respond(id: 2, .refused(text))])
+        == [
+          .showStatus(text), .respond(id: 1, .refused(.settingsMissing, text)),
+          .respond(id: 2, .refused(.settingsMissing, text)),
+        ])
     #expect(seconds(daemon.nextDeadline) == 7)
     #expect(handle(.reload, at: 3) == [.readSettings])
     _ = handle(.request(id: 3, .reload), at: 3)
@@ -145,11 +148,12 @@ import Timekeeping
         == [.useSettings, .respond(id: 3, .done(remark: nil))])
   }
 
-  @Test("the driver's duty needs settings: the response says what is missing")
+  @Test("the driver's duty and a position on request need settings: the response says what is missing")
   mutating func refused() {
     _ = beginWaiting()
-    for command in [Daemon.DriverCommand.offline, .online] {
-      #expect(handle(.request(id: 1, .drive(command))) == [.respond(id: 1, .refused(Self.waiting + "no x"))])
+    for request in [Daemon.Request.drive(.offline), .drive(.online), .sendNow] {
+      let refusal = Daemon.Response.refused(.settingsMissing, Self.waiting + "no x")
+      #expect(handle(.request(id: 1, request)) == [.respond(id: 1, refusal)])
     }
   }
 

@@ -255,6 +255,31 @@ import Timekeeping
     #expect(try road.drive(1...16) == ["1 first", "6 distance", "11 distance", "16 distance"])
   }
 
+  @Test("a request makes a report due once, with the newest position, but never within five seconds")
+  func request() throws {
+    var road = Road()
+    road.policy.request()
+    #expect(road.policy.next == nil)
+    #expect(try road.drive(1...2) == ["1 first"])
+    road.policy.request()
+    #expect(try road.drive(3...17) == ["6 requested", "16 interval"])
+    // The same position again.
+    road.policy.request()
+    #expect(road.report(20.9) == nil)
+    #expect(road.report(21) == .requested)
+    #expect(road.report(31) == nil)
+    #expect(road.report(71) == .heartbeat)
+  }
+
+  @Test("a requested position that was accepted before it was due is not reported again")
+  func requestAnswered() throws {
+    var road = Road()
+    _ = try road.drive(1...8)
+    road.policy.request()
+    try road.policy.markReported(#require(road.policy.newest), at: Road.time(8))
+    #expect(road.report(14) == nil)
+  }
+
   @Test("a turn makes a report due, across north as well, and only at speed")
   func heading() throws {
     var road = Road(.init(heading: 30))

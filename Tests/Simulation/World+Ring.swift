@@ -145,11 +145,12 @@ extension World {
     case (.metrics, .metrics): break
     case (.reload, .done):
       if vehicle != settingsVehicle { violate("a reload succeeds, and the vehicle is still \(vehicle)") }
-    case (.reload, .refused(let why)):
+    case (.reload, .refused(_, let why)):
       let isStopping = daemon.run?.vehicle.lifecycle.isRunning == false
       if settingsFault == nil, !isStopping { violate("a reload is refused, and the settings are valid: \(why)") }
     case (.drive, .done), (.drive(.offline), .refused), (.drive(.online), .refused): break
-    case (.drive, .refused(let why)):
+    case (.sendNow, .done), (.sendNow, .refused): break
+    case (.drive, .refused(_, let why)):
       if daemon.run?.vehicle.lifecycle.isRunning == true { violate("\(request) is refused: \(why)") }
     default: violate("\(request) is answered with \(response)")
     }

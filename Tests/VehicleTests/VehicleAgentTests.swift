@@ -42,6 +42,28 @@ import Timekeeping
     #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
   }
 
+  @Test("a position on request goes at once, or after the minimum between updates; without a network it is queued")
+  func sendNow() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.agent.sendRefusal == .noFix)
+    try fixture.comeOnline()
+    for second in 1...3 { _ = try fixture.drive(to: Double(second)) }
+    #expect(fixture.agent.sendRefusal == nil)
+    #expect(fixture.handle(.sendNow, at: 3.2).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
+    #expect(try fixture.drive(to: 5).brief == [])
+    #expect(fixture.handle(.deadline, at: 5.2).brief == ["keep 5.0", "send 2"])
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.4)
+    for second in 6...11 { #expect(try fixture.drive(to: Double(second)).brief == []) }
+    #expect(fixture.handle(.sendNow, at: 11.5).brief == ["keep 11.0", "send 3"])
+    _ = fixture.handle(.updateEnded(id: 3, AgentFixture.unreachable), at: 12)
+    _ = try fixture.drive(to: 13)
+    _ = fixture.handle(.sendNow, at: 17.5)
+    #expect(fixture.agent.delivery.backlog.count == 2)
+    _ = fixture.handle(.pause(nil), at: 18)
+    #expect(fixture.agent.sendRefusal == .paused)
+  }
+
   @Test("an outage: each due position is queued once, retries carry the newest, all are delivered in order")
   func outage() throws {
     var fixture = try AgentFixture()

@@ -14,6 +14,8 @@ extension Daemon {
     case reload
     /// What the driver chooses.
     case drive(DriverCommand)
+    /// Send the newest position as soon as the limits allow.
+    case sendNow
   }
 
   /// What a driver chooses.
@@ -40,8 +42,22 @@ extension Daemon {
     case metrics(String)
     /// It is done. `remark`: for the user, although it succeeded.
     case done(remark: String?)
-    /// It is not done; why.
-    case refused(String)
+    /// It is not done; why, as a sentence.
+    case refused(Refusal, String)
+  }
+
+  /// Why a request is refused.
+  package enum Refusal: Equatable, Sendable {
+    /// The daemon is stopping.
+    case stopping
+    /// The settings have mistakes, or what they name cannot be used.
+    case settingsRefused
+    /// The daemon has no settings yet.
+    case settingsMissing
+    /// The driver's duty cannot be chosen.
+    case duty(DutyRefusal)
+    /// There is nothing to send.
+    case send(SendRefusal)
   }
 }
 

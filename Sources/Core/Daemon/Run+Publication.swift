@@ -47,7 +47,7 @@ extension Run {
     }
     for (id, request) in requests {
       switch request {
-      case .reload, .drive: break
+      case .reload, .drive, .sendNow: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import Vehicle
 import ExternalInput
+import Observability
 import Timekeeping
 
 /// Requests on the control socket. A response follows what it depends on: what was measured, the new settings in force,
 /// a pause on disk.
 extension Run {
-  static let stoppingReason = "the daemon is stopping"
+  static let stopping = Daemon.Response.refused(.stopping, "the daemon is stopping")
 
   mutating func handle(
     _ request: Daemon.Request, _ id: UInt64, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
@@ -16,14 +18,23 @@ extension Run {
     case .reload: reload(for: id, &effects)
     case .drive(let command):
       guard vehicle.lifecycle.isRunning else {
-        return effects.append(.respond(id: id, .refused(Run.stoppingReason)))
+        return effects.append(.respond(id: id, Run.stopping))
       }
       if command.isDuty, let refusal = vehicle.dutyRefusal {
-        return effects.append(.respond(id: id, .refused(refusal.withAdvice.text)))
+        return effects.append(.respond(id: id, .refused(.duty(refusal), refusal.withAdvice.text)))
       }
       choices.driver = (id, command.isDuty)
       pass(command.input, at: now, observer, &effects)
       choices.driver = nil
+    case .sendNow:
+      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
+      if let refusal = vehicle.sendRefusal {
+        return effects.append(.respond(id: id, .refused(.send(refusal), refusal.withAdvice.text)))
+      }
+      pass(.sendNow, at: now, observer, &effects)
+      let isSent = vehicle.delivery.sentAt == now.boot
+      let remark = isSent ? nil : Explanation(vehicle.snapshot(at: now)).sentence
+      effects.append(.respond(id: id, .done(remark: remark)))
     }
   }
 

@@ -25,7 +25,7 @@ extension Run {
   /// - Parameter request: is answered when the settings are in force or refused; nil: nobody waits.
   mutating func reload(for request: UInt64?, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {
-      if let request { effects.append(.respond(id: request, .refused(Run.stoppingReason))) }
+      if let request { effects.append(.respond(id: request, Run.stopping)) }
       return
     }
     if settings.read(for: request) { effects.append(.readSettings) }
@@ -42,7 +42,7 @@ extension Run {
     publication.reloadRefused(mistakes, at: now.boot)
     effects.append(.event(.reloadRefused(mistakes)))
     if settings.isSettled { effects.append(.ready) }
-    effects += requests.map { .respond(id: $0, .refused(mistakes)) }
+    effects += requests.map { .respond(id: $0, .refused(.settingsRefused, mistakes)) }
   }
 
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.

@@ -104,7 +104,7 @@ struct Startup: Sendable {
   }
 
   private mutating func fail(_ mistakes: String, isMissing: Bool = false, _ effects: inout [Daemon.Effect]) {
-    effects += reloads.map { .respond(id: $0, .refused(mistakes)) }
+    effects += reloads.map { .respond(id: $0, .refused(.settingsRefused, mistakes)) }
     end(.failed(mistakes, isMissing: isMissing), &effects)
   }
 
@@ -124,7 +124,7 @@ struct Startup: Sendable {
     effects.append(.showStatus(missing.sentence))
     if let path = known.metricsFile { effects.append(.writeMetrics(metrics, path: path)) }
     if case .waiting = state {
-      effects += reloads.map { .respond(id: $0, .refused(missing.sentence)) }
+      effects += reloads.map { .respond(id: $0, .refused(.settingsMissing, missing.sentence)) }
       reloads = []
       guard now.boot < end else {
         effects.append(.event(.settingsAwaited(what)))
@@ -159,7 +159,8 @@ struct Startup: Sendable {
       guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
       store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
     case .drive(.resume): store(nil, for: id, &effects)
-    case .drive(.offline), .drive(.online): effects.append(.respond(id: id, .refused(missing.sentence)))
+    case .drive(.offline), .drive(.online), .sendNow:
+      effects.append(.respond(id: id, .refused(.settingsMissing, missing.sentence)))
     case .metrics: effects.append(.respond(id: id, .metrics(metrics)))
     case .status:
       statusRequests.append(id)

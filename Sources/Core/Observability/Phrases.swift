@@ -42,6 +42,23 @@ extension DutyRefusal: ReportedProblem {
   }
 }
 
+extension SendRefusal: ReportedProblem {
+  package var sentence: Sentence {
+    switch self {
+    case .paused: "a pause is in force"
+    case .noFix: "there is no fix to send"
+    case .vehicleInUse: "another process on this machine reports this vehicle"
+    }
+  }
+
+  package var advice: String? {
+    switch self {
+    case .paused: "fleet-locationctl resume ends it"
+    case .noFix, .vehicleInUse: "fleet-locationctl explain says more"
+    }
+  }
+}
+
 extension VehicleHolder {
   /// As in `fleet-locationd@van.service (process 812)`.
   var phrase: String {

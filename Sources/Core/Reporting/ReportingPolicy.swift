@@ -40,7 +40,7 @@ package struct ReportingPolicy: Sendable {
 
   /// Why a position is due.
   package enum Reason: String, Sendable {
-    case first, interval, distance, heading, deviation, started, stopped, heartbeat
+    case first, interval, distance, heading, deviation, started, stopped, heartbeat, requested
   }
 
   /// The newest position, as it would be reported.
@@ -57,6 +57,8 @@ package struct ReportingPolicy: Sendable {
   private var track = TrackDeviation()
   /// The vehicle has started or stopped since the last report.
   private var motionChange: Reason?
+  /// The newest position was requested since the last report.
+  private var isRequested = false
   /// `scheduled`: the start of the interval after it.
   private var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
 
@@ -89,6 +91,11 @@ package struct ReportingPolicy: Sendable {
     let time = newestTime
     self = ReportingPolicy(configuration)
     newestTime = time
+  }
+
+  /// The newest position is due as soon as the floor allows, also if it was reported already.
+  package mutating func request() {
+    if newest != nil { isRequested = true }
   }
 
   /// Whether the vehicle is parked, so that its position is held.
@@ -133,6 +140,7 @@ package struct ReportingPolicy: Sendable {
     guard newest != nil else { return nil }
     guard let lastReported else { return (newestAt, .first) }
     let reportedAt = lastReported.at
+    if isRequested { return (reportedAt + configuration.floor, .requested) }
     // No fix since the last report: the heartbeat repeats it.
     if newest?.time == lastReported.location.time { return (reportedAt + configuration.heartbeat, .heartbeat) }
     // A test with interval 0 reports every fix, also while parked.
@@ -171,6 +179,7 @@ package struct ReportingPolicy: Sendable {
     lastReported = (newest, now, schedule(of: now))
     track.reported(newest.coordinate, at: newest.time)
     motionChange = nil
+    isRequested = false
   }
 
   /// A position that was sent before it was due was accepted: the next is due an interval after it.
@@ -179,7 +188,7 @@ package struct ReportingPolicy: Sendable {
     lastReported = (location, sentAt, sentAt)
     track.reported(location.coordinate, at: location.time)
     // Changes since it was sent are still to be reported.
-    if newest?.time == location.time { motionChange = nil }
+    if newest?.time == location.time { (motionChange, isRequested) = (nil, false) }
   }
 
   /// The period of a receiver whose fixes are worth waiting for; nil if there is none.

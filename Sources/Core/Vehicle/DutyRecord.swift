@@ -38,8 +38,18 @@ package struct DutyRecord: Equatable, Sendable {
   private static let acceptedLine = "accepted"
 }
 
-/// Why the driver's duty cannot be chosen.
-package enum DutyRefusal: Sendable {
+/// Why the newest position cannot be sent on request. The names are values on the control socket.
+package enum SendRefusal: String, Sendable, CaseIterable {
+  /// A pause is in force.
+  case paused
+  /// There was no fix since the start or the last pause, or none with a credible time.
+  case noFix
+  /// Another process on this machine has locked the vehicle.
+  case vehicleInUse
+}
+
+/// Why the driver's duty cannot be chosen. The names are values on the control socket.
+package enum DutyRefusal: String, Sendable, CaseIterable {
   /// Vehicles of the service have no state.
   case noState
   /// Another program sets the state.

@@ -20,6 +20,13 @@ extension VehicleAgent {
     return endpoint.followsDuty ? nil : endpoint.vehicle.service.hasState ? .setElsewhere : .noState
   }
 
+  /// Why the newest position cannot be sent on request; nil if it can.
+  package var sendRefusal: SendRefusal? {
+    if lock.holder != nil { return .vehicleInUse }
+    if isPaused { return .paused }
+    return policy.newest == nil ? .noFix : nil
+  }
+
   // MARK: - The pause
 
   /// - Parameter record: from a previous run; nil: the pause begins now.

@@ -116,6 +116,8 @@ package struct VehicleAgent: Sendable {
     case goOffline(DutyRecord?)
     /// The driver takes trips.
     case goOnline
+    /// The newest position is due as soon as the limits allow. Without effect while there is a `sendRefusal`.
+    case sendNow
   }
 
   /// What the shell has to do. Each case has all data that it needs.
@@ -252,6 +254,7 @@ package struct VehicleAgent: Sendable {
     case .resume: resume(at: now, &effects)
     case .goOffline(let record): goOffline(record, at: now, &effects)
     case .goOnline: goOnline(at: now, &effects)
+    case .sendNow: if sendRefusal == nil { policy.request() }
     }
     apply(delivery.handle(.expire, at: now.boot), at: now, &effects)
     reviewTime(at: now, &effects)
