@@ -57,7 +57,8 @@ func tests(
 
 /// The core.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "HTTP2", "Positioning", "NMEA", "SimulatedDrives",
+  "Timekeeping", "ExternalInput", "JSON", "Varlink", "HTTPMessages", "HTTP2", "Positioning", "NMEA",
+  "SimulatedDrives",
   "FixSources", "Authorization", "ClockEstimation", "FleetEngine", "SourceSelection", "Reporting", "PositionBacklog",
   "Delivery", "Vehicle", "Connectivity", "Observability", "Daemon",
 ]
@@ -79,6 +80,7 @@ let package = Package(
     core("Timekeeping"),
     core("ExternalInput"),
     core("JSON", ["Timekeeping"]),
+    core("Varlink", ["JSON"]),
     core("HTTPMessages", ["Timekeeping", "ExternalInput"]),
     core("HTTP2", ["Timekeeping", "HTTPMessages"]),
     core("Positioning", ["Timekeeping", "ExternalInput"]),
@@ -156,7 +158,7 @@ let package = Package(
       ],
       mainThread),
     platform("SerialPort", ["ExternalInput", "SystemCalls", "EventLoop"], mainThread),
-    platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
+    platform("ControlSocket", ["Timekeeping", "Varlink", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("Terminal", ["SystemCalls", "CLinux"]),
     platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("StreamSocket", ["Timekeeping", "ExternalInput", "SystemCalls", "EventLoop", "CLinux"], mainThread),
@@ -183,8 +185,8 @@ let package = Package(
     .target(
       name: "LocationDaemon",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "SimulatedDrives", "FixSources", "Authorization",
-        "FleetEngine",
+        "Timekeeping", "ExternalInput", "JSON", "Varlink", "HTTPMessages", "SimulatedDrives", "FixSources",
+        "Authorization", "FleetEngine",
         "SourceSelection", "Delivery", "Vehicle", "Daemon",
         "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "MessageBus", "RouteFile",
         "ServiceManager", "ControlSocket",
@@ -212,7 +214,7 @@ let package = Package(
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "ExternalInput", "JSON", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
+        "Timekeeping", "ExternalInput", "JSON", "Varlink", "Positioning", "NMEA", "SimulatedDrives", "FixSources",
         "RecordingReview", "Authorization", "FleetEngine", "Vehicle",
         "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
@@ -303,6 +305,7 @@ let package = Package(
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     .target(name: "JSONTesting", dependencies: ["JSON"], path: "Tests/Support/JSONTesting", swiftSettings: strict),
     tests("JSONTests", ["Timekeeping", "JSON", "JSONTesting"]),
+    tests("VarlinkTests", ["JSON", "Varlink"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("HTTP2Tests", ["Timekeeping", "HTTPMessages", "HTTP2"]),
     tests("AuthorizationTests", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
@@ -386,6 +389,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzGPX", ["SimulatedDrives", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "RouteFile"]),
     ("FuzzJSON", ["JSON", "JSONTesting"]),
+    ("FuzzVarlink", ["JSON", "Varlink"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
     ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Splits what a client of the control socket sends into messages. Those of Varlink end with NUL; those of releases
+/// before 0.3.0 are lines. The terminator that arrives first decides it for the whole connection.
+package struct MessageFraming: Sendable {
+  /// A message without its end.
+  package enum Message: Equatable, Sendable {
+    /// A message of Varlink.
+    case varlink([UInt8])
+    /// A request as of releases before 0.3.0.
+    case line([UInt8])
+  }
+
+  /// The end of a message of Varlink.
+  package static let varlinkEnd: UInt8 = 0
+  /// The end of a line.
+  package static let lineEnd = UInt8(ascii: "\n")
+
+  private let limit: Int
+  private var buffer: [UInt8] = []
+  /// Nil before the first message.
+  private var end: UInt8?
+
+  /// - Parameter limit: the maximum size of a message in bytes, without its end.
+  package init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Adds data, in chunks of any size.
+  package mutating func append(_ bytes: some Sequence<UInt8>) {
+    buffer.append(contentsOf: bytes)
+  }
+
+  /// Takes out the next message; nil if none is complete, or if it is too long.
+  package mutating func next() -> Message? {
+    guard let index = endIndex, index <= limit else { return nil }
+    let end = buffer[index]
+    self.end = end
+    let message = Array(buffer[..<index])
+    buffer.removeFirst(index + 1)
+    return end == MessageFraming.varlinkEnd ? .varlink(message) : .line(message)
+  }
+
+  /// Whether the next message exceeds the limit: `next` stays nil, and the connection is to be closed.
+  package var isTooLong: Bool { (endIndex ?? buffer.count) > limit }
+
+  private var endIndex: Int? {
+    buffer.firstIndex { byte in
+      end.map { byte == $0 } ?? (byte == MessageFraming.varlinkEnd || byte == MessageFraming.lineEnd)
+    }
+  }
+}

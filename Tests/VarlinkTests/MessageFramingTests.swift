@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Varlink
+
+@Suite struct MessageFramingTests {
+  private func messages(_ portions: String..., limit: Int = 100) -> [MessageFraming.Message] {
+    var framing = MessageFraming(limit: limit)
+    var messages: [MessageFraming.Message] = []
+    for portion in portions {
+      framing.append(portion.utf8)
+      while let message = framing.next() { messages.append(message) }
+    }
+    return messages
+  }
+
+  private func call(_ text: String) -> MessageFraming.Message { .varlink(Array(text.utf8)) }
+
+  @Test("messages end with NUL, however they are cut; what has no end is none")
+  func varlink() {
+    #expect(messages("{}\0{\"a\":1}\0{") == [call("{}"), call("{\"a\":1}")])
+    #expect(messages("{", "}", "\0", "\0") == [call("{}"), call("")])
+    #expect(messages("") == [] && messages("{}") == [])
+  }
+
+  @Test("the terminator that comes first decides for the connection")
+  func first() {
+    #expect(messages("{}\n{}\0x\n") == [.line(Array("{}".utf8)), .line(Array("{}\0x".utf8))])
+    #expect(messages("{}\0\n{}\n\0") == [call("{}"), call("\n{}\n")])
+  }
+
+  @Test("a message that exceeds the limit is not delivered, with or without an end", arguments: ["", "\0", "\n"])
+  func limit(end: String) {
+    for (count, isTooLong) in [(100, false), (101, true)] {
+      var framing = MessageFraming(limit: 100)
+      framing.append(String(repeating: "x", count: count).utf8)
+      framing.append(end.utf8)
+      #expect(framing.isTooLong == isTooLong)
+      #expect((framing.next() == nil) == (isTooLong || end.isEmpty))
+    }
+  }
+}
