@@ -192,7 +192,9 @@ let package = Package(
         "ServiceManager", "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
         "Release", "CrashReports",
-      ], swiftSettings: strict + mainThread),
+      ],
+      // A link to the one in config/.
+      resources: [.embedInCode("io.fleet-locationd.Control.varlink")], swiftSettings: strict + mainThread),
     .executableTarget(
       name: "fleet-locationd",
       dependencies: [

@@ -1,57 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
 import Daemon
 import JSON
+import Observability
+import Release
+import Varlink
+import Vehicle
 
-/// The protocol of the control socket: requests and responses are JSON objects, one on each line.
+/// The protocol of the control socket: Varlink, and the lines of releases before 0.3.0 beside it, which an older
+/// `fleet-locationctl` speaks while an upgrade waits for a restart. A line is a JSON object, and so is its response,
+/// after which the connection is closed.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
 
-  /// Why a line is no request.
-  nonisolated struct Mistake: Error {
-    fileprivate let message: String
+  /// The interface of Varlink.
+  static let interface = "io.fleet-locationd.Control"
+
+  /// What to do with a message of a client.
+  nonisolated enum Action: Equatable {
+    /// Ask the daemon, and send the client `encode` of its response.
+    case ask(Daemon.Request, ReplyForm)
+    /// Send the client this.
+    case reply([UInt8])
+    /// Nothing: no reply is wanted.
+    case nothing
+    /// Close the connection: the message is none.
+    case close
   }
 
-  /// The request in a line.
-  static func request(_ line: [UInt8]) throws(Mistake) -> Daemon.Request {
-    guard let command = (try? JSONValue(parsing: line))?["command"]?.string else {
-      throw Mistake(message: "expected {\"command\": \"…\"}")
+  /// How a response is sent.
+  nonisolated enum ReplyForm: Equatable {
+    case line
+    case varlink
+    /// Not at all.
+    case none
+  }
+
+  /// The methods of the interface, and what each asks the daemon.
+  nonisolated enum Method: String, CaseIterable {
+    case getStatus = "GetStatus"
+    case getMetrics = "GetMetrics"
+    case pause = "Pause"
+    case resume = "Resume"
+    case setOnline = "SetOnline"
+    case sendNow = "SendNow"
+    case reload = "Reload"
+
+    fileprivate var description: VarlinkService.Method {
+      VarlinkService.Method(rawValue, self == .setOnline ? ["online": .bool] : [:])
     }
+
+    fileprivate func request(_ parameters: [String: JSONValue]) -> Daemon.Request {
+      switch self {
+      case .getStatus: .status
+      case .getMetrics: .metrics
+      case .pause: .drive(.pause)
+      case .resume: .drive(.resume)
+      case .setOnline: .drive(parameters["online"]?.bool == true ? .online : .offline)
+      case .sendNow: .sendNow
+      case .reload: .reload
+      }
+    }
+  }
+
+  private static let service = VarlinkService(
+    vendor: "fleet-locationd", version: Release.version, interface: interface,
+    description: String(decoding: PackageResources.io_fleet_locationd_Control_varlink, as: UTF8.self),
+    methods: Method.allCases.map(\.description))
+
+  // MARK: - Requests
+
+  /// What to do with a message.
+  static func action(for message: MessageFraming.Message) -> Action {
+    switch message {
+    case .varlink(let bytes):
+      guard let call = VarlinkCall(parsing: bytes) else { return .close }
+      switch service.handle(call) {
+      case .reply(let reply): return call.isOneway ? .nothing : .reply(reply.encoded)
+      case .call(let found):
+        guard let method = Method(rawValue: found.name) else { return .close }
+        return .ask(method.request(call.parameters), call.isOneway ? .none : .varlink)
+      }
+    case .line(let bytes):
+      guard let command = (try? JSONValue(parsing: bytes))?["command"]?.string else {
+        return .reply(failure("expected {\"command\": \"…\"}"))
+      }
+      guard let request = request(command) else {
+        return .reply(
+          failure(
+            "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
+          ))
+      }
+      return .ask(request, .line)
+    }
+  }
+
+  private static func request(_ command: String) -> Daemon.Request? {
     switch command {
-    case "status": return .status
-    case "metrics": return .metrics
-    case "reload": return .reload
-    default:
-      if let command = Daemon.DriverCommand(rawValue: command) { return .drive(command) }
-      throw Mistake(
-        message:
-          "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
-      )
+    case "status": .status
+    case "metrics": .metrics
+    case "reload": .reload
+    default: Daemon.DriverCommand(rawValue: command).map { .drive($0) }
     }
   }
 
-  /// The response to a line that is no request.
-  static func encode(_ mistake: Mistake) -> [UInt8] { failure(mistake.message) }
+  // MARK: - Responses
 
-  /// The daemon's response to a request.
-  static func encode(_ response: Daemon.Response) -> [UInt8] {
+  /// The daemon's response; nil if none is sent.
+  static func encode(_ response: Daemon.Response, as form: ReplyForm) -> [UInt8]? {
+    switch form {
+    case .line: line(response)
+    case .varlink: reply(response).encoded
+    case .none: nil
+    }
+  }
+
+  private static func line(_ response: Daemon.Response) -> [UInt8] {
     switch response {
     case .status(let report):
       (try? JSONValue(encoding: report).encoded) ?? failure("the response cannot be encoded")
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
-    case .done(let remark): done(remark: remark)
+    case .done(let remark):
+      JSONValue.object(members(remark: remark).merging(["done": .bool(true)]) { $1 }).encoded
     case .refused(_, let why): failure(why)
     }
   }
 
-  /// - Parameter remark: for the user.
-  private static func done(remark: String?) -> [UInt8] {
-    var members: [String: JSONValue] = ["done": .bool(true)]
-    if let remark { members["remark"] = .string(remark) }
-    return JSONValue.object(members).encoded
-  }
-
   private static func failure(_ message: String) -> [UInt8] {
     JSONValue.object(["error": .string(message)]).encoded
+  }
+
+  private static func members(remark: String?) -> [String: JSONValue] {
+    remark.map { ["remark": .string($0)] } ?? [:]
+  }
+
+  private static func reply(_ response: Daemon.Response) -> VarlinkReply {
+    switch response {
+    case .status(let report): return VarlinkReply(["status": (try? JSONValue(encoding: report)) ?? .object([:])])
+    case .metrics(let text): return VarlinkReply(["metrics": .string(text)])
+    case .done(let remark): return VarlinkReply(members(remark: remark))
+    case .refused(let refusal, let why):
+      var fields: [String: JSONValue] = ["message": .string(why)]
+      if let reason = refusal.reason { fields["reason"] = .string(reason) }
+      return VarlinkReply(error: "\(interface).\(refusal.name)", fields)
+    }
+  }
+}
+
+extension Daemon.Refusal {
+  /// The name of the error without its interface.
+  fileprivate var name: String {
+    switch self {
+    case .stopping: "Stopping"
+    case .settingsRefused: "SettingsRefused"
+    case .settingsMissing: "SettingsMissing"
+    case .duty: "DutyRefused"
+    case .send: "NothingToSend"
+    }
+  }
+
+  fileprivate var reason: String? {
+    switch self {
+    case .stopping, .settingsRefused, .settingsMissing: nil
+    case .duty(let refusal): refusal.rawValue
+    case .send(let refusal): refusal.rawValue
+    }
   }
 }

@@ -39,7 +39,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   private var watchdog: Watchdog?
   private var control: ControlServer?
   /// Where the responses go to requests on the control socket, by their IDs.
-  private var replies: [UInt64: ([UInt8]) -> Void] = [:]
+  private var replies: [UInt64: (Daemon.Response) -> Void] = [:]
   private var lastRequest: UInt64 = 0
   private var signals: [EventSource<Void>] = []
   private let directories: ServiceDirectories
@@ -231,12 +231,13 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   private func listen() {
     guard let path = ControlProtocol.socketPath else { return }
     do {
-      control = try ControlServer(loop: loop, path: path) { [weak self] request, reply in
-        guard let self else { return }
-        do throws(ControlProtocol.Mistake) {
-          ask(try ControlProtocol.request(request), reply)
-        } catch {
-          reply(ControlProtocol.encode(error))
+      control = try ControlServer(loop: loop, path: path) { [weak self] message, client in
+        switch ControlProtocol.action(for: message) {
+        case .ask(let request, let form):
+          self?.ask(request) { client.answer(ControlProtocol.encode($0, as: form)) }
+        case .reply(let bytes): client.answer(bytes)
+        case .nothing: client.answer(nil)
+        case .close: client.close()
         }
       }
     } catch {
@@ -244,14 +245,14 @@ package final class LocationDaemon: LineOwner, EffectOwner {
     }
   }
 
-  private func ask(_ request: Daemon.Request, _ reply: @escaping ([UInt8]) -> Void) {
+  private func ask(_ request: Daemon.Request, _ reply: @escaping (Daemon.Response) -> Void) {
     lastRequest += 1
     replies[lastRequest] = reply
     pass(.request(id: lastRequest, request))
   }
 
   func respond(_ id: UInt64, _ response: Daemon.Response) {
-    replies.removeValue(forKey: id)?(ControlProtocol.encode(response))
+    replies.removeValue(forKey: id)?(response)
   }
 
   // MARK: - The service

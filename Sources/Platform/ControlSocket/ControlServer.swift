@@ -4,45 +4,43 @@ import CLinux
 import Glibc
 import SystemCalls
 import Timekeeping
+package import Varlink
 
-/// Serves requests on a Unix socket: one line in, one line out, then the connection is closed.
+/// Serves requests on a Unix socket: calls of Varlink, one after the other, or one line, after whose response the
+/// connection is closed.
 ///
 /// The socket file is for its owner and group (0660); the peer credentials are checked as well, in case its mode is too
 /// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in
 /// use, the oldest one without a request is closed for the next one: idle connections block neither other users nor
 /// their own.
 package final class ControlServer {
-  private static let longestRequest = 4096
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
-  /// The timeout for the request.
-  private static let requestTimeout = Duration.seconds(2)
-  /// The timeout for request and response.
-  private static let timeout = Duration.seconds(5)
+  private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
   /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
   /// spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
   private let path: String
-  private let respond: (_ request: [UInt8], _ reply: @escaping ([UInt8]) -> Void) -> Void
+  private let respond: (MessageFraming.Message, ControlConnection) -> Void
   private let descriptor: Descriptor
   /// The socket file.
   private let file: Inode?
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
   /// Oldest first.
-  private var clients: [ControlClientConnection] = []
+  private var clients: [ControlConnection] = []
 
   /// Listens at `path`, replacing the socket of a dead process.
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
-  ///   - respond: handles a request, and calls `reply` with the response, at once or later, both without line ends.
+  ///   - respond: handles a request, and calls `answer` of its connection, at once or later; both without their ends.
   /// - Throws: code `failed`.
   package init(
     loop: EventLoop, path: String,
-    respond: @escaping (_ request: [UInt8], _ reply: @escaping ([UInt8]) -> Void) -> Void
+    respond: @escaping (MessageFraming.Message, ControlConnection) -> Void
   ) throws(ControlSocketError) {
     self.loop = loop
     self.path = path
@@ -86,12 +84,11 @@ package final class ControlServer {
     }
     let connection = Descriptor(owning: rawValue)
     guard let user = user(of: rawValue), makeRoom(for: user) else { return }
-    guard
-      let client = ControlClientConnection(
-        loop, connection, user: user, requestTimeout: ControlServer.requestTimeout, timeout: ControlServer.timeout)
-    else { return pause() }
+    guard let client = ControlConnection(loop, connection, user: user, limits: ControlServer.limits) else {
+      return pause()
+    }
     clients.append(client)
-    client.begin(limit: ControlServer.longestRequest, respond: respond) { [weak self, weak client] in
+    client.begin(respond: respond) { [weak self, weak client] in
       self?.clients.removeAll { $0 === client }
     }
   }
@@ -106,7 +103,7 @@ package final class ControlServer {
     let own = clients.filter { $0.user == user }
     if own.count >= ControlServer.maximumClientsPerUser {
       guard let idle = own.first(where: \.isIdle) else { return false }
-      idle.finish()
+      idle.close()
     }
     return clients.count < ControlServer.maximumClients
   }
@@ -119,87 +116,5 @@ package final class ControlServer {
     var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
     guard unsafe getsockopt(rawValue, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return nil }
     return groups.prefix(Int(length) / MemoryLayout<gid_t>.size).contains(getegid()) ? peer.user : nil
-  }
-}
-
-/// One client connection.
-private final class ControlClientConnection {
-  let user: uid_t
-  /// There was no request yet.
-  private(set) var isIdle = true
-  private let loop: EventLoop
-  private let descriptor: Descriptor
-  private let deadline: BootInstant
-  private var source: EventSource<IOEvents>?
-  private var timer: LoopTimer?
-  private var request: [UInt8] = []
-  private var reply: ArraySlice<UInt8> = []
-  private var respond: (([UInt8], @escaping ([UInt8]) -> Void) -> Void)?
-  private var end: (() -> Void)?
-  private var limit = 0
-
-  /// Nil if the system has no timer left.
-  init?(
-    _ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, requestTimeout: Duration, timeout: Duration
-  ) {
-    self.user = user
-    self.loop = loop
-    self.descriptor = descriptor
-    deadline = loop.now.boot + timeout
-    guard let timer = try? loop.makeTimer({ [unowned self] in finish() }) else { return nil }
-    self.timer = timer
-    timer.arm(at: loop.now.boot + requestTimeout)
-  }
-
-  func begin(
-    limit: Int, respond: @escaping ([UInt8], @escaping ([UInt8]) -> Void) -> Void, end: @escaping () -> Void
-  ) {
-    self.limit = limit
-    self.respond = respond
-    self.end = end
-    source = try? loop.addIO(descriptor.rawValue, .readable) { [unowned self] events in
-      events.contains(.writable) ? write() : read()
-    }
-    if source == nil { finish() }
-  }
-
-  private func read() {
-    var buffer = [UInt8](repeating: 0, count: 1024)
-    guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return finish() }
-    request += buffer.prefix(count)
-    if let newline = request.firstIndex(of: UInt8(ascii: "\n")) {
-      isIdle = false
-      timer?.arm(at: deadline)
-      source?.pause()
-      respond?(Array(request[..<newline])) { [weak self] in self?.answer($0) }
-    } else if request.count > limit {
-      finish()
-    }
-  }
-
-  private func answer(_ text: [UInt8]) {
-    guard end != nil else { return }
-    reply = ArraySlice(text + [UInt8(ascii: "\n")])
-    source?.resume()
-    source?.watch(for: .writable)
-    // At once: the daemon may end after this request.
-    write()
-  }
-
-  private func write() {
-    let count = unsafe reply.withUnsafeBytes {
-      unsafe send(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-    }
-    guard count > 0 else { return errno == EAGAIN ? () : finish() }
-    reply = reply.dropFirst(count)
-    if reply.isEmpty { finish() }
-  }
-
-  func finish() {
-    source?.close()
-    timer?.close()
-    let end = end
-    self.end = nil
-    end?()
   }
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import SystemCalls
+import Timekeeping
+import Varlink
+
+/// A client's connection to the control socket: one call of Varlink after the other, each with its reply, or one line
+/// with its response.
+package final class ControlConnection {
+  /// The time limits of one call.
+  struct Limits {
+    /// For the request, from the connection or the last reply on.
+    var request: Duration
+    /// For request and reply.
+    var turn: Duration
+    /// The size of a request in bytes.
+    var size: Int
+  }
+
+  let user: uid_t
+  /// No request is being handled.
+  private(set) var isIdle = true
+  private let loop: EventLoop
+  private let descriptor: Descriptor
+  private let limits: Limits
+  private var framing: MessageFraming
+  private var turnStart: BootInstant
+  private var source: EventSource<IOEvents>?
+  private var timer: LoopTimer?
+  /// The end of the messages of this connection.
+  private var terminator = MessageFraming.varlinkEnd
+  private var output: ArraySlice<UInt8> = []
+  private var isServing = false
+  private var respond: ((MessageFraming.Message, ControlConnection) -> Void)?
+  private var end: (() -> Void)?
+
+  /// Nil if the system has no timer left.
+  init?(_ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, limits: Limits) {
+    self.user = user
+    self.loop = loop
+    self.descriptor = descriptor
+    self.limits = limits
+    framing = MessageFraming(limit: limits.size)
+    turnStart = loop.now.boot
+    guard let timer = try? loop.makeTimer({ [unowned self] in close() }) else { return nil }
+    self.timer = timer
+    timer.arm(at: turnStart + limits.request)
+  }
+
+  func begin(respond: @escaping (MessageFraming.Message, ControlConnection) -> Void, end: @escaping () -> Void) {
+    self.respond = respond
+    self.end = end
+    source = try? loop.addIO(descriptor.rawValue, .readable) { [unowned self] events in
+      events.contains(.writable) ? flush() : read()
+    }
+    if source == nil { close() }
+  }
+
+  private func read() {
+    var buffer = [UInt8](repeating: 0, count: 1024)
+    guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return close() }
+    framing.append(buffer.prefix(count))
+    serve()
+  }
+
+  /// Handles the requests that have arrived, each after the reply to the one before.
+  private func serve() {
+    guard !isServing else { return }
+    isServing = true
+    while isIdle, end != nil, let message = framing.next() {
+      if case .line = message { terminator = MessageFraming.lineEnd }
+      isIdle = false
+      timer?.arm(at: turnStart + limits.turn)
+      source?.pause()
+      respond?(message, self)
+    }
+    isServing = false
+    if isIdle, framing.isTooLong { close() }
+  }
+
+  /// Sends the reply to the request that is being handled; nil: there is none. Ignored if the client is gone.
+  package func answer(_ reply: [UInt8]?) {
+    guard end != nil, !isIdle else { return }
+    output = ArraySlice(reply.map { $0 + [terminator] } ?? [])
+    // At once: the daemon may end after this request.
+    flush()
+  }
+
+  private func flush() {
+    while !output.isEmpty {
+      let count = unsafe output.withUnsafeBytes {
+        unsafe send(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else {
+        guard errno == EAGAIN else { return close() }
+        source?.watch(for: .writable)
+        source?.resume()
+        return
+      }
+      output = output.dropFirst(count)
+    }
+    guard terminator == MessageFraming.varlinkEnd else { return close() }
+    isIdle = true
+    turnStart = loop.now.boot
+    timer?.arm(at: turnStart + limits.request)
+    source?.watch(for: .readable)
+    source?.resume()
+    serve()
+  }
+
+  /// Closes the connection; further replies are ignored.
+  package func close() {
+    source?.close()
+    timer?.close()
+    let end = end
+    self.end = nil
+    end?()
+  }
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Varlink's own library for Python on the daemon's control socket, and raw clients: varlink_clients.py BINDIR
+
+A real daemon with a vehicle of on-demand trips drives against the emulator. The library reads the interface that the daemon
+serves, calls every method, and gets every error that a running daemon can be brought to. With systemd's varlinkctl, which
+Debian 12 does not have, the same is done once more.
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import varlink
+
+from trial import Failure, print_tail, work_directory
+
+BIN = os.path.abspath(sys.argv[1])
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+CONTROL = "io.fleet-locationd.Control"
+
+
+def until(what, condition, within=20):
+    end = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"not within {within} s: {what}")
+        time.sleep(0.05)
+
+
+def check(what, condition, detail=""):
+    if not condition:
+        raise Failure(f"{what}: {detail}")
+
+
+class Daemon:
+    """The daemon and its emulator."""
+
+    def __init__(self, work):
+        self.work, self.socket = work, f"{work}/control.sock"
+        self.processes = []
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.start([f"{BIN}/fleet-engine-emulator", "--port", str(port), "--ready-file", f"{work}/ready", "--quiet"])
+        until("the emulator", lambda: os.path.exists(f"{work}/ready"))
+        self.settings = f"{work}/fleet-locationd.toml"
+        with open(self.settings, "w") as file:
+            file.write(f"""
+[vehicle]
+provider_id = "p"
+vehicle_id = "taxi-1"
+service = "trips"
+[source]
+type = "simulated"
+route = "{ROOT}/config/examples/demo.gpx"
+[token]
+url = "http://127.0.0.1:{port}/token/driver/{{vehicle_id}}"
+response = "rides-stub"
+[fleet_engine]
+endpoint = "http://127.0.0.1:{port}"
+""")
+        os.mkdir(f"{work}/state")
+        self.daemon = self.start(
+            [f"{BIN}/fleet-locationd", "--config", self.settings],
+            env={**os.environ, "RUNTIME_DIRECTORY": work, "STATE_DIRECTORY": f"{work}/state"})
+        until("the socket", lambda: os.path.exists(self.socket))
+
+    def start(self, arguments, **options):
+        with open(f"{self.work}/log", "a") as log:
+            process = subprocess.Popen(arguments, stdout=log, stderr=log, **options)
+        self.processes.append(process)
+        return process
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait(20)
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(20)
+        client.connect(self.socket)
+        return client
+
+    def raw(self, message, count=1):
+        """The replies to what is sent, and whether the daemon has closed the connection afterwards."""
+        with self.connect() as client:
+            client.sendall(message)
+            replies, rest = [], b""
+            while len(replies) < count:
+                data = client.recv(65536)
+                if not data:
+                    return replies, True
+                *complete, rest = (rest + data).split(b"\0")
+                replies += [json.loads(reply) for reply in complete]
+            return replies, False
+
+
+class Judge:
+    """Calls methods, and compares each reply with the interface that the daemon serves."""
+
+    def __init__(self, daemon):
+        self.client = varlink.Client(address=f"unix:{daemon.socket}")
+        self.client.get_interfaces()
+        self.interface = self.client.get_interface(CONTROL)
+        self.called, self.failed = set(), set()
+
+    def typed(self, what, value, kind):
+        """Whether the value has the type; `kind` is the library's."""
+        if isinstance(kind, varlink.scanner._Maybe):
+            return value is None or self.typed(what, value, kind.element_type)
+        if isinstance(kind, varlink.scanner._Array):
+            return all(self.typed(what, element, kind.element_type) for element in value)
+        if isinstance(kind, varlink.scanner._Struct):
+            for name, element in kind.fields.items():
+                check(f"{what}.{name}", self.typed(f"{what}.{name}", value.get(name), element), value)
+            check(what, set(value) <= set(kind.fields), f"undeclared fields: {value}")
+            return True
+        if isinstance(kind, varlink.scanner._CustomType):
+            return self.typed(what, value, self.interface.members[kind.name].type)
+        if isinstance(kind, varlink.scanner._Object):
+            return isinstance(value, dict)
+        # The library has a value of a simple type for the type.
+        return type(value) is type(kind)
+
+    def call(self, method, **parameters):
+        with self.client.open(CONTROL) as service:
+            reply = getattr(service, method)(**parameters)
+        self.called.add(method)
+        values = {name: value for name, value in dict(reply).items() if value is not None}
+        self.typed(method, values, self.interface.members[method].out_type)
+        return values
+
+    def error(self, method, **parameters):
+        """The error's name without the interface, and its fields."""
+        try:
+            reply = self.call(method, **parameters)
+        except varlink.VarlinkError as error:
+            name, fields = error.as_dict()["error"], error.as_dict().get("parameters", {})
+            if name.startswith(CONTROL):
+                name = name[len(CONTROL) + 1:]
+                self.failed.add(name)
+                self.typed(name, dict(fields), self.interface.members[name].type)
+            return name, fields
+        raise Failure(f"{method} succeeded: {reply}")
+
+
+def library(daemon):
+    judge = Judge(daemon)
+    info = judge.client.get_interfaces()
+    check("the interfaces", set(info) >= {"org.varlink.service", CONTROL}, info)
+    status = lambda: judge.call("GetStatus")["status"]
+    until("it is online", lambda: status()["isOnline"])
+    tool = subprocess.run(
+        [f"{BIN}/fleet-locationctl", "status", "--json", "--socket", daemon.socket], capture_output=True, text=True)
+    check("the same keys as status --json", set(json.loads(tool.stdout)) == set(status()), tool.stdout)
+    metrics = judge.call("GetMetrics")["metrics"]
+    check("the metrics", "fleet_locationd_online{" in metrics, metrics)
+
+    # Faster than the interval, and not faster than Fleet Engine allows.
+    def accepted():
+        return status()["counters"]["accepted"]
+
+    before, began = accepted(), time.monotonic()
+    for _ in range(3):
+        judge.call("SendNow")
+        until("an update", lambda: accepted() > before, within=9)
+        before = accepted()
+    took = time.monotonic() - began
+    check("three updates on request", 9 < took < 20, f"{took:.1f} s")
+
+    check("no remark", judge.call("SetOnline", online=False) == {})
+    until("OFFLINE", lambda: status().get("vehicleState") == "OFFLINE" and not status()["isOfflinePending"])
+    check("the duty", status()["duty"] == "OFFLINE")
+    judge.call("SetOnline", online=True)
+    until("ONLINE", lambda: status().get("vehicleState") == "ONLINE", within=30)
+    judge.call("Pause")
+    check("the pause", status()["isPaused"])
+    check("nothing is sent", judge.error("SendNow")[1].get("reason") == "paused")
+    judge.call("Resume")
+    check("no pause", not status()["isPaused"])
+    judge.call("Reload")
+    with open(daemon.settings, "a") as file:
+        file.write("colour = 1\n")
+    name, fields = judge.error("Reload")
+    check("a mistake", name == "SettingsRefused" and "colour" in fields["message"], fields)
+    methods = {name for name, member in judge.interface.members.items() if isinstance(member, varlink.scanner._Method)}
+    check("every method was called", methods == judge.called, methods ^ judge.called)
+    print(f"the library called {len(judge.called)} methods, and got {sorted(judge.failed)}")
+
+
+def call(method, **members):
+    return json.dumps({"method": f"{CONTROL}.{method}", **members}).encode() + b"\0"
+
+
+def raw(daemon):
+    get = call("GetMetrics")
+    replies, _ = daemon.raw(get * 20, 20)
+    check("twenty calls in one write", len(replies) == 20 and all("metrics" in r["parameters"] for r in replies))
+    with daemon.connect() as client:
+        for byte in get:
+            client.send(bytes([byte]))
+        check("a call byte by byte", client.recv(65536).startswith(b'{"parameters":{"metrics"'))
+    replies, _ = daemon.raw(call("GetStatus", oneway=True) + call("Nothing", oneway=True) + get)
+    check("a call without a reply", "metrics" in replies[0]["parameters"], replies)
+    replies, _ = daemon.raw(call("Nothing"))
+    check("no such method", replies[0]["error"] == "org.varlink.service.MethodNotFound", replies)
+    replies, _ = daemon.raw(call("SetOnline", parameters={"online": "yes"}))
+    check("a wrong parameter", replies[0]["parameters"] == {"parameter": "online"}, replies)
+    for nonsense in [b"\0", b"x\0", b"[]\0", b'{"method":1}\0', get[:-1] + b"x" * 5000, b"x" * 5000, b"\xff\0"]:
+        replies, isClosed = daemon.raw(nonsense)
+        check(f"{nonsense[:20]} closes the connection", isClosed and not replies, replies)
+    with daemon.connect() as client:
+        client.sendall(b'{"command":"metrics"}\n' + get)
+        data = b""
+        while chunk := client.recv(65536):
+            data += chunk
+        check("a line has one response", json.loads(data)["metrics"] and data.endswith(b"\n") and data.count(b"\n") == 1)
+    with daemon.connect() as client:
+        began = time.monotonic()
+        client.sendall(get)
+        while client.recv(65536):
+            pass
+        check("an idle connection ends", 1.5 < time.monotonic() - began < 4)
+    # One that never reads: it is closed, and delays nobody.
+    with daemon.connect() as client:
+        client.settimeout(0.1)
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 10:
+                try:
+                    client.send(get * 100)
+                except TimeoutError:
+                    check("the others are served", daemon.raw(get)[0][0]["parameters"]["metrics"])
+        except OSError:
+            pass
+        took = time.monotonic() - began
+        check("a client that does not read is closed", took < 9, f"{took:.1f} s")
+    print("raw clients: calls in turn, in pieces, without replies; nonsense; one that does not read")
+
+
+def varlinkctl(daemon):
+    if not shutil.which("varlinkctl"):
+        print("NOT RUN: systemd's varlinkctl, which Debian 12 does not have")
+        return
+
+    def run(*arguments):
+        result = subprocess.run(["varlinkctl", *arguments], capture_output=True, text=True)
+        check(" ".join(arguments), result.returncode == 0, result.stderr)
+        return result.stdout
+
+    run("introspect", daemon.socket, CONTROL)
+    check("varlinkctl", json.loads(run("call", daemon.socket, f"{CONTROL}.GetStatus", "{}"))["status"]["vehicle"] == "taxi-1")
+
+
+def main():
+    with work_directory("varlink", keep="--keep" in sys.argv) as work:
+        daemon = Daemon(work)
+        try:
+            library(daemon)
+            raw(daemon)
+            varlinkctl(daemon)
+            check("the daemon lives", daemon.daemon.poll() is None)
+        except (Failure, OSError, varlink.VarlinkError):
+            print_tail(f"{work}/log", 40)
+            raise
+        finally:
+            daemon.stop()
+        check("its end", daemon.daemon.returncode == 0, daemon.daemon.returncode)
+
+
+try:
+    main()
+except Failure as failure:
+    sys.exit(f"FAILED: {failure}")

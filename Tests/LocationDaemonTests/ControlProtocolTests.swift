@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Daemon
+import JSON
+import Observability
+import Testing
+import Varlink
+import Vehicle
+
+@testable import LocationDaemon
+
+@Suite struct ControlProtocolTests {
+  private func call(_ method: String, _ rest: String = "") -> ControlProtocol.Action {
+    ControlProtocol.action(
+      for: .varlink(Array(#"{"method":"io.fleet-locationd.Control.\#(method)"\#(rest)}"#.utf8)))
+  }
+
+  private func line(_ text: String) -> ControlProtocol.Action { ControlProtocol.action(for: .line(Array(text.utf8))) }
+
+  private func text(_ response: Daemon.Response, _ form: ControlProtocol.ReplyForm) -> String? {
+    ControlProtocol.encode(response, as: form).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test("each method asks the daemon one thing")
+  func methods() {
+    #expect(call("GetStatus") == .ask(.status, .varlink))
+    #expect(call("GetMetrics") == .ask(.metrics, .varlink))
+    #expect(call("Pause") == .ask(.drive(.pause), .varlink))
+    #expect(call("Resume") == .ask(.drive(.resume), .varlink))
+    #expect(call("SetOnline", #","parameters":{"online":true}"#) == .ask(.drive(.online), .varlink))
+    #expect(call("SetOnline", #","parameters":{"online":false}"#) == .ask(.drive(.offline), .varlink))
+    #expect(call("SendNow") == .ask(.sendNow, .varlink))
+    #expect(call("Reload", #","oneway":true"#) == .ask(.reload, .none))
+  }
+
+  @Test("what is no call closes the connection; a wrong one has a standard error, unless no reply is wanted")
+  func mistakes() {
+    #expect(ControlProtocol.action(for: .varlink([])) == .close)
+    let error = #"{"error":"org.varlink.service.InvalidParameter","parameters":{"parameter":"online"}}"#
+    #expect(call("SetOnline") == .reply(Array(error.utf8)))
+    #expect(call("SetOnline", #","oneway":true"#) == .nothing)
+  }
+
+  @Test("the lines of earlier releases are requests as before")
+  func lines() {
+    for (command, request) in [
+      ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .drive(.pause)),
+      ("resume", .drive(.resume)), ("offline", .drive(.offline)), ("online", .drive(.online)),
+    ] {
+      #expect(line(#"{"command":"\#(command)"}"#) == .ask(request, .line))
+    }
+    for text in ["", "x", "{}", #"{"command":1}"#, #"{"command":"GetStatus"}"#] {
+      guard case .reply(let bytes) = line(text) else {
+        Issue.record("\(text) is a request")
+        continue
+      }
+      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(#"{"error":""#))
+    }
+  }
+
+  @Test("a response as a line, and as a reply")
+  func responses() throws {
+    #expect(text(.done(remark: nil), .line) == #"{"done":true}"#)
+    #expect(text(.done(remark: "why"), .line) == #"{"done":true,"remark":"why"}"#)
+    #expect(text(.done(remark: nil), .varlink) == #"{"parameters":{}}"#)
+    #expect(text(.done(remark: "why"), .varlink) == #"{"parameters":{"remark":"why"}}"#)
+    #expect(text(.metrics("a 1\n"), .line) == #"{"metrics":"a 1\n"}"#)
+    #expect(text(.metrics("a 1\n"), .varlink) == #"{"parameters":{"metrics":"a 1\n"}}"#)
+    #expect(text(.refused(.stopping, "no"), .line) == #"{"error":"no"}"#)
+    #expect(
+      text(.refused(.stopping, "no"), .varlink)
+        == #"{"error":"io.fleet-locationd.Control.Stopping","parameters":{"message":"no"}}"#)
+    #expect(text(.done(remark: nil), .none) == nil)
+    let report = StatusReport(MissingSettings("no file"), pause: nil)
+    let status = try #require(text(.status(report), .line))
+    #expect(text(.status(report), .varlink) == #"{"parameters":{"status":\#(status)}}"#)
+  }
+
+  // MARK: - The interface's file
+
+  /// The interface as the daemon serves it.
+  private static let description: String = {
+    let call = VarlinkCall(
+      "org.varlink.service", "GetInterfaceDescription", ["interface": .string(ControlProtocol.interface)])
+    guard case .reply(let bytes) = ControlProtocol.action(for: .varlink(call.encoded)) else { return "" }
+    return VarlinkReply(parsing: bytes)?.parameters["description"]?.string ?? ""
+  }()
+
+  /// The names of the fields of what `word NAME` declares, in one list for each pair of parentheses.
+  private static func fields(_ word: String, _ name: String) -> [Set<String>]? {
+    let code = description.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("#") }
+      .joined(separator: "\n")
+    guard let start = code.firstRange(of: "\n\(word) \(name) (") ?? code.firstRange(of: "\n\(word) \(name)(")
+    else { return nil }
+    let rest = code[start.lowerBound...].dropFirst()
+    let end = rest.firstRange(of: "\nmethod ") ?? rest.firstRange(of: "\nerror ")
+    let declaration = rest[..<(end?.lowerBound ?? rest.endIndex)].split(separator: "\nerror ").first ?? ""
+    return declaration.split(separator: "(").dropFirst().map { list in
+      Set(
+        list.prefix { $0 != ")" }.split(separator: ",").compactMap {
+          $0.split(separator: ":").first?.split(whereSeparator: \.isWhitespace).first.map(String.init)
+        })
+    }
+  }
+
+  private static func names(_ word: String) -> [String] {
+    description.split(separator: "\n").filter { $0.hasPrefix("\(word) ") }.map {
+      String($0.dropFirst(word.count + 1).prefix { $0 != " " && $0 != "(" })
+    }
+  }
+
+  @Test("the file declares the methods that there are, with their parameters and what they return")
+  func declaredMethods() throws {
+    #expect(Self.description.contains("\ninterface \(ControlProtocol.interface)\n"))
+    #expect(Self.names("method") == ControlProtocol.Method.allCases.map(\.rawValue))
+    for method in ControlProtocol.Method.allCases {
+      let fields = try #require(Self.fields("method", method.rawValue))
+      #expect(fields.count == 2)
+      let parameters: Set<String> = method == .setOnline ? ["online"] : []
+      #expect(fields.first == parameters, "\(method)")
+      let response: Daemon.Response =
+        switch method {
+        case .getStatus: .status(StatusReport(MissingSettings(""), pause: nil))
+        case .getMetrics: .metrics("")
+        case .pause, .resume, .setOnline, .sendNow, .reload: .done(remark: "x")
+        }
+      let reply = try #require(ControlProtocol.encode(response, as: .varlink).flatMap { VarlinkReply(parsing: $0) })
+      #expect(fields.last == Set(reply.parameters.keys), "\(method)")
+    }
+  }
+
+  @Test("the file declares the errors that there are, with their fields and reasons")
+  func declaredErrors() throws {
+    let refusals: [Daemon.Refusal] =
+      [.stopping, .settingsRefused, .settingsMissing] + DutyRefusal.allCases.map { .duty($0) }
+      + SendRefusal.allCases.map { .send($0) }
+    var names: Set<String> = []
+    for refusal in refusals {
+      let bytes = try #require(ControlProtocol.encode(.refused(refusal, "no"), as: .varlink))
+      let reply = try #require(VarlinkReply(parsing: bytes))
+      let name = try #require(reply.error?.split(separator: ".").last.map(String.init))
+      names.insert(name)
+      #expect(Self.fields("error", name) == [Set(reply.parameters.keys)], "\(name)")
+      if let reason = reply.parameters["reason"]?.string { #expect(Self.description.contains("\(reason):")) }
+    }
+    #expect(Set(Self.names("error")) == names && Self.names("error").count == names.count)
+  }
+
+  @Test("each method, field and error has a comment")
+  func comments() {
+    var before: Substring = ""
+    for line in Self.description.split(separator: "\n", omittingEmptySubsequences: false) {
+      let code = line.trimmingPrefix(while: \.isWhitespace)
+      let isDeclared = ["method ", "error ", "interface "].contains { line.hasPrefix($0) }
+      // Of an error's sentence the head of the file speaks.
+      let isField = line.hasPrefix("  ") && !code.hasPrefix("#") && code != "message: string"
+      if isDeclared || isField { #expect(before.contains("#"), "\(line)") }
+      before = line
+    }
+  }
+}
