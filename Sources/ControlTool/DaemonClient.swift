@@ -6,6 +6,7 @@ import JSON
 import Observability
 import Release
 import SystemCalls
+import Varlink
 
 /// Requests to the running daemon over its control socket.
 enum DaemonClient {
@@ -24,17 +25,56 @@ enum DaemonClient {
   private static let instancePrefix = "/run/fleet-locationd-"
   private static let socketSuffix = "/control.sock"
 
+  /// What the daemon is asked.
+  enum Request {
+    case status, metrics, reload, pause, resume, offline, online
+
+    /// As a call of Varlink.
+    var call: VarlinkCall {
+      let interface = "io.fleet-locationd.Control"
+      return switch self {
+      case .status: VarlinkCall(interface, "GetStatus")
+      case .metrics: VarlinkCall(interface, "GetMetrics")
+      case .reload: VarlinkCall(interface, "Reload")
+      case .pause: VarlinkCall(interface, "Pause")
+      case .resume: VarlinkCall(interface, "Resume")
+      case .offline: VarlinkCall(interface, "SetOnline", ["online": .bool(false)])
+      case .online: VarlinkCall(interface, "SetOnline", ["online": .bool(true)])
+      }
+    }
+
+    /// As a line for a daemon of a release before 0.3.0.
+    var line: [UInt8] { Array(#"{"command":"\#(self)"}"#.utf8) }
+  }
+
+  /// Asks the daemon: in Varlink, or, if it is of a release without it, as during an upgrade, in the way of that
+  /// release.
+  ///
+  /// - Returns: a JSON object: the response of such a release, or the same content; an error is in `error`.
   private static func ask(
-    _ command: String, at path: String, timeout: Duration = .seconds(5)
+    _ request: Request, at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> [UInt8] {
     do throws(ControlSocketError) {
-      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, timeout: timeout)
+      guard let message = try ControlClient.call(request.call.encoded, at: path, timeout: timeout) else {
+        return try ControlClient.ask(request.line, at: path, timeout: timeout)
+      }
+      return response(message)
     } catch {
       let missing = missingInstance(at: path).map { "\n\($0)" } ?? ""
       throw CommandError(
         error.code == .denied ? .permission : .unavailable, error.message + missing,
         absentSocket: error.code == .absent ? path : nil)
     }
+  }
+
+  /// The content of a reply; the reply itself if it cannot be read.
+  static func response(_ message: [UInt8]) -> [UInt8] {
+    guard let reply = VarlinkReply(parsing: message) else { return message }
+    if let error = reply.error {
+      let text = reply.parameters["message"]?.string ?? "the daemon answers \(error)"
+      return JSONValue.object(["error": .string(text)]).encoded
+    }
+    return (reply.parameters["status"] ?? .object(reply.parameters)).encoded
   }
 
   /// What is missing if the socket belongs to an instance that does not exist; otherwise nil.
@@ -69,7 +109,7 @@ enum DaemonClient {
   static func status(
     at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    let text = try ask("status", at: path, timeout: timeout)
+    let text = try ask(.status, at: path, timeout: timeout)
     return (text, try read(text, from: path))
   }
 
@@ -81,7 +121,7 @@ enum DaemonClient {
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
     let path = try path(options)
     let response = try explained { () throws(CommandError) -> Metrics in
-      try read(try ask("metrics", at: path), from: path)
+      try read(try ask(.metrics, at: path), from: path)
     }
     return response.metrics
   }
@@ -96,25 +136,25 @@ enum DaemonClient {
   /// Sends a command to the daemon.
   ///
   /// - Returns: the daemon's error; nil on success.
-  static func send(_ command: String, _ options: CommandLineOptions) throws(CommandError) -> String? {
-    try acknowledgement(of: command, options).error
+  static func send(_ request: Request, _ options: CommandLineOptions) throws(CommandError) -> String? {
+    try acknowledgement(of: request, options).error
   }
 
   /// Sends a command of the driver, and prints the daemon's remark.
-  static func drive(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
+  static func drive(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
     if let operand = options.operands.first {
-      throw CommandError(.usage, "\(command): unexpected \"\(operand)\"")
+      throw CommandError(.usage, "\(request): unexpected \"\(operand)\"")
     }
-    let response = try acknowledgement(of: command, options)
+    let response = try acknowledgement(of: request, options)
     if let error = response.error { throw CommandError(.unavailable, error) }
     if let remark = response.remark { StandardError.write("\(CommandLineTool.name): \(remark)\n") }
   }
 
   private static func acknowledgement(
-    of command: String, _ options: CommandLineOptions
+    of request: Request, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
     let path = try path(options)
-    return try explained { () throws(CommandError) in try read(try ask(command, at: path), from: path) }
+    return try explained { () throws(CommandError) in try read(try ask(request, at: path), from: path) }
   }
 
   // MARK: - Responses

@@ -3,6 +3,7 @@
 /// `fleet-locationctl offline`: the driver takes no new trips.
 enum OfflineCommand: DriverCommand {
   static let name = "offline"
+  static let request = DaemonClient.Request.offline
   static let summary = "no new trips: the vehicle is OFFLINE, and positions go on"
   static let usage = """
     Usage: fleet-locationctl offline [--instance NAME | --socket PATH]
@@ -21,6 +22,7 @@ enum OfflineCommand: DriverCommand {
 /// `fleet-locationctl online`: the driver takes trips.
 enum OnlineCommand: DriverCommand {
   static let name = "online"
+  static let request = DaemonClient.Request.online
   static let summary = "trips again: the next position sets the vehicle to ONLINE"
   static let usage = """
     Usage: fleet-locationctl online [--instance NAME | --socket PATH]

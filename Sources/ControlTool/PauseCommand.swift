@@ -3,6 +3,8 @@ import CommandLineOptions
 
 /// A command of the driver: the daemon acknowledges it.
 @MainActor protocol DriverCommand: Command {
+  /// What the daemon is asked.
+  static var request: DaemonClient.Request { get }
   /// What is now in force, without a line end.
   static var confirmation: String { get }
 }
@@ -11,7 +13,7 @@ extension DriverCommand {
   static var options: [CommandLineOptions.Option] { DaemonClient.options }
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive(name, options)
+    try DaemonClient.drive(request, options)
     return try StandardOutput.write(confirmation + "\n")
   }
 }
@@ -19,6 +21,7 @@ extension DriverCommand {
 /// `fleet-locationctl pause`: no position is sent.
 enum PauseCommand: DriverCommand {
   static let name = "pause"
+  static let request = DaemonClient.Request.pause
   static let summary = "send and store no position until resume"
   static let usage = """
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
@@ -37,6 +40,7 @@ enum PauseCommand: DriverCommand {
 /// `fleet-locationctl resume`: positions are sent again.
 enum ResumeCommand: DriverCommand {
   static let name = "resume"
+  static let request = DaemonClient.Request.resume
   static let summary = "end the pause: the next position is sent at once"
   static let usage = """
     Usage: fleet-locationctl resume [--instance NAME | --socket PATH]

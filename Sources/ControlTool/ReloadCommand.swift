@@ -23,7 +23,7 @@ enum ReloadCommand: Command {
     if let obstacle = ServiceCredentials.reloadObstacle(at: try DaemonClient.path(options)) {
       throw CommandError(.configuration, obstacle)
     }
-    if let mistake = try DaemonClient.send(name, options) { throw CommandError(.configuration, mistake) }
+    if let mistake = try DaemonClient.send(.reload, options) { throw CommandError(.configuration, mistake) }
     return 0
   }
 }

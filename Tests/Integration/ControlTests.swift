@@ -266,6 +266,64 @@ import Testing
     #expect(try ask(bench, "status").exitCode == 1)
   }
 
+  /// What a daemon of a release before Varlink is to a client: one line, which it passes to another socket, and one
+  /// response. It prints the lines, and what is none.
+  private static let earlierDaemon = """
+    import json, socket, sys
+    server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen()
+    print("listens", flush=True)
+    while True:
+        client, _ = server.accept()
+        client.settimeout(2)
+        text = b""
+        try:
+            while b"\\n" not in text and (data := client.recv(1024)): text += data
+        except TimeoutError: pass
+        line, end, _ = text.partition(b"\\n")
+        if end:
+            try:
+                print(json.loads(line)["command"], flush=True)
+                daemon = socket.socket(socket.AF_UNIX); daemon.connect(sys.argv[2]); daemon.sendall(line + end)
+                while data := daemon.recv(65536): client.sendall(data)
+            except ValueError:
+                print("no line", flush=True)
+                client.sendall(b'{"error":"expected a command"}\\n')
+        else: print("no end", flush=True)
+        client.close()
+    """
+
+  @Test("during an upgrade the tool speaks to the daemon of an earlier release, and its lines are served by this one")
+  func earlierRelease() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
+    let path = bench.directory("earlier.sock")
+    let earlier = try ChildProcess(
+      "/usr/bin/python3", ["-c", ControlTests.earlierDaemon, path, bench.directory("control.sock")])
+    defer { earlier.signal(SIGKILL) }
+    bench.servers += earlier.sources
+    try bench.wait("it listens") { earlier.output.lines.contains("listens") }
+    func run(_ command: String...) throws -> (status: Int32?, output: String, errors: String) {
+      let tool = try ChildProcess("fleet-locationctl", command + ["--socket", path])
+      _ = try tool.finish()
+      return (tool.exitCode, tool.output.text, tool.errors.text)
+    }
+    #expect(try run("status", "--json").output.contains("\"vehicle\":\"truck-17\""))
+    #expect(try run("metrics").output.contains("fleet_locationd_online{"))
+    let paused = try run("pause")
+    #expect(paused.status == 0 && paused.errors.contains("will not survive a restart"))
+    #expect(try run("resume").status == 0)
+    #expect(try run("offline").errors.contains("has no ONLINE and OFFLINE"))
+    #expect(try run("reload").status == 0)
+    bench.settings["vehicle.vehicle_id"] = "\"truck/18\""
+    try bench.writeSettings()
+    let refused = try run("reload")
+    #expect(refused.status == 78 && refused.errors.contains("vehicle.vehicle_id"))
+    let expected = ["status", "metrics", "pause", "resume", "offline", "reload", "reload"].flatMap { ["no line", $0] }
+    try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
+  }
+
   /// A program that holds connections to the control socket open, says so, and says after its first argument's seconds
   /// how many of them the daemon has ended.
   private static let holder = """

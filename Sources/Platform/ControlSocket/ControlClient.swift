@@ -2,11 +2,29 @@
 import Glibc
 import SystemCalls
 import Timekeeping
+import Varlink
 
 /// Sends a request to the daemon and waits for the response: for command line tools.
 package nonisolated enum ControlClient {
   private static let longestResponse = 1 << 20
 
+  /// - Parameters:
+  ///   - path: the daemon's socket.
+  ///   - call: a message of Varlink, without its NUL.
+  ///   - timeout: of each step, in whole seconds.
+  /// - Returns: the reply, without its NUL; nil if the daemon is of a release without Varlink, before 0.3.0.
+  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
+  package static func call(
+    _ call: [UInt8], at path: String, timeout: Duration = .seconds(5)
+  ) throws(ControlSocketError) -> [UInt8]? {
+    // Such a release waits for the end of a line, and then says that this is no command.
+    let request = call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd]
+    let response = try exchange(request, at: path, timeout: timeout)
+    return response.last == MessageFraming.varlinkEnd ? response.dropLast() : nil
+  }
+
+  /// Asks a daemon of a release before 0.3.0.
+  ///
   /// - Parameters:
   ///   - path: the daemon's socket.
   ///   - request: one line, without its end.
@@ -16,8 +34,14 @@ package nonisolated enum ControlClient {
   package static func ask(
     _ request: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8] {
+    try exchange(request + [MessageFraming.lineEnd], at: path, timeout: timeout).dropLast()
+  }
+
+  private static func exchange(
+    _ request: [UInt8], at path: String, timeout: Duration
+  ) throws(ControlSocketError) -> [UInt8] {
     do throws(Errno) {
-      return try exchange(request + [UInt8(ascii: "\n")], at: path, timeout: Int(clamping: timeout.wholeSeconds))
+      return try exchange(request, at: path, timeout: Int(clamping: timeout.wholeSeconds))
     } catch {
       switch error.code {
       case ENOENT, ECONNREFUSED:
@@ -42,6 +66,7 @@ package nonisolated enum ControlClient {
     return directory.hasPrefix("\(name)-") ? "\(name)@\(directory.dropFirst(name.utf8.count + 1))" : name
   }
 
+  /// - Returns: the response with its end: NUL, or the end of a line after which the connection was closed.
   private static func exchange(
     _ request: [UInt8], at path: String, timeout: Int
   ) throws(Errno) -> [UInt8] {
@@ -63,11 +88,13 @@ package nonisolated enum ControlClient {
     var buffer = [UInt8](repeating: 0, count: 16_384)
     while response.count < longestResponse {
       switch try descriptor.read(into: &buffer) {
-      case .bytes(let count): response += buffer.prefix(count)
+      case .bytes(let count):
+        response += buffer.prefix(count)
+        if response.last == MessageFraming.varlinkEnd { return response }
       case .wouldBlock: throw Errno(EAGAIN)
       case .end:
-        guard response.last == UInt8(ascii: "\n") else { throw Errno(EBADMSG) }
-        return response.dropLast()
+        guard response.last == MessageFraming.lineEnd else { throw Errno(EBADMSG) }
+        return response
       }
     }
     throw Errno(EBADMSG)
