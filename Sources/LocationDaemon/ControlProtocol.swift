@@ -45,9 +45,10 @@ enum ControlProtocol {
     case setOnline = "SetOnline"
     case sendNow = "SendNow"
     case reload = "Reload"
+    case monitor = "Monitor"
 
     fileprivate var description: VarlinkService.Method {
-      VarlinkService.Method(rawValue, self == .setOnline ? ["online": .bool] : [:])
+      VarlinkService.Method(rawValue, self == .setOnline ? ["online": .bool] : [:], isStream: self == .monitor)
     }
 
     fileprivate func request(_ parameters: [String: JSONValue]) -> Daemon.Request {
@@ -59,6 +60,7 @@ enum ControlProtocol {
       case .setOnline: .drive(parameters["online"]?.bool == true ? .online : .offline)
       case .sendNow: .sendNow
       case .reload: .reload
+      case .monitor: .monitor
       }
     }
   }
@@ -122,6 +124,8 @@ enum ControlProtocol {
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
     case .done(let remark):
       JSONValue.object(members(remark: remark).merging(["done": .bool(true)]) { $1 }).encoded
+    // No line asks for it.
+    case .monitoring: failure("not in a line")
     case .refused(_, let why): failure(why)
     }
   }
@@ -134,11 +138,33 @@ enum ControlProtocol {
     remark.map { ["remark": .string($0)] } ?? [:]
   }
 
+  /// One of the replies to `Monitor`.
+  static func encode(_ item: MonitorItem) -> [UInt8] { reply(item).encoded }
+
+  private static func reply(_ item: MonitorItem) -> VarlinkReply {
+    let (name, value): (String, JSONValue?) =
+      switch item {
+      case .event(let event): ("event", try? JSONValue(encoding: event))
+      case .update(let update): ("update", try? JSONValue(encoding: update))
+      case .state(let state): ("state", try? JSONValue(encoding: state))
+      }
+    return VarlinkReply(value.map { [name: $0] } ?? [:], continues: true)
+  }
+
+  /// The reply to one monitor more than there may be.
+  static func tooManyMonitors(_ maximum: Int) -> [UInt8] {
+    VarlinkReply(
+      error: "\(interface).TooManyMonitors",
+      ["maximum": .integer(Int64(maximum)), "message": .string("\(maximum) programs monitor the daemon already")]
+    ).encoded
+  }
+
   private static func reply(_ response: Daemon.Response) -> VarlinkReply {
     switch response {
     case .status(let report): return VarlinkReply(["status": (try? JSONValue(encoding: report)) ?? .object([:])])
     case .metrics(let text): return VarlinkReply(["metrics": .string(text)])
     case .done(let remark): return VarlinkReply(members(remark: remark))
+    case .monitoring(let state): return reply(.state(state))
     case .refused(let refusal, let why):
       var fields: [String: JSONValue] = ["message": .string(why)]
       if let reason = refusal.reason { fields["reason"] = .string(reason) }

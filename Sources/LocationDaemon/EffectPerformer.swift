@@ -24,6 +24,10 @@ protocol EffectOwner: AnyObject {
   func lockVehicle()
   /// Answer the request with this ID.
   func respond(_ id: UInt64, _ response: Daemon.Response)
+  /// Programs that monitor the daemon.
+  var monitors: StatusReport.Monitors { get }
+  /// Send this to all of them.
+  func monitor(_ item: MonitorItem)
   /// The run has ended, and no program or file is open any more.
   func finish(_ ending: Lifecycle.Ending)
   /// The process ends without having run.
@@ -109,6 +113,7 @@ final class EffectPerformer {
     case .storeTraffic(let text):
       if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
     case .respond(let id, let response): owner?.respond(id, response)
+    case .monitor(let item): owner?.monitor(item)
     case .finished(let ending):
       tokens?.endPrograms()
       owner?.finish(ending)
@@ -118,6 +123,7 @@ final class EffectPerformer {
 
   func write(_ event: Event) {
     recentEvents.note(event, at: loop.now.boot)
+    if let owner, owner.monitors.connected > 0, let item = MonitorItem.Event(event) { owner.monitor(.event(item)) }
     guard journal.accepts(event.kind.priority) else { return }
     journal.log(JournalEntry(event))
   }
@@ -210,6 +216,7 @@ final class EffectPerformer {
   private var measurement: Measurement {
     var measurement = Measurement(
       storeBytes: storePerformer.bytes, events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
+    if let owner { measurement.monitors = owner.monitors }
     guard let clients else { return measurement }
     measurement.fleetEngine = MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates)
     measurement.tokenProvider = MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens)

@@ -9,6 +9,7 @@ import Glibc
 package import FixSources
 import Release
 import Vehicle
+import Observability
 package import ServiceManager
 import Timekeeping
 import SystemCalls
@@ -233,6 +234,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
     do {
       control = try ControlServer(loop: loop, path: path) { [weak self] message, client in
         switch ControlProtocol.action(for: message) {
+        case .ask(.monitor, _): self?.monitor(for: client)
         case .ask(let request, let form):
           self?.ask(request) { client.answer(ControlProtocol.encode($0, as: form)) }
         case .reply(let bytes): client.answer(bytes)
@@ -240,9 +242,31 @@ package final class LocationDaemon: LineOwner, EffectOwner {
         case .close: client.close()
         }
       }
+      control?.onLastMonitorGone = { [weak self] in self?.pass(.unmonitored) }
+      // Those of the socket before are gone with it.
+      pass(.unmonitored)
     } catch {
       write(.settingsWarning(error.message))
     }
+  }
+
+  private func monitor(for client: ControlConnection) {
+    guard monitors.connected < ControlServer.maximumMonitors else {
+      return client.answer(ControlProtocol.tooManyMonitors(ControlServer.maximumMonitors))
+    }
+    ask(.monitor) { [weak self] response in
+      guard let first = ControlProtocol.encode(response, as: .varlink) else { return }
+      self?.control?.monitor(client, first: first)
+      if self?.monitors.connected == 0 { self?.pass(.unmonitored) }
+    }
+  }
+
+  var monitors: StatusReport.Monitors {
+    StatusReport.Monitors(connected: control?.monitorCount ?? 0, dropped: control?.droppedMonitors ?? 0)
+  }
+
+  func monitor(_ item: MonitorItem) {
+    if let control, control.monitorCount > 0 { control.publish(ControlProtocol.encode(item)) }
   }
 
   private func ask(_ request: Daemon.Request, _ reply: @escaping (Daemon.Response) -> Void) {

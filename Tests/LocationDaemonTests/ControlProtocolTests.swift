@@ -2,12 +2,12 @@
 import AgentTesting
 import Daemon
 import JSON
-import Observability
 import Testing
 import Varlink
 import Vehicle
 
 @testable import LocationDaemon
+@testable import Observability
 
 @Suite struct ControlProtocolTests {
   private func call(_ method: String, _ rest: String = "") -> ControlProtocol.Action {
@@ -31,6 +31,8 @@ import Vehicle
     #expect(call("SetOnline", #","parameters":{"online":false}"#) == .ask(.drive(.offline), .varlink))
     #expect(call("SendNow") == .ask(.sendNow, .varlink))
     #expect(call("Reload", #","oneway":true"#) == .ask(.reload, .none))
+    #expect(call("Monitor", #","more":true"#) == .ask(.monitor, .varlink))
+    #expect(call("Monitor") == .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
   }
 
   @Test("what is no call closes the connection; a wrong one has a standard error, unless no reply is wanted")
@@ -93,8 +95,8 @@ import Vehicle
     guard let start = code.firstRange(of: "\n\(word) \(name) (") ?? code.firstRange(of: "\n\(word) \(name)(")
     else { return nil }
     let rest = code[start.lowerBound...].dropFirst()
-    let end = rest.firstRange(of: "\nmethod ") ?? rest.firstRange(of: "\nerror ")
-    let declaration = rest[..<(end?.lowerBound ?? rest.endIndex)].split(separator: "\nerror ").first ?? ""
+    let end = ["\nmethod ", "\nerror ", "\ntype "].compactMap { rest.firstRange(of: $0)?.lowerBound }.min()
+    let declaration = rest[..<(end ?? rest.endIndex)]
     return declaration.split(separator: "(").dropFirst().map { list in
       Set(
         list.prefix { $0 != ")" }.split(separator: ",").compactMap {
@@ -113,7 +115,7 @@ import Vehicle
   func declaredMethods() throws {
     #expect(Self.description.contains("\ninterface \(ControlProtocol.interface)\n"))
     #expect(Self.names("method") == ControlProtocol.Method.allCases.map(\.rawValue))
-    for method in ControlProtocol.Method.allCases {
+    for method in ControlProtocol.Method.allCases where method != .monitor {
       let fields = try #require(Self.fields("method", method.rawValue))
       #expect(fields.count == 2)
       let parameters: Set<String> = method == .setOnline ? ["online"] : []
@@ -122,11 +124,31 @@ import Vehicle
         switch method {
         case .getStatus: .status(StatusReport(MissingSettings(""), pause: nil))
         case .getMetrics: .metrics("")
-        case .pause, .resume, .setOnline, .sendNow, .reload: .done(remark: "x")
+        case .pause, .resume, .setOnline, .sendNow, .reload, .monitor: .done(remark: "x")
         }
       let reply = try #require(ControlProtocol.encode(response, as: .varlink).flatMap { VarlinkReply(parsing: $0) })
       #expect(fields.last == Set(reply.parameters.keys), "\(method)")
     }
+  }
+
+  @Test("the file declares what a monitor is sent")
+  func declaredItems() throws {
+    let state = MonitorItem.State(
+      summary: "s", cause: "c", level: "good", isOnline: true, isPaused: false, duty: "ONLINE", vehicleState: "ONLINE",
+      isOfflinePending: false)
+    let update = MonitorItem.Update(
+      result: "network", past: 0, milliseconds: 1, message: "m", retryIn: 1, driverCode: "SERVICE_ERROR")
+    let event = MonitorItem.Event(
+      name: "n", level: "info", sentence: "s", driverLevel: "INFO", driverCode: "UNKNOWN_ERROR")
+    var names: Set<String> = []
+    for (type, item) in [("State", MonitorItem.state(state)), ("Update", .update(update)), ("Event", .event(event))] {
+      let reply = try #require(VarlinkReply(parsing: ControlProtocol.encode(item)))
+      #expect(reply.continues && reply.parameters.count == 1)
+      let (name, value) = try #require(reply.parameters.first)
+      names.insert(name)
+      #expect(Self.fields("type", type) == [Set(try #require(value.object).keys)], "\(type)")
+    }
+    #expect(Self.fields("method", "Monitor") == [[], names])
   }
 
   @Test("the file declares the errors that there are, with their fields and reasons")
@@ -143,6 +165,10 @@ import Vehicle
       #expect(Self.fields("error", name) == [Set(reply.parameters.keys)], "\(name)")
       if let reason = reply.parameters["reason"]?.string { #expect(Self.description.contains("\(reason):")) }
     }
+    let tooMany = try #require(VarlinkReply(parsing: ControlProtocol.tooManyMonitors(16)))
+    names.insert("TooManyMonitors")
+    #expect(tooMany.error == "\(ControlProtocol.interface).TooManyMonitors")
+    #expect(Self.fields("error", "TooManyMonitors") == [Set(tooMany.parameters.keys)])
     #expect(Set(Self.names("error")) == names && Self.names("error").count == names.count)
   }
 
@@ -151,7 +177,7 @@ import Vehicle
     var before: Substring = ""
     for line in Self.description.split(separator: "\n", omittingEmptySubsequences: false) {
       let code = line.trimmingPrefix(while: \.isWhitespace)
-      let isDeclared = ["method ", "error ", "interface "].contains { line.hasPrefix($0) }
+      let isDeclared = ["method ", "error ", "type ", "interface "].contains { line.hasPrefix($0) }
       // Of an error's sentence the head of the file speaks.
       let isField = line.hasPrefix("  ") && !code.hasPrefix("#") && code != "message: string"
       if isDeclared || isField { #expect(before.contains("#"), "\(line)") }

@@ -660,7 +660,7 @@ final class World {
       hasSettings = true
     case .storeSettings(let text): storeSettings(text)
     case .connect, .ready, .stopping: break
-    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond: publish(effect)
+    case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .monitor: publish(effect)
     // systemd starts it again.
     case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)
     case .finished(let ending):

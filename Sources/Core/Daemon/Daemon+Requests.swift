@@ -16,6 +16,8 @@ extension Daemon {
     case drive(DriverCommand)
     /// Send the newest position as soon as the limits allow.
     case sendNow
+    /// The state, and from then on what happens (`monitor`), until `unmonitored`.
+    case monitor
   }
 
   /// What a driver chooses.
@@ -42,6 +44,8 @@ extension Daemon {
     case metrics(String)
     /// It is done. `remark`: for the user, although it succeeded.
     case done(remark: String?)
+    /// The state now; `monitor` follows with each change.
+    case monitoring(MonitorItem.State)
     /// It is not done; why, as a sentence.
     case refused(Refusal, String)
   }

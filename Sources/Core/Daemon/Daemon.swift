@@ -66,6 +66,8 @@ package struct Daemon: Sendable {
     case dutyStored(String?)
     /// A request on the control socket; `respond` follows.
     case request(id: UInt64, Request)
+    /// Nobody monitors any more.
+    case unmonitored
     /// What was read for `measure`.
     indirect case measured(Measurement)
     /// The watchdog is due, so the machine is awake. `deletedFile`: as in `Measurement`.
@@ -131,6 +133,8 @@ package struct Daemon: Sendable {
     case storeTraffic(String)
     /// Answer the request with this ID.
     indirect case respond(id: UInt64, Response)
+    /// Send this to all who monitor.
+    case monitor(MonitorItem)
     /// The run has ended, the backlog's file is closed, and everything is published.
     case finished(Lifecycle.Ending)
     /// The process ends without having had settings.
@@ -205,6 +209,7 @@ package struct Daemon: Sendable {
     var effects = [Effect]()
     if let settings = startup.handle(input, at: now, &effects) {
       var run = Run(settings.configuration, seed: seed, version: version, traffic: traffic, from: launchedAt, at: now)
+      if startup.isMonitored { run.monitor = MonitorWatch(run.vehicle, state: nil) }
       effects += run.begin(settings, at: now, observer)
       self.run = run
     }

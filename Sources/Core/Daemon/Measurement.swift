@@ -13,6 +13,8 @@ package struct Measurement: Equatable, Sendable {
   package var transport: String?
   /// Recent events, newest first.
   package var events: [StatusReport.Event]
+  /// Programs that monitor the daemon on the control socket.
+  package var monitors: StatusReport.Monitors
   /// The path of the main settings file, if it does not exist any more; otherwise nil.
   package var deletedFile: String?
 
@@ -20,13 +22,15 @@ package struct Measurement: Equatable, Sendable {
   package init(
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,
-    transport: String? = nil, events: [StatusReport.Event] = [], deletedFile: String? = nil
+    transport: String? = nil, events: [StatusReport.Event] = [],
+    monitors: StatusReport.Monitors = StatusReport.Monitors(connected: 0, dropped: 0), deletedFile: String? = nil
   ) {
     self.fleetEngine = fleetEngine
     self.tokenProvider = tokenProvider
     self.storeBytes = storeBytes
     self.transport = transport
     self.events = events
+    self.monitors = monitors
     self.deletedFile = deletedFile
   }
 }

@@ -10,6 +10,10 @@ import Timekeeping
 extension Run {
   /// Publishes what is due after an input; nil: after data of a line.
   mutating func publish(after input: Input?, at now: Moment, _ effects: inout [Effect]) {
+    if var watch = monitor {
+      effects += watch.items(vehicle, at: now).map { .monitor($0) }
+      monitor = watch
+    }
     guard publication.hasBegun || isClosed else { return }
     // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
     let isShownAtOnce =
@@ -47,7 +51,7 @@ extension Run {
     }
     for (id, request) in requests {
       switch request {
-      case .reload, .drive, .sendNow: break
+      case .reload, .drive, .sendNow, .monitor: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
@@ -100,6 +104,7 @@ extension Run {
     report.lines = lineReadings.map { StatusReport.Line($0, at: now.boot) }
     report.traffic = publication.ledger.today.map { StatusReport.Traffic($0) }
     report.events = measurement.events
+    report.monitors = measurement.monitors
     return report
   }
 }

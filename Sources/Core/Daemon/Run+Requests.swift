@@ -26,6 +26,11 @@ extension Run {
       choices.driver = (id, command.isDuty)
       pass(command.input, at: now, observer, &effects)
       choices.driver = nil
+    case .monitor:
+      let state = MonitorItem.State(vehicle.snapshot(at: now))
+      // Others are still to be sent what has changed for them.
+      if monitor == nil { monitor = MonitorWatch(vehicle, state: state) }
+      effects.append(.respond(id: id, .monitoring(state)))
     case .sendNow:
       guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
       if let refusal = vehicle.sendRefusal {

@@ -22,6 +22,8 @@ package struct Run: Sendable {
   var publication: Publication
   var settings: SettingsLife
   var choices = Choices()
+  /// Nil while nobody monitors.
+  var monitor: MonitorWatch?
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
   /// The sources have not been passed yet whether fixes are needed.
@@ -80,6 +82,7 @@ package struct Run: Sendable {
     case .dutyStored(let trouble): dutyStored(trouble, &effects)
     case .request(let id, let request): handle(request, id, at: now, observer, &effects)
     case .measured(let measurement): measured(measurement, at: now, &effects)
+    case .unmonitored: monitor = nil
     case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
       // What a source reads comes before what else is due: that follows at the next call, which is due at once.

@@ -41,6 +41,9 @@ struct Startup: Sendable {
   /// For each change of the pause that is not on disk yet, the request for it.
   private var pauses: [UInt64] = []
 
+  /// Whether anybody monitors.
+  private(set) var isMonitored = false
+
   /// When to handle `deadline`; nil while nothing is waited for.
   private(set) var nextDeadline: BootInstant?
 
@@ -84,6 +87,7 @@ struct Startup: Sendable {
     case .reload: reload(&effects)
     case .request(let id, let request): answer(request, id, at: now, &effects)
     case .measured(let measurement): measured(measurement, at: now, &effects)
+    case .unmonitored: isMonitored = false
     case .pauseStored(let trouble):
       if !pauses.isEmpty { effects.append(.respond(id: pauses.removeFirst(), .done(remark: trouble))) }
     case .vehicle(.stop): end(.stopped, &effects)
@@ -162,6 +166,9 @@ struct Startup: Sendable {
     case .drive(.offline), .drive(.online), .sendNow:
       effects.append(.respond(id: id, .refused(.settingsMissing, missing.sentence)))
     case .metrics: effects.append(.respond(id: id, .metrics(metrics)))
+    case .monitor:
+      isMonitored = true
+      effects.append(.respond(id: id, .monitoring(MonitorItem.State(missing, pause: pause))))
     case .status:
       statusRequests.append(id)
       if statusRequests.count == 1 { effects.append(.measure) }
@@ -174,6 +181,7 @@ struct Startup: Sendable {
     report.version = version
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.events = measurement.events
+    report.monitors = measurement.monitors
     effects += statusRequests.map { .respond(id: $0, .status(report)) }
     statusRequests = []
   }

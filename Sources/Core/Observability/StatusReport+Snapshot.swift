@@ -41,7 +41,7 @@ extension StatusReport {
     nextUpdate = NextUpdate(snapshot)
     nextRequest = snapshot.nextRequest
     updateForm = UpdateForm(snapshot)
-    lastOutcome = snapshot.outcomes.last.map { Outcome($0, at: now) }
+    lastOutcome = Outcome(snapshot)
     lastMinutes = snapshot.outcomes.minutes(at: now)
     if snapshot.pause == nil, let newest = snapshot.newest {
       track = snapshot.track.shape(endingAt: newest.coordinate, at: now).map {
@@ -51,12 +51,7 @@ extension StatusReport {
     token = snapshot.tokenDeadline.map { ($0 - now).wholeSeconds }
     tokenTrouble = snapshot.tokenFailure?.withAdvice.text
     tokenTroubleSince = snapshot.tokenFailingSince.map { (now - $0).wholeSeconds }
-    failure = snapshot.failure.map { failure in
-      Failure(
-        category: failure.category.rawValue, message: failure.message,
-        since: snapshot.failingSince.map { (now - $0).wholeSeconds } ?? 0,
-        retryIn: snapshot.isUpdating ? 0 : snapshot.next.map { $0.time.map(snapshot.seconds(until:)) ?? 0 })
-    }
+    failure = Failure(snapshot)
     clockOffset = snapshot.clockError?.offset.wholeSeconds
     withoutNetwork = snapshot.networkAbsentSince.map { (now - $0).wholeSeconds }
     backlog = Backlog(snapshot, bytes: storeBytes)
@@ -131,10 +126,21 @@ extension StatusReport.UpdateForm {
   }
 }
 
-extension StatusReport.Outcome {
-  fileprivate init(_ outcome: RecentOutcomes.Outcome, at now: BootInstant) {
+extension StatusReport.Failure {
+  init?(_ snapshot: VehicleAgent.Snapshot) {
+    guard let failure = snapshot.failure else { return nil }
     self.init(
-      result: outcome.failure?.rawValue ?? "accepted", age: (now - outcome.at).wholeSeconds,
+      category: failure.category.rawValue, message: failure.message,
+      since: snapshot.failingSince.map { (snapshot.now.boot - $0).wholeSeconds } ?? 0,
+      retryIn: snapshot.isUpdating ? 0 : snapshot.next.map { $0.time.map(snapshot.seconds(until:)) ?? 0 })
+  }
+}
+
+extension StatusReport.Outcome {
+  init?(_ snapshot: VehicleAgent.Snapshot) {
+    guard let outcome = snapshot.outcomes.last else { return nil }
+    self.init(
+      result: outcome.failure?.rawValue ?? "accepted", age: (snapshot.now.boot - outcome.at).wholeSeconds,
       milliseconds: outcome.took.nanoseconds / 1_000_000, past: outcome.past)
   }
 }

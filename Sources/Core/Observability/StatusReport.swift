@@ -130,6 +130,19 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var past: Int
   }
 
+  /// Programs that monitor the daemon on the control socket.
+  package struct Monitors: Equatable, Sendable, Codable {
+    /// Of those that are connected.
+    package var connected: Int
+    /// Of those that were disconnected since the start, because they did not read.
+    package var dropped: Int
+
+    package init(connected: Int, dropped: Int) {
+      self.connected = connected
+      self.dropped = dropped
+    }
+  }
+
   /// In which form updates are sent.
   package struct UpdateForm: Equatable, Sendable, Codable {
     /// `compact` or `plain`.
@@ -320,6 +333,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var backlog: Backlog
   /// The data volume; nil while the date is unknown, or if it is not set.
   package var traffic: Traffic?
+  /// Programs that monitor the daemon; nil in the response of an earlier release.
+  package var monitors: Monitors?
   /// What happened to the last fix, and what the daemon waits for.
   package var explanation: Explanation
   /// What happened to the last fix, without what ``state`` says; empty if there is nothing more to say, nil in the

@@ -5,8 +5,8 @@ import SystemCalls
 import Timekeeping
 import Varlink
 
-/// A client's connection to the control socket: one call of Varlink after the other, each with its reply, or one line
-/// with its response.
+/// A client's connection to the control socket: one call of Varlink after the other, each with its reply; or one line
+/// with its response; or, after a call with any number of replies, these.
 package final class ControlConnection {
   /// The time limits of one call.
   struct Limits {
@@ -32,6 +32,8 @@ package final class ControlConnection {
   private var terminator = MessageFraming.varlinkEnd
   private var output: ArraySlice<UInt8> = []
   private var isServing = false
+  /// The maximum of `output` in bytes, once replies follow each other; nil: they do not.
+  private var queueLimit: Int?
   private var respond: ((MessageFraming.Message, ControlConnection) -> Void)?
   private var end: (() -> Void)?
 
@@ -60,6 +62,11 @@ package final class ControlConnection {
   private func read() {
     var buffer = [UInt8](repeating: 0, count: 1024)
     guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return close() }
+    guard queueLimit == nil else {
+      // A client that gets replies without end has nothing more to say than the end of its line: `ControlClient`.
+      if buffer.prefix(count) != [MessageFraming.lineEnd] { close() }
+      return
+    }
     framing.append(buffer.prefix(count))
     serve()
   }
@@ -100,6 +107,11 @@ package final class ControlConnection {
       }
       output = output.dropFirst(count)
     }
+    guard queueLimit == nil else {
+      source?.watch(for: .readable)
+      source?.resume()
+      return
+    }
     guard terminator == MessageFraming.varlinkEnd else { return close() }
     isIdle = true
     turnStart = loop.now.boot
@@ -108,6 +120,31 @@ package final class ControlConnection {
     source?.resume()
     serve()
   }
+
+  /// Sends the first of many replies to the request that is being handled.
+  ///
+  /// - Parameter limit: the maximum number of bytes that wait for the client.
+  func stream(_ first: [UInt8], limit: Int) {
+    guard end != nil, !isIdle else { return }
+    queueLimit = limit
+    timer?.disarm()
+    answer(first)
+  }
+
+  /// Sends the next of many replies.
+  ///
+  /// - Returns: false if the client does not read: no more is sent.
+  func add(_ reply: [UInt8]) -> Bool {
+    guard end != nil, let queueLimit else { return true }
+    guard output.count + reply.count < queueLimit else { return false }
+    let isWaiting = !output.isEmpty
+    output += reply + [terminator]
+    if !isWaiting { flush() }
+    return true
+  }
+
+  /// Whether it is still open.
+  var isOpen: Bool { end != nil }
 
   /// Closes the connection; further replies are ignored.
   package func close() {

@@ -16,6 +16,10 @@ package import Varlink
 package final class ControlServer {
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
+  /// The maximum number of clients that get replies without end, beside the others.
+  package static let maximumMonitors = 16
+  /// The maximum number of bytes that wait for one of them.
+  private static let monitorQueue = 65_536
   private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
   /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
   /// spin.
@@ -31,6 +35,12 @@ package final class ControlServer {
   private var resumption: LoopTimer?
   /// Oldest first.
   private var clients: [ControlConnection] = []
+  /// Those that get replies without end.
+  private var monitors: [ControlConnection] = []
+  /// How many of them were disconnected because they did not read.
+  package private(set) var droppedMonitors = 0
+  /// Called when the last of them is gone.
+  package var onLastMonitorGone: (() -> Void)?
 
   /// Listens at `path`, replacing the socket of a dead process.
   ///
@@ -90,7 +100,35 @@ package final class ControlServer {
     clients.append(client)
     client.begin(respond: respond) { [weak self, weak client] in
       self?.clients.removeAll { $0 === client }
+      self?.removeMonitor(client)
     }
+  }
+
+  // MARK: - Monitors
+
+  /// How many clients get replies without end.
+  package var monitorCount: Int { monitors.count }
+
+  /// From now on the client gets replies without end; this is the first. Ignored if it is gone.
+  package func monitor(_ client: ControlConnection, first: [UInt8]) {
+    clients.removeAll { $0 === client }
+    guard client.isOpen else { return }
+    monitors.append(client)
+    client.stream(first, limit: ControlServer.monitorQueue)
+  }
+
+  /// Sends a reply to all of them. Who does not read is disconnected.
+  package func publish(_ reply: [UInt8]) {
+    for client in monitors where !client.add(reply) {
+      droppedMonitors += 1
+      client.close()
+    }
+  }
+
+  private func removeMonitor(_ client: ControlConnection?) {
+    guard let index = monitors.firstIndex(where: { $0 === client }) else { return }
+    monitors.remove(at: index)
+    if monitors.isEmpty { onLastMonitorGone?() }
   }
 
   private func pause() {

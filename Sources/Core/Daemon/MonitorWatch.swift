@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import Observability
+import Timekeeping
+import Vehicle
+
+/// What programs that monitor the daemon were sent last; exists while there are any.
+struct MonitorWatch: Sendable {
+  /// Requests that have ended.
+  private var ended: Int
+  /// Nil: none was sent.
+  private var state: MonitorItem.State?
+
+  /// From now on.
+  ///
+  /// - Parameter state: what a new monitor was sent; nil: the next one is sent in any case.
+  init(_ vehicle: VehicleAgent, state: MonitorItem.State?) {
+    ended = MonitorWatch.ended(vehicle)
+    self.state = state
+  }
+
+  private static func ended(_ vehicle: VehicleAgent) -> Int {
+    vehicle.statistics.failed.values.reduce(vehicle.statistics.accepted, +)
+  }
+
+  /// What has changed.
+  mutating func items(_ vehicle: VehicleAgent, at now: Moment) -> [MonitorItem] {
+    let snapshot = vehicle.snapshot(at: now)
+    var items: [MonitorItem] = []
+    let ended = MonitorWatch.ended(vehicle)
+    if ended != self.ended, let update = MonitorItem.Update(snapshot) { items.append(.update(update)) }
+    self.ended = ended
+    let state = MonitorItem.State(snapshot)
+    if self.state?.isLike(state) != true {
+      self.state = state
+      items.append(.state(state))
+    }
+    return items
+  }
+}

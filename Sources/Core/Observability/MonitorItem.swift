@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Vehicle
+import Delivery
+import FleetEngine
+import Timekeeping
+
+/// What a program that monitors the daemon on the control socket is sent. Without coordinates.
+package enum MonitorItem: Equatable, Sendable {
+  case event(Event)
+  case update(Update)
+  case state(State)
+
+  /// An event of level info and above, as in `status`.
+  package struct Event: Equatable, Sendable, Codable {
+    /// Its name, as in docs/journal.md.
+    package var name: String
+    /// Its level in the journal.
+    package var level: String
+    /// What happened, for people.
+    package var sentence: String
+    /// The level of the Driver SDK's status that is nearest.
+    package var driverLevel: String
+    /// The code of the Driver SDK's status; nil if none fits.
+    package var driverCode: String?
+  }
+
+  /// How a request to Fleet Engine has ended.
+  package struct Update: Equatable, Sendable, Codable {
+    /// `accepted`, or the category of the failure.
+    package var result: String
+    /// Past positions in it that were accepted.
+    package var past: Int
+    /// From the request to its end.
+    package var milliseconds: Int64
+    /// Why it failed, for people; nil if it was accepted.
+    package var message: String?
+    /// As that of `StatusReport.Failure`.
+    package var retryIn: Int64?
+    /// The code of the Driver SDK's status; nil if it was accepted.
+    package var driverCode: String?
+  }
+
+  /// The state of vehicle and daemon, as in `status`.
+  package struct State: Equatable, Sendable, Codable {
+    /// The line of `systemctl status`.
+    package var summary: String
+    /// What the daemon waits for, in one word.
+    package var cause: String
+    /// `good`, `warning` or `bad`.
+    package var level: String
+    /// Whether Fleet Engine accepted the last update, and there is a network.
+    package var isOnline: Bool
+    /// Whether no position is sent or stored.
+    package var isPaused: Bool
+    /// The driver's duty; nil if the vehicle's state does not follow it.
+    package var duty: String?
+    /// As Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the state.
+    package var vehicleState: String?
+    /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted it for good.
+    package var isOfflinePending: Bool
+
+    /// Whether the other is the same but for what changes with each update, and with time.
+    package func isLike(_ other: State) -> Bool {
+      var (mine, theirs) = (self, other)
+      (mine.summary, theirs.summary) = ("", "")
+      if State.regular.contains(mine.cause), State.regular.contains(theirs.cause) { mine.cause = theirs.cause }
+      return mine == theirs
+    }
+
+    /// Causes that nothing prevents an update.
+    private static let regular: Set<String> = ["notDue", "inFlight", "spacing"]
+  }
+}
+
+extension MonitorItem.Event {
+  /// Nil if the event is below info.
+  package init?(_ event: Vehicle.Event) {
+    guard event.kind.priority <= .info else { return nil }
+    self.init(
+      name: event.kind.rawValue, level: event.kind.priority.name,
+      sentence: String(event.sentence.prefix(RecentEvents.longest)), driverLevel: event.kind.priority.driverLevel,
+      driverCode: event.driverCode)
+  }
+}
+
+extension MonitorItem.Update {
+  /// The last one; nil if there was none.
+  package init?(_ snapshot: VehicleAgent.Snapshot) {
+    guard let outcome = StatusReport.Outcome(snapshot) else { return nil }
+    self.init(result: outcome.result, past: outcome.past, milliseconds: outcome.milliseconds)
+    guard let category = snapshot.outcomes.last?.failure else { return }
+    driverCode = category.driverCode
+    let failure = StatusReport.Failure(snapshot)
+    message = failure?.message
+    retryIn = failure?.retryIn
+  }
+}
+
+extension MonitorItem.State {
+  /// The state of the vehicle.
+  package init(_ snapshot: VehicleAgent.Snapshot) {
+    let row = snapshot.causeDescription
+    self.init(
+      summary: snapshot.statusLine, cause: row.reason, level: row.level.rawValue, isOnline: snapshot.isOnline,
+      isPaused: snapshot.pause != nil, duty: snapshot.duty?.rawValue, vehicleState: snapshot.vehicleState?.rawValue,
+      isOfflinePending: snapshot.isOfflinePending)
+  }
+
+  /// The state of a daemon that waits for what its settings name.
+  ///
+  /// - Parameter pause: nil: none is stored.
+  package init(_ missing: MissingSettings, pause: PauseRecord?) {
+    self.init(
+      summary: missing.sentence, cause: MissingSettings.cause, level: CauseDescription.Level.bad.rawValue,
+      isOnline: false, isPaused: pause != nil, isOfflinePending: false)
+  }
+}
+
+// MARK: - The Driver SDK's words
+
+extension Priority {
+  /// The nearest of the Driver SDK's levels of status.
+  fileprivate var driverLevel: String {
+    switch self {
+    case .error: "ERROR"
+    case .warning: "WARNING"
+    case .notice, .info: "INFO"
+    case .debug: "DEBUG"
+    }
+  }
+}
+
+extension UpdateFailure.Category {
+  /// The Driver SDK's code of status.
+  fileprivate var driverCode: String {
+    switch self {
+    case .network, .notFleetEngine, .clockSkew: "BACKEND_CONNECTIVITY_ERROR"
+    case .unavailable, .throttled: "SERVICE_ERROR"
+    case .unauthenticated, .permissionDenied: "PERMISSION_DENIED"
+    case .notFound: "VEHICLE_NOT_FOUND"
+    case .rejected: "UNKNOWN_ERROR"
+    }
+  }
+}
+
+extension Vehicle.Event {
+  fileprivate var driverCode: String? {
+    switch self {
+    case .offline(let failure, _, _), .stillOffline(let failure, _, _), .interrupted(let failure),
+      .backfillRefused(let failure, _), .stateOfflineFailed(let failure, _):
+      failure.category.driverCode
+    case .tokenRefused: "PERMISSION_DENIED"
+    case .networkLost: "BACKEND_CONNECTIVITY_ERROR"
+    case .backlogInMemory, .storeSetAside, .storeReplaced, .pauseNotKept, .dutyNotKept: "FILE_ACCESS_ERROR"
+    default: nil
+    }
+  }
+}
