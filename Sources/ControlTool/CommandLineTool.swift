@@ -15,6 +15,7 @@ import Release
       FixesCommand.self,
       SimulateCommand.self,
       StatusCommand.self,
+      MonitorCommand.self,
       ExplainCommand.self,
       PauseCommand.self,
       ResumeCommand.self,
@@ -71,6 +72,7 @@ import Release
   private static func otherCommand(_ word: String) -> String? {
     switch word {
     case "start", "stop", "restart", "enable", "disable": "systemctl \(word) fleet-locationd"
+    case "watch", "follow", "events", "tail": MonitorCommand.name
     case "log", "logs", "journal": "journalctl -u fleet-locationd -e"
     case "config", "configuration", "show", "print": SettingsCommand.name
     case "validate", "verify", "test", "lint": CheckCommand.name

@@ -25,14 +25,18 @@ enum DaemonClient {
   private static let instancePrefix = "/run/fleet-locationd-"
   private static let socketSuffix = "/control.sock"
 
+  /// What the daemon is asked to go on telling.
+  static var monitorCall: [UInt8] { VarlinkCall(interface, "Monitor", acceptsMore: true).encoded }
+
+  private static let interface = "io.fleet-locationd.Control"
+
   /// What the daemon is asked.
   enum Request {
     case status, metrics, reload, pause, resume, offline, online
 
     /// As a call of Varlink.
     var call: VarlinkCall {
-      let interface = "io.fleet-locationd.Control"
-      return switch self {
+      switch self {
       case .status: VarlinkCall(interface, "GetStatus")
       case .metrics: VarlinkCall(interface, "GetMetrics")
       case .reload: VarlinkCall(interface, "Reload")

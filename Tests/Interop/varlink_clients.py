@@ -8,11 +8,13 @@ Debian 12 does not have, the same is done once more.
 """
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import varlink
 
@@ -44,7 +46,7 @@ class Daemon:
         self.processes = []
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+            port = self.port = probe.getsockname()[1]
         self.start([f"{BIN}/fleet-engine-emulator", "--port", str(port), "--ready-file", f"{work}/ready", "--quiet"])
         until("the emulator", lambda: os.path.exists(f"{work}/ready"))
         self.settings = f"{work}/fleet-locationd.toml"
@@ -64,10 +66,22 @@ response = "rides-stub"
 endpoint = "http://127.0.0.1:{port}"
 """)
         os.mkdir(f"{work}/state")
+        self.run()
+
+    def run(self):
         self.daemon = self.start(
             [f"{BIN}/fleet-locationd", "--config", self.settings],
-            env={**os.environ, "RUNTIME_DIRECTORY": work, "STATE_DIRECTORY": f"{work}/state"})
+            env={**os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": f"{self.work}/state"})
         until("the socket", lambda: os.path.exists(self.socket))
+
+    def restart(self):
+        self.daemon.terminate()
+        self.daemon.wait(20)
+        with open(self.settings) as file:
+            text = file.read().replace("colour = 1\n", "")
+        with open(self.settings, "w") as file:
+            file.write(text)
+        self.run()
 
     def start(self, arguments, **options):
         with open(f"{self.work}/log", "a") as log:
@@ -79,6 +93,11 @@ endpoint = "http://127.0.0.1:{port}"
         for process in reversed(self.processes):
             process.terminate()
             process.wait(20)
+
+    def fault(self, **fault):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/debug/faults", json.dumps(fault).encode(), method="POST")
+        urllib.request.urlopen(request, timeout=5).read()
 
     def connect(self):
         client = socket.socket(socket.AF_UNIX)
@@ -188,6 +207,7 @@ def library(daemon):
         file.write("colour = 1\n")
     name, fields = judge.error("Reload")
     check("a mistake", name == "SettingsRefused" and "colour" in fields["message"], fields)
+    judge.called.add("Monitor")
     methods = {name for name, member in judge.interface.members.items() if isinstance(member, varlink.scanner._Method)}
     check("every method was called", methods == judge.called, methods ^ judge.called)
     print(f"the library called {len(judge.called)} methods, and got {sorted(judge.failed)}")
@@ -243,6 +263,87 @@ def raw(daemon):
     print("raw clients: calls in turn, in pieces, without replies; nonsense; one that does not read")
 
 
+def monitor(daemon):
+    judge = Judge(daemon)
+    before = judge.call("GetStatus")["status"]["monitors"]
+    kinds = {}
+    with judge.client.open(CONTROL) as service:
+        items = service.Monitor(_more=True)
+
+        def follow(what, condition):
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                item = {name: value for name, value in dict(next(items)).items() if value is not None}
+                judge.typed("Monitor", item, judge.interface.members["Monitor"].out_type)
+                check("one of the three", len(item) == 1, item)
+                (kind, value), = item.items()
+                kinds.setdefault(kind, []).append(value)
+                if condition(kind, value):
+                    return value
+            raise Failure(f"not monitored: {what}: {kinds}")
+
+        check("the state first", "isOnline" in follow("the state", lambda *_: True))
+        judge.call("Pause")
+        follow("the event", lambda kind, value: kind == "event" and value["name"] == "paused")
+        follow("the pause", lambda kind, value: kind == "state" and value["isPaused"])
+        judge.call("Resume")
+        follow("its end", lambda kind, value: kind == "state" and not value["isPaused"])
+        follow("an update", lambda kind, value: kind == "update" and value["result"] == "accepted")
+        follow("that it is online", lambda kind, value: kind == "state" and value["isOnline"])
+        daemon.fault(target="update", times=1, status=503)
+        judge.call("SendNow")
+        failed = follow("a failure", lambda kind, value: kind == "update" and value["result"] == "unavailable")
+        check("why and when", failed["message"] and failed["retryIn"] > 0 and failed["driverCode"] == "SERVICE_ERROR", failed)
+        follow("the recovery", lambda kind, value: kind == "state" and value["isOnline"])
+    text = json.dumps(kinds)
+    # The route is at 54.78 north.
+    check("no coordinates", not re.search(r"latitude|\b54\.[78]", text), text)
+
+    # As many as may, one more, and the requests beside them.
+    clients = []
+    for _ in range(16):
+        client = daemon.connect()
+        clients.append(client)
+        client.sendall(call("Monitor", more=True))
+        check("it is monitored", b'"state"' in client.recv(65536))
+    replies, _ = daemon.raw(call("Monitor", more=True))
+    check("one more", replies[0]["error"].endswith("TooManyMonitors") and replies[0]["parameters"]["maximum"] == 16, replies)
+    check("requests beside them", judge.call("GetStatus")["status"]["monitors"]["connected"] == 16)
+    for client in clients:
+        client.close()
+    until("they are gone", lambda: judge.call("GetStatus")["status"]["monitors"]["connected"] == 0)
+
+    # One that does not read: the kernel has some 200 kB for it, the daemon 64.
+    with daemon.connect() as lazy, daemon.connect() as diligent:
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for client in (lazy, diligent):
+            client.sendall(call("Monitor", more=True))
+        dropped = lambda: judge.call("GetStatus")["status"]["monitors"]["dropped"] - before["dropped"]
+        end = time.monotonic() + 120
+        while not dropped():
+            check("the one that does not read is dropped", time.monotonic() < end)
+            for _ in range(50):
+                judge.call("Pause")
+                judge.call("Resume")
+            diligent.recv(1 << 20)
+        check("and the other is not", judge.call("GetStatus")["status"]["monitors"]["connected"] == 1)
+    print(f"a monitor got {sum(map(len, kinds.values()))} replies; 16 of them; one that does not read")
+
+
+def tool(daemon):
+    path = f"{daemon.work}/monitor"
+    with open(path, "w") as file:
+        process = subprocess.Popen([f"{BIN}/fleet-locationctl", "monitor", "--json", "--socket", daemon.socket], stdout=file)
+        daemon.processes.append(process)
+    lines = lambda: [json.loads(line) for line in open(path)]
+    until("the first line", lambda: lines() and "state" in lines()[0])
+    daemon.restart()
+    until("it is lost", lambda: any("error" in line for line in lines()))
+    until("it is back", lambda: any("event" in line and line["event"]["name"] == "online" for line in lines()[1:]))
+    check("one line for the loss", sum("error" in line for line in lines()) == 1, lines())
+    print(f"fleet-locationctl monitor survived a restart: {len(lines())} lines")
+
+
 def varlinkctl(daemon):
     if not shutil.which("varlinkctl"):
         print("NOT RUN: systemd's varlinkctl, which Debian 12 does not have")
@@ -263,6 +364,8 @@ def main():
         try:
             library(daemon)
             raw(daemon)
+            monitor(daemon)
+            tool(daemon)
             varlinkctl(daemon)
             check("the daemon lives", daemon.daemon.poll() is None)
         except (Failure, OSError, varlink.VarlinkError):

@@ -37,25 +37,73 @@ package nonisolated enum ControlClient {
     try exchange(request + [MessageFraming.lineEnd], at: path, timeout: timeout).dropLast()
   }
 
+  /// How `follow` has ended.
+  package enum End: Sendable {
+    /// The daemon has closed the connection.
+    case closed
+    /// The handler wants no more.
+    case stopped
+    /// The daemon is of a release without Varlink, before 0.3.0.
+    case isOlder
+  }
+
+  /// Makes a call with any number of replies, and waits for them.
+  ///
+  /// - Parameters:
+  ///   - path: the daemon's socket.
+  ///   - call: a message of Varlink, without its NUL.
+  ///   - handle: is passed each reply, without its NUL; returns false to end.
+  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` without a first reply.
+  package static func follow(
+    _ call: [UInt8], at path: String, _ handle: ([UInt8]) -> Bool
+  ) throws(ControlSocketError) -> End {
+    do throws(Errno) {
+      let daemon = try send(call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd], to: path, timeout: 5)
+      var received: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 16_384)
+      while true {
+        switch try daemon.read(into: &buffer) {
+        case .bytes(let count): received += buffer.prefix(count)
+        case .wouldBlock: throw Errno(EAGAIN)
+        case .end: return .closed
+        }
+        while let index = received.firstIndex(of: MessageFraming.varlinkEnd) {
+          // From now on it may take any time.
+          try limit(daemon, SO_RCVTIMEO, seconds: 0)
+          guard handle(Array(received[..<index])) else { return .stopped }
+          received.removeFirst(index + 1)
+        }
+        if received.last == MessageFraming.lineEnd { return .isOlder }
+        guard received.count < longestResponse else { throw Errno(EBADMSG) }
+      }
+    } catch {
+      throw explained(error, path)
+    }
+  }
+
   private static func exchange(
     _ request: [UInt8], at path: String, timeout: Duration
   ) throws(ControlSocketError) -> [UInt8] {
     do throws(Errno) {
       return try exchange(request, at: path, timeout: Int(clamping: timeout.wholeSeconds))
     } catch {
-      switch error.code {
-      case ENOENT, ECONNREFUSED:
-        throw ControlSocketError(
-          .absent, "the daemon does not run (no process listens at \(path)): systemctl status \(unit(at: path))",
-          cause: error)
-      case EACCES, EPERM:
-        throw ControlSocketError(
-          .denied, "\(path): permission denied; be root or a member of the group fleet-locationd", cause: error)
-      case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
-        throw ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
-      default:
-        throw ControlSocketError(.failed, "\(path): \(error)", cause: error)
-      }
+      throw explained(error, path)
+    }
+  }
+
+  private static func explained(_ error: Errno, _ path: String) -> ControlSocketError {
+    switch error.code {
+    case ENOENT, ECONNREFUSED:
+      ControlSocketError(
+        .absent, "the daemon does not run (no process listens at \(path)): systemctl status \(unit(at: path))",
+        cause: error)
+    case EACCES, EPERM:
+      ControlSocketError(
+        .denied, "\(path): permission denied; be root or a member of the group fleet-locationd", cause: error)
+    case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
+      ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
+    default:
+      ControlSocketError(.failed, "\(path): \(error)", cause: error)
     }
   }
 
@@ -70,20 +118,7 @@ package nonisolated enum ControlClient {
   private static func exchange(
     _ request: [UInt8], at path: String, timeout: Int
   ) throws(Errno) -> [UInt8] {
-    let descriptor = try UnixSocket.make(0)
-    let rawValue = descriptor.rawValue
-    var limit = timeval(tv_sec: timeout, tv_usec: 0)
-    let size = socklen_t(MemoryLayout<timeval>.size)
-    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
-    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, size) }
-    try unsafe UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
-    var rest = request[...]
-    while !rest.isEmpty {
-      let count = try Errno.retrying {
-        unsafe rest.withUnsafeBytes { unsafe send(rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      }
-      rest = rest.dropFirst(count)
-    }
+    let descriptor = try send(request, to: path, timeout: timeout)
     var response: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16_384)
     while response.count < longestResponse {
@@ -98,5 +133,29 @@ package nonisolated enum ControlClient {
       }
     }
     throw Errno(EBADMSG)
+  }
+  /// Connects, and sends a request.
+  private static func send(_ request: [UInt8], to path: String, timeout: Int) throws(Errno) -> Descriptor {
+    let descriptor = try UnixSocket.make(0)
+    let rawValue = descriptor.rawValue
+    try limit(descriptor, SO_RCVTIMEO, seconds: timeout)
+    try limit(descriptor, SO_SNDTIMEO, seconds: timeout)
+    try unsafe UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
+    var rest = request[...]
+    while !rest.isEmpty {
+      let count = try Errno.retrying {
+        unsafe rest.withUnsafeBytes { unsafe Glibc.send(rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      }
+      rest = rest.dropFirst(count)
+    }
+    return descriptor
+  }
+
+  /// - Parameter seconds: 0: no limit.
+  private static func limit(_ descriptor: borrowing Descriptor, _ option: Int32, seconds: Int) throws(Errno) {
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    let rawValue = descriptor.rawValue
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, option, &limit, size) }
   }
 }

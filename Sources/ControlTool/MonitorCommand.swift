@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import ControlSocket
+import EventLoop
+import Glibc
+import JSON
+import SystemCalls
+import Timekeeping
+import Varlink
+
+/// `fleet-locationctl monitor`: prints what happens.
+enum MonitorCommand: Command {
+  static let name = "monitor"
+  static let summary = "print events, the outcome of each update and changes of state"
+  static let options = [CommandLineOptions.Option("json")] + DaemonClient.options
+  static let usage = """
+    Usage: fleet-locationctl monitor [--json] [--instance NAME | --socket PATH]
+    Prints a line for each event, each update that Fleet Engine accepted or refused, with the time of the next attempt, and
+    each change of state, as they happen. The first line is the state. There are no coordinates.
+
+      --json       print each as one line of JSON: docs/driver-app.md
+
+    It ends with Ctrl-C, or when the reader of its pipe closes it. While no daemon answers, it says so once, and connects
+    again every second.
+
+    Exit status: 0 if the reader has closed the pipe, 69 if the daemon is of a release that cannot be monitored or has as
+    many monitors as it serves, 77 if this user may not use the control socket.
+
+    """
+
+  private static let retryInterval: UInt32 = 1
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    if let operand = options.operands.first { throw CommandError(.usage, "monitor: unexpected \"\(operand)\"") }
+    signal(SIGPIPE, SIG_IGN)
+    let path = try DaemonClient.path(options)
+    let isJSON = options.has("json")
+    let clock: EventLoop
+    do {
+      clock = try EventLoop()
+    } catch {
+      throw CommandError(.io, "\(error)")
+    }
+    var isLost = false
+    while true {
+      // Whether to go on.
+      var outcome = Result<Bool, CommandError>.success(true)
+      var message = "the daemon has closed the connection"
+      do throws(ControlSocketError) {
+        let end = try ControlClient.follow(DaemonClient.monitorCall, at: path) { reply in
+          isLost = false
+          outcome = Result { () throws(CommandError) in try show(reply, isJSON, at: clock.now.wall) }
+          return (try? outcome.get()) == true
+        }
+        if case .isOlder = end {
+          outcome = .failure(
+            CommandError(.unavailable, "the daemon is of an earlier release, which cannot be monitored; restart it"))
+        }
+      } catch {
+        message = error.message
+        if error.code == .denied { outcome = .failure(CommandError(.permission, message)) }
+      }
+      guard try outcome.get() else { return 0 }
+      if !isLost {
+        let error = StyledText.sanitized(message)
+        let line =
+          isJSON ? JSONValue.object(["error": .string(error)]).encoded : MonitorCommand.line(error, clock.now.wall)
+        guard try StandardOutput.write(line + [UInt8(ascii: "\n")]) else { return 0 }
+      }
+      isLost = true
+      sleep(retryInterval)
+    }
+  }
+
+  /// - Returns: false if the reader has closed the pipe.
+  private static func show(_ message: [UInt8], _ isJSON: Bool, at time: Timestamp) throws(CommandError) -> Bool {
+    guard let reply = VarlinkReply(parsing: message) else {
+      throw CommandError(.unavailable, "the daemon's reply cannot be read")
+    }
+    if let error = reply.error {
+      throw CommandError(.unavailable, reply.parameters["message"]?.string ?? "the daemon answers \(error)")
+    }
+    if isJSON {
+      return try StandardOutput.write(JSONValue.object(reply.parameters).encoded + [UInt8(ascii: "\n")])
+    }
+    guard let text = MonitorLine.text(reply.parameters) else { return true }
+    return try StandardOutput.write(line(text, time) + [UInt8(ascii: "\n")])
+  }
+
+  private static func line(_ text: String, _ time: Timestamp) -> [UInt8] {
+    Array("\(time.canonicalJSON)  \(text)".utf8)
+  }
+}

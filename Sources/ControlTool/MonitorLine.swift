@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import JSON
+import Observability
+import Timekeeping
+
+/// What `fleet-locationctl monitor` prints.
+enum MonitorLine {
+  /// The line for a person about what the daemon has sent; nil if it is of a later release, and unknown.
+  static func text(_ parameters: [String: JSONValue]) -> String? {
+    if let event: MonitorItem.Event = decode(parameters["event"]) {
+      let level = ["error", "warning"].contains(event.level) ? "\(event.level): " : ""
+      return StyledText.sanitized(level + event.sentence)
+    }
+    if let update: MonitorItem.Update = decode(parameters["update"]) { return StyledText.sanitized(text(update)) }
+    let state: MonitorItem.State? = decode(parameters["state"])
+    return state.map { StyledText.sanitized("state: \($0.summary)") }
+  }
+
+  private static func decode<Item: Decodable>(_ value: JSONValue?) -> Item? {
+    try? value?.decode()
+  }
+
+  private static func text(_ update: MonitorItem.Update) -> String {
+    let time = "\(update.milliseconds) ms"
+    guard update.result != "accepted" else {
+      return "update accepted after \(time)" + (update.past > 0 ? ", with \(update.past) past positions" : "")
+    }
+    let message = update.message.map { ": \($0)" } ?? ""
+    let retry = update.retryIn.map { "; next attempt \($0 == 0 ? "now" : "in \(Duration.seconds($0).humanReadable)")" }
+    return "update failed (\(update.result)) after \(time)\(message)\(retry ?? "")"
+  }
+}

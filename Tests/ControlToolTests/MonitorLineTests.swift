@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import JSON
+import Testing
+
+@testable import ControlTool
+
+@Suite struct MonitorLineTests {
+  @Test(
+    "each reply of the daemon is a line for people",
+    arguments: [
+      (
+        #"{"event":{"driverLevel":"INFO","level":"notice","name":"online","sentence":"Online"}}"#,
+        "Online"
+      ),
+      (
+        #"{"event":{"driverCode":"SERVICE_ERROR","driverLevel":"WARNING","level":"warning","name":"offline","sentence":"a\nb"}}"#,
+        "warning: a b"
+      ),
+      (#"{"update":{"milliseconds":120,"past":0,"result":"accepted"}}"#, "update accepted after 120 ms"),
+      (
+        #"{"update":{"milliseconds":120,"past":3,"result":"accepted","later":[1]}}"#,
+        "update accepted after 120 ms, with 3 past positions"
+      ),
+      (
+        #"{"update":{"driverCode":"SERVICE_ERROR","message":"HTTP 503","milliseconds":9,"past":0,"result":"unavailable","retryIn":15}}"#,
+        "update failed (unavailable) after 9 ms: HTTP 503; next attempt in 15 s"
+      ),
+      (
+        #"{"update":{"milliseconds":9,"past":0,"result":"network","retryIn":0}}"#,
+        "update failed (network) after 9 ms; next attempt now"
+      ),
+      (
+        #"{"state":{"cause":"notDue","isOfflinePending":false,"isOnline":true,"isPaused":false,"level":"good","summary":"Online; x"}}"#,
+        "state: Online; x"
+      ),
+    ])
+  func lines(reply: String, line: String) throws {
+    let parameters = try #require(JSONValue(parsing: Array(reply.utf8)).object)
+    #expect(MonitorLine.text(parameters) == line)
+  }
+
+  @Test(
+    "what a later release adds has no line", arguments: ["{}", #"{"weather":{"rain":1}}"#, #"{"event":{"name":1}}"#])
+  func unknown(reply: String) throws {
+    #expect(MonitorLine.text(try #require(JSONValue(parsing: Array(reply.utf8)).object)) == nil)
+  }
+}
