@@ -52,7 +52,8 @@ func tests(
   _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], exclude: [String] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude, swiftSettings: swift6 + more)
+    name: name, dependencies: dependencies + ["Expectations"], path: "Tests/\(name)", exclude: exclude,
+    swiftSettings: swift6 + more)
 }
 
 /// The core.
@@ -248,6 +249,8 @@ let package = Package(
       dependencies: ["Timekeeping", "Vehicle", "Observability", "Configuration"],
       swiftSettings: strict),
 
+    .target(name: "Expectations", path: "Tests/Support/Expectations", swiftSettings: swift6),
+    tests("ExpectationsTests", []),
     tests("PositioningTests", ["Timekeeping", "Positioning", "NMEA", "NMEATesting"]),
     .target(
       name: "NMEATesting", dependencies: ["Timekeeping", "Positioning", "NMEA"], path: "Tests/Support/NMEATesting",

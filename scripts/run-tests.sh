@@ -24,7 +24,7 @@ run() { # NAME OPTION...
   if [ $status -eq 0 ]; then
     printf '%-32s %s\n' "$1" "$(grep -oE 'Test run with .*' "$log")"
   else
-    { printf '%s FAILED with exit status %s\n' "$1" $status; grep -vE '^(◇|✔|↳) ' "$log" || cat "$log"; } >"$log.failed"
+    { printf '%s FAILED with exit status %s\n' "$1" $status; grep -vE '^(◇|✔|↳ ///) ' "$log" || cat "$log"; } >"$log.failed"
     cat "$log.failed"
     return 1
   fi

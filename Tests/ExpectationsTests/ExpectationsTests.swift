@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import Expectations
+import Testing
+
+/// What a failing test prints.
+@Suite struct ExpectationsTests {
+  @Test("what is not as expected is an issue with its values and the comment, and what is, is none")
+  func issues() {
+    withKnownIssue {
+      expectEqual(1, 2)
+    } matching: {
+      $0.comments == ["is 1, not 2"]
+    }
+    withKnownIssue {
+      expectEqual("a\n", "a", "a line")
+    } matching: {
+      $0.comments == [#"is "a\n", not "a": a line"#]
+    }
+    withKnownIssue {
+      expectNil(Optional(3))
+    } matching: {
+      $0.comments == ["is 3, not nil"]
+    }
+    withKnownIssue {
+      expect(1 > 2, "an order")
+    } matching: {
+      $0.comments == ["is false: an order"]
+    }
+    expectEqual(1, 1, "never")
+    expectNil(Int?.none)
+    expect(true)
+  }
+
+  @Test("an issue is at the line that expected something else")
+  func line() {
+    let here = #line
+    withKnownIssue {
+      expectEqual(1, 2)
+    } matching: {
+      $0.sourceLocation?.line == here + 2
+    }
+  }
+}
