@@ -130,6 +130,7 @@ check: setup setup-deb setup-container ## What CI runs: everything that is not s
 lint: ## The format of the sources, a comment on every declaration of a module, and the links of the documents.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
+	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 words: ## Lists words for which the field has a term: counts and places; fails nothing.

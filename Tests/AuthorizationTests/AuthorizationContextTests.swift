@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -40,7 +41,7 @@ import Timekeeping
       Issue.record("no fetch: \(effects)")
       return
     }
-    #expect(request.url == "https://t.test/\(scope.name)/\(scope.id)")
+    expectEqual(request.url, "https://t.test/\(scope.name)/\(scope.id)")
     guard
       case .obtained(let token, _)? = agent.handle(
         .ended(id: id, answer(claims)), at: AuthorizationFixture.moment(0)
@@ -49,8 +50,8 @@ import Timekeeping
       Issue.record("no token: \(String(describing: agent.lastFailure))")
       return
     }
-    #expect(token.context == context)
-    #expect(agent.token(at: .boot) == token)
+    expectEqual(token.context, context)
+    expectEqual(agent.token(at: .boot), token)
   }
 
   @Test("a token of one scope serves no other", arguments: scopes.indices, scopes.indices)
@@ -62,10 +63,10 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try TokenClaims(of: Secret(AuthorizationFixture.token(#"{"authorization":\#(claims)}"#))).check(for: context)
     }
-    #expect((failure == nil) == fits, "\(scope) with \(claims)")
+    expectEqual((failure == nil), fits, "\(scope) with \(claims)")
     guard let failure else { return }
-    #expect([.missingClaim, .wrongVehicle, .wrongContext].contains(failure.reason))
-    #expect(failure.message.contains(scope.id))
+    expect([.missingClaim, .wrongVehicle, .wrongContext].contains(failure.reason))
+    expect(failure.message.contains(scope.id))
   }
 
   @Test("a change of any part of the context drops the token, and the old context's answer with it")
@@ -85,12 +86,12 @@ import Timekeeping
         return
       }
       _ = agent.handle(.ended(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: AuthorizationFixture.moment(0))
-      #expect(agent.token(at: .boot) != nil)
+      expect(agent.token(at: .boot) != nil)
       _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
-      #expect(agent.token(at: .boot + .seconds(1)) == nil)
+      expectNil(agent.token(at: .boot + .seconds(1)))
       // And coming back does not bring it back.
       _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(2))
-      #expect(agent.token(at: .boot + .seconds(2)) == nil)
+      expectNil(agent.token(at: .boot + .seconds(2)))
     }
   }
 
@@ -98,9 +99,9 @@ import Timekeeping
   func template() throws {
     let trip = try #require(AuthorizationContext(providerID: "p", scope: .trip("t")))
     let failure = AuthorizationFixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }
-    #expect(failure?.reason == .missingAuthorizationContext)
-    #expect(failure?.message.contains("{vehicle_id}") == true && failure?.message.contains("trip") == true)
-    #expect(AuthorizationContext(providerID: "", scope: .trip("t")) == nil)
-    #expect(AuthorizationContext(providerID: "p", scope: .trackingID("")) == nil)
+    expectEqual(failure?.reason, .missingAuthorizationContext)
+    expect(failure?.message.contains("{vehicle_id}") == true && failure?.message.contains("trip") == true)
+    expectNil(AuthorizationContext(providerID: "", scope: .trip("t")))
+    expectNil(AuthorizationContext(providerID: "p", scope: .trackingID("")))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -40,26 +41,26 @@ import Timekeeping
       StoredToken(token, key: StoredTokenTests.key).text, for: try AuthorizationFixture.context(),
       key: StoredTokenTests.key,
       at: .boot + .seconds(699))
-    #expect(kept.token == token)
-    #expect(kept.token.prefetch == token.prefetch)
+    expectEqual(kept.token, token)
+    expect(kept.token.prefetch == token.prefetch)
   }
 
   @Test("at its end, and not a second before, it has expired")
   func expired() throws {
-    #expect(try unfitness(text(), at: 699) == nil)
-    #expect(try unfitness(text(), at: 700) == .expired)
+    expectNil(try unfitness(text(), at: 699))
+    try expectEqual(unfitness(text(), at: 700), .expired)
   }
 
   @Test("after a reboot it is invalid, by the boot ID, and also by a time of receipt in the future")
   func otherBoot() throws {
-    #expect(try unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")) == .otherBoot)
-    #expect(try unfitness(text(), at: 99) == .otherBoot)
+    try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")), .otherBoot)
+    try expectEqual(unfitness(text(), at: 99), .otherBoot)
   }
 
   @Test("other settings make it invalid, so do the claims of another vehicle, and an unknown vehicle")
   func otherSettings() throws {
-    #expect(try unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")) == .otherSettings)
-    #expect(try unfitness(text(), for: AuthorizationFixture.context("truck-18")) == .otherSettings)
+    try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")), .otherSettings)
+    try expectEqual(unfitness(text(), for: AuthorizationFixture.context("truck-18")), .otherSettings)
     #expect(throws: StoredToken.DiscardReason.otherSettings) {
       try StoredToken(text(), for: nil, key: StoredTokenTests.key, at: .boot + .seconds(200))
     }
@@ -77,7 +78,7 @@ import Timekeeping
       ("700000000000", false), ("4300000000000", false), ("4301000000000", true), ("\(Int64.max)", true),
     ] {
       let changed = Secret(text.replacing("ends 700000000000", with: "ends \(end)"))
-      #expect(try unfitness(changed) == (isDamage ? .damaged : nil), "\(end)")
+      try expectEqual(unfitness(changed), (isDamage ? .damaged : nil), "\(end)")
     }
   }
 
@@ -85,7 +86,7 @@ import Timekeeping
   func truncated() throws {
     let whole = try text().reveal()
     for count in 0..<whole.count {
-      #expect(try unfitness(Secret(String(whole.prefix(count)))) == .damaged, "\(count)")
+      try expectEqual(unfitness(Secret(String(whole.prefix(count)))), .damaged, "\(count)")
     }
   }
 
@@ -103,15 +104,15 @@ import Timekeeping
       if let range = text.firstRange(of: old) { text.replaceSubrange(range, with: new) }
       return text
     }
-    #expect(try changed != text())
-    #expect(try unfitness(changed) == .damaged)
+    expect(try changed != text())
+    try expectEqual(unfitness(changed), .damaged)
   }
 
   @Test("it is stored as a secret, which prints as nothing")
   func secrecy() throws {
     let kept = StoredToken(try token(), key: StoredTokenTests.key)
-    #expect("\(kept.text)" == "<redacted>")
-    #expect(!"\(kept)".contains("e30."))
+    expectEqual("\(kept.text)", "<redacted>")
+    expect(!"\(kept)".contains("e30."))
   }
 
   // MARK: - What it belongs to
@@ -147,28 +148,27 @@ import Timekeeping
       StoredToken.subject(of: context, from: .command(command)),
       StoredToken.subject(of: context, from: .command(otherCommand)),
     ]
-    #expect(!subjects.contains(nil))
-    #expect(Set(subjects).count == subjects.count)
+    expect(!subjects.contains(nil))
+    expectEqual(Set(subjects).count, subjects.count)
   }
 
   @Test("secrets are not part of the digest: they may change, and the digest does not allow to guess them")
   func noSecrets() throws {
     let context = try AuthorizationFixture.context()
     let subject = StoredToken.subject(of: context, from: endpoint())
-    #expect(subject?.contains("hush") == false)
+    expectEqual(subject?.contains("hush"), false)
     let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
-    #expect(subject == StoredToken.subject(of: context, from: renewed))
+    expectEqual(subject, StoredToken.subject(of: context, from: renewed))
     // How long a response may take does not change what it is.
-    #expect(subject == StoredToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
+    expectEqual(subject, StoredToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
   }
 
   @Test("a token from a file is not stored, and neither is a token without a context")
   func nothing() throws {
     let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
-    #expect(
-      try StoredToken.subject(of: AuthorizationFixture.context(), from: .file(TokenFile(path: "/t", format: format)))
-        == nil)
-    #expect(StoredToken.subject(of: nil, from: endpoint()) == nil)
+    expectNil(
+      try StoredToken.subject(of: AuthorizationFixture.context(), from: .file(TokenFile(path: "/t", format: format))))
+    expectNil(StoredToken.subject(of: nil, from: endpoint()))
   }
 
   // MARK: - The agent
@@ -183,12 +183,12 @@ import Timekeeping
   func restored() throws {
     var agent = try agent()
     let token = try token()
-    #expect(agent.handle(.restored(token), at: AuthorizationFixture.moment(200)) == [.restored(token)])
-    #expect(agent.token(at: .boot + .seconds(200)) == token)
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(579)).isEmpty)
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(640)).count == 1)
-    #expect(agent.token(at: .boot + .seconds(699)) == token)
-    #expect(agent.token(at: .boot + .seconds(700)) == nil)
+    expectEqual(agent.handle(.restored(token), at: AuthorizationFixture.moment(200)), [.restored(token)])
+    expectEqual(agent.token(at: .boot + .seconds(200)), token)
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(579)).isEmpty)
+    expectEqual(agent.handle(.needed, at: AuthorizationFixture.moment(640)).count, 1)
+    expectEqual(agent.token(at: .boot + .seconds(699)), token)
+    expectNil(agent.token(at: .boot + .seconds(700)))
   }
 
   @Test("one that is another vehicle's, expired, or older than what this run has received, is not used")
@@ -198,13 +198,13 @@ import Timekeeping
       secret: Secret("x"), context: try AuthorizationFixture.context("truck-18"), receivedAt: .boot,
       lifetime: .seconds(900),
       lifetimeSource: .claims)
-    #expect(agent.handle(.restored(other), at: AuthorizationFixture.moment(200)).isEmpty)
-    #expect(agent.handle(.restored(try token()), at: AuthorizationFixture.moment(700)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(700)) == nil)
+    expect(agent.handle(.restored(other), at: AuthorizationFixture.moment(200)).isEmpty)
+    expect(agent.handle(.restored(try token()), at: AuthorizationFixture.moment(700)).isEmpty)
+    expectNil(agent.token(at: .boot + .seconds(700)))
     let newer = try token(at: 700)
     _ = agent.handle(.restored(newer), at: AuthorizationFixture.moment(700))
-    #expect(agent.handle(.restored(try token(at: 699)), at: AuthorizationFixture.moment(700)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(700)) == newer)
+    expect(agent.handle(.restored(try token(at: 699)), at: AuthorizationFixture.moment(700)).isEmpty)
+    expectEqual(agent.token(at: .boot + .seconds(700)), newer)
   }
 
   @Test("when Fleet Engine rejects it, it is removed, and a new one is fetched at once")
@@ -212,8 +212,8 @@ import Timekeeping
     var agent = try agent()
     let token = try token()
     _ = agent.handle(.restored(token), at: AuthorizationFixture.moment(200))
-    #expect(agent.handle(.rejected(token), at: AuthorizationFixture.moment(201)) == [.discardStored])
-    #expect(agent.token(at: .boot + .seconds(201)) == nil)
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(201)).count == 1)
+    expectEqual(agent.handle(.rejected(token), at: AuthorizationFixture.moment(201)), [.discardStored])
+    expectNil(agent.token(at: .boot + .seconds(201)))
+    expectEqual(agent.handle(.needed, at: AuthorizationFixture.moment(201)).count, 1)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -44,11 +45,11 @@ import Timekeeping
     for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1
-      #expect(agent.handle(.ended(id: id, answer(1)), at: AuthorizationFixture.moment(second)).isEmpty)
-      #expect(agent.token(at: AuthorizationFixture.moment(second).boot) == token)
+      expect(agent.handle(.ended(id: id, answer(1)), at: AuthorizationFixture.moment(second)).isEmpty)
+      expectEqual(agent.token(at: AuthorizationFixture.moment(second).boot), token)
     }
-    #expect((2...4).contains(fetches))
-    #expect(agent.token(at: .boot + .seconds(600)) == nil)
+    expect((2...4).contains(fetches))
+    expectNil(agent.token(at: .boot + .seconds(600)))
   }
 
   @Test("the refused token again is not sent again at once, but is tried once more after a minute or more")
@@ -60,11 +61,11 @@ import Timekeeping
     _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(10))
     let second = try #require(fetch(&agent, at: 10))
     let effects = agent.handle(.ended(id: second, answer(1)), at: AuthorizationFixture.moment(10))
-    #expect(effects == [try .failed(#require(agent.lastFailure))])
-    #expect(agent.lastFailure?.reason == .unchanged)
+    expectEqual(effects, [try .failed(#require(agent.lastFailure))])
+    expectEqual(agent.lastFailure?.reason, .unchanged)
     let retry = agent.earliest - AuthorizationFixture.moment(10).boot
-    #expect(retry >= .seconds(60) && retry <= .seconds(120))
-    #expect(fetch(&agent, at: 69) == nil)
+    expect(retry >= .seconds(60) && retry <= .seconds(120))
+    expectNil(fetch(&agent, at: 69))
     let later = 10 + retry.inSeconds + 0.01
     let third = try #require(fetch(&agent, at: later))
     guard case .obtained? = agent.handle(.ended(id: third, answer(1)), at: AuthorizationFixture.moment(later)).first
@@ -75,7 +76,7 @@ import Timekeeping
     // A rotated key: the next token is another, and goes at once.
     let again = try #require(agent.token(at: AuthorizationFixture.moment(later).boot))
     _ = agent.handle(.rejected(again), at: AuthorizationFixture.moment(later + 1))
-    #expect(agent.token(at: AuthorizationFixture.moment(later + 1).boot) == nil)
+    expectNil(agent.token(at: AuthorizationFixture.moment(later + 1).boot))
   }
 
   @Test("a rotated key costs one refresh, without a wait")
@@ -84,12 +85,12 @@ import Timekeeping
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.rejected(token), at: AuthorizationFixture.moment(10)) == [.discardStored])
+    expectEqual(agent.handle(.rejected(token), at: AuthorizationFixture.moment(10)), [.discardStored])
     let second = try #require(fetch(&agent, at: 10))
     _ = agent.handle(.ended(id: second, answer(2)), at: AuthorizationFixture.moment(10))
-    #expect(agent.token(at: .boot + .seconds(10)) != nil)
+    expect(agent.token(at: .boot + .seconds(10)) != nil)
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(11))
-    #expect(agent.lastFailure == nil && agent.failingSince == nil)
+    expect(agent.lastFailure == nil && agent.failingSince == nil)
   }
 
   @Test("a file that changes is read at once, also while the token in hand is good")
@@ -97,18 +98,18 @@ import Timekeeping
     var agent = try agent(file)
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.ended(id: first, text(1)), at: AuthorizationFixture.moment(0))
-    #expect(fetch(&agent, at: 20) == nil)
+    expectNil(fetch(&agent, at: 20))
     guard case .fetch(let id, let request)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(30)).first
     else {
       Issue.record("not read")
       return
     }
-    #expect(request == .file(path: "/run/token"))
+    expectEqual(request, .file(path: "/run/token"))
     guard case .obtained? = agent.handle(.ended(id: id, text(2)), at: AuthorizationFixture.moment(30)).first else {
       Issue.record("not taken")
       return
     }
-    #expect(agent.token(at: .boot + .seconds(629)) != nil)
+    expect(agent.token(at: .boot + .seconds(629)) != nil)
   }
 
   @Test("a half-written file is read again when it is written whole, not when a wait is over")
@@ -118,9 +119,9 @@ import Timekeeping
     for second in [0.0, 20, 40] {
       _ = agent.handle(
         .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
-      #expect(agent.lastFailure?.reason == .notJSON)
+      expectEqual(agent.lastFailure?.reason, .notJSON)
       // By itself it is tried again within ten seconds.
-      #expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
+      expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
       guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
       else {
         Issue.record("not read at \(second)")
@@ -129,7 +130,7 @@ import Timekeeping
       id = next
     }
     _ = agent.handle(.ended(id: id, text(1)), at: AuthorizationFixture.moment(43))
-    #expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
+    expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
   }
 
   @Test("a file that changes a thousand times a second is read once in a while")
@@ -143,9 +144,9 @@ import Timekeeping
         _ = agent.handle(.ended(id: id, text(step)), at: moment)
       }
     }
-    #expect(reads == 12)
+    expectEqual(reads, 12)
     // And the last change is not forgotten.
-    #expect(fetch(&agent, at: 120) != nil)
+    expect(fetch(&agent, at: 120) != nil)
   }
 
   @Test("a file that held halves of a token, which Fleet Engine has refused, is read within ten seconds of its change")
@@ -161,10 +162,10 @@ import Timekeeping
       _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(second + 1))
     }
     // The whole one is renamed into place.
-    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
+    expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
     let id = try #require(fetch(&agent, at: 30))
     _ = agent.handle(.ended(id: id, .file(.text(Secret(whole), age: .zero))), at: AuthorizationFixture.moment(30))
-    #expect(agent.token(at: AuthorizationFixture.moment(30).boot)?.secret == Secret(whole))
+    expectEqual(agent.token(at: AuthorizationFixture.moment(30).boot)?.secret, Secret(whole))
   }
 
   @Test("after repeated rejections only a change of the file shortens the wait, to ten seconds")
@@ -176,11 +177,11 @@ import Timekeeping
       let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
       _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(second + 1))
     }
-    #expect(fetch(&agent, at: 65) == nil)
-    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
-    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(29)).isEmpty)
-    #expect(fetch(&agent, at: 29) == nil)
-    #expect(fetch(&agent, at: 30) != nil)
+    expectNil(fetch(&agent, at: 65))
+    expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
+    expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(29)).isEmpty)
+    expectNil(fetch(&agent, at: 29))
+    expect(fetch(&agent, at: 30) != nil)
   }
 
   @Test("the failing time begins with the first failure, and is reset by the first token")
@@ -191,10 +192,10 @@ import Timekeeping
       _ = agent.handle(
         .ended(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: AuthorizationFixture.moment(second)
       )
-      #expect(agent.failingSince == AuthorizationFixture.moment(3).boot)
+      expectEqual(agent.failingSince, AuthorizationFixture.moment(3).boot)
     }
     let id = try #require(fetch(&agent, at: 200))
     _ = agent.handle(.ended(id: id, answer(1)), at: AuthorizationFixture.moment(200))
-    #expect(agent.failingSince == nil)
+    expectNil(agent.failingSince)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Authorization
 import HTTPMessages
@@ -53,12 +54,12 @@ import Timekeeping
   @Test("needed: one fetch, and no second one while it is in flight; then the token, until it expires")
   func singleFlight() throws {
     var agent = agent(try AuthorizationFixture.context())
-    #expect(agent.token(at: .boot) == nil)
+    expectNil(agent.token(at: .boot))
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
-    #expect(agent.isFetching)
-    #expect(agent.fetchDeadline == .boot + .seconds(15))
-    #expect(agent.handle(.ended(id: id + 1, answer()), at: AuthorizationFixture.moment(2)).isEmpty)
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
+    expect(agent.isFetching)
+    expectEqual(agent.fetchDeadline, .boot + .seconds(15))
+    expect(agent.handle(.ended(id: id + 1, answer()), at: AuthorizationFixture.moment(2)).isEmpty)
     guard
       case .obtained(let token, nil)? = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(2))
         .first
@@ -66,22 +67,22 @@ import Timekeeping
       Issue.record("no token")
       return
     }
-    #expect(agent.token(at: .boot + .seconds(2)) == token)
-    #expect(agent.token(at: .boot + .milliseconds(601_999)) == token)
-    #expect(agent.token(at: .boot + .seconds(602)) == nil)
-    #expect(agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
+    expectEqual(agent.token(at: .boot + .seconds(2)), token)
+    expectEqual(agent.token(at: .boot + .milliseconds(601_999)), token)
+    expectNil(agent.token(at: .boot + .seconds(602)))
+    expect(agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
   }
 
   @Test("the next token is requested by an update in the last fifth of the lifetime, never by a timer")
   func prefetch() throws {
     var agent = try supplied()
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(479)).isEmpty)
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(479)).isEmpty)
     let old = agent.token(at: .boot + .seconds(540))
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(540)))
-    #expect(agent.token(at: .boot + .seconds(541)) == old)
+    expectEqual(agent.token(at: .boot + .seconds(541)), old)
     _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(542))
-    #expect(agent.token(at: .boot + .seconds(542)) != old)
-    #expect(agent.token(at: .boot + .seconds(1141)) != nil)
+    expect(agent.token(at: .boot + .seconds(542)) != old)
+    expect(agent.token(at: .boot + .seconds(1141)) != nil)
   }
 
   @Test(
@@ -96,14 +97,14 @@ import Timekeeping
         })
     }
     for sixth in 0..<6 {
-      #expect((15...55).contains(seconds.count { Int($0 - 480) / 10 == sixth }))
+      expect((15...55).contains(seconds.count { Int($0 - 480) / 10 == sixth }))
     }
   }
 
   @Test("of a long lifetime the last ten minutes are enough")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
-    #expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
+    expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
   @Test(
@@ -115,14 +116,14 @@ import Timekeeping
       for effect in agent.handle(.needed, at: AuthorizationFixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
         let wait = try retry(&agent, .ended(id: id, down), at: second)
-        #expect(wait >= .seconds(1) && wait <= .seconds(24))
+        expect(wait >= .seconds(1) && wait <= .seconds(24))
       }
-      #expect(agent.token(at: AuthorizationFixture.moment(second).boot) != nil)
+      expect(agent.token(at: AuthorizationFixture.moment(second).boot) != nil)
       second += 10
     }
     let effects = agent.handle(.needed, at: AuthorizationFixture.moment(600))
-    #expect(agent.token(at: .boot + .seconds(600)) == nil)
-    #expect(agent.isFetching == !effects.isEmpty)
+    expectNil(agent.token(at: .boot + .seconds(600)))
+    expectEqual(agent.isFetching, !effects.isEmpty)
   }
 
   @Test(
@@ -136,8 +137,8 @@ import Timekeeping
       _ = agent.handle(
         .ended(id: id, .http(.failure(TransportFailure(kind, "down")))), at: AuthorizationFixture.moment(now))
       let wait = (agent.earliest - .boot).inSeconds - now
-      #expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
-      if now >= 300 { #expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
+      expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
+      if now >= 300 { expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
       now = ((now + wait) * 1e3).rounded(.up) / 1e3 + 0.001
     }
   }
@@ -151,11 +152,11 @@ import Timekeeping
       _ = agent.handle(.ended(id: id, down), at: AuthorizationFixture.moment(now))
       let next = agent.earliest
       let wait = (next - .boot).inSeconds - now
-      #expect(wait >= 0.99 && wait <= 120)
-      #expect(agent.handle(.needed, at: AuthorizationFixture.moment(now + wait - 0.5)).isEmpty)
+      expect(wait >= 0.99 && wait <= 120)
+      expect(agent.handle(.needed, at: AuthorizationFixture.moment(now + wait - 0.5)).isEmpty)
       now = (Double(next.nanoseconds) / 1e6).rounded(.up) / 1e3 + 0.001
     }
-    #expect(agent.lastFailure?.reason == .transport(.refused))
+    expectEqual(agent.lastFailure?.reason, .transport(.refused))
   }
 
   @Test("a token that comes after failures says how long they lasted, and the next one does not")
@@ -164,7 +165,7 @@ import Timekeeping
     for second in [0.0, 20] {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
       _ = try retry(&agent, .ended(id: id, down), at: second)
-      #expect(agent.failingSince == .boot)
+      expectEqual(agent.failingSince, .boot)
     }
     var id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(40)))
     guard
@@ -174,7 +175,7 @@ import Timekeeping
       Issue.record("no token, or without the time")
       return
     }
-    #expect(agent.failingSince == nil && agent.lastFailure == nil)
+    expect(agent.failingSince == nil && agent.lastFailure == nil)
     id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(600)))
     guard
       case .obtained(_, nil)? = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(600))
@@ -191,9 +192,9 @@ import Timekeeping
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
     let busy = AuthorizationFixture.response("{}", status: 503, headers: [("Retry-After", "120")])
     let wait = try retry(&agent, .ended(id: id, .http(.response(busy))), at: 0)
-    #expect(wait >= .seconds(121) && wait <= .seconds(122))
+    expect(wait >= .seconds(121) && wait <= .seconds(122))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(60))
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(121)).isEmpty)
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(121)).isEmpty)
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(122)))
   }
 
@@ -209,7 +210,7 @@ import Timekeeping
       let before = agent.earliest
       _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
       let after = agent.earliest
-      if isKick { #expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { #expect(before == after) }
+      if isKick { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
     }
   }
 
@@ -217,26 +218,26 @@ import Timekeeping
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)) == [.discardStored])
-    #expect(agent.token(at: .boot + .seconds(100)) == nil)
+    expectEqual(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)), [.discardStored])
+    expectNil(agent.token(at: .boot + .seconds(100)))
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
     _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
     // A late response to the token before says nothing of this one.
-    #expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(100)) == second)
+    expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
+    expectEqual(agent.token(at: .boot + .seconds(100)), second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
     let wait = agent.earliest - AuthorizationFixture.moment(101).boot
-    #expect(effects == [.repeatedlyRejected(retry: wait), .discardStored])
-    #expect(wait >= .seconds(60) && wait <= .seconds(900))
+    expectEqual(effects, [.repeatedlyRejected(retry: wait), .discardStored])
+    expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(110))
-    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(160.9)).isEmpty)
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(160.9)).isEmpty)
     let again = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(101 + wait.inSeconds + 0.01)))
     _ = agent.handle(.ended(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
     // All is forgotten: the next refusal is a first again.
-    #expect(agent.handle(.rejected(third), at: AuthorizationFixture.moment(1200)) == [.discardStored])
+    expectEqual(agent.handle(.rejected(third), at: AuthorizationFixture.moment(1200)), [.discardStored])
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
@@ -245,16 +246,17 @@ import Timekeeping
     var agent = try supplied()
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(550)))
     let other = try AuthorizationFixture.context("truck-18")
-    #expect(agent.handle(.configured(other, provider), at: AuthorizationFixture.moment(551)) == [.cancelFetch(id: id)])
-    #expect(agent.token(at: .boot + .seconds(551)) == nil)
-    #expect(agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(552)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(552)) == nil)
+    expectEqual(
+      agent.handle(.configured(other, provider), at: AuthorizationFixture.moment(551)), [.cancelFetch(id: id)])
+    expectNil(agent.token(at: .boot + .seconds(551)))
+    expect(agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(552)).isEmpty)
+    expectNil(agent.token(at: .boot + .seconds(552)))
     let effects = agent.handle(.needed, at: AuthorizationFixture.moment(552))
     guard case .fetch(_, .http(let request))? = effects.first else {
       Issue.record("no fetch: \(effects)")
       return
     }
-    #expect(request.url == "https://t.test/truck-18")
+    expectEqual(request.url, "https://t.test/truck-18")
   }
 
   @Test("the same settings change nothing; after another provider is set, a valid token stays in use")
@@ -262,11 +264,11 @@ import Timekeeping
     var agent = try supplied()
     let token = agent.token(at: .boot)
     let context = try AuthorizationFixture.context()
-    #expect(agent.handle(.configured(context, provider), at: AuthorizationFixture.moment(1)).isEmpty)
+    expect(agent.handle(.configured(context, provider), at: AuthorizationFixture.moment(1)).isEmpty)
     var elsewhere = TokenAgentTests.endpoint
     elsewhere.urlTemplate = "https://other.test/"
-    #expect(agent.handle(.configured(context, .http(elsewhere)), at: AuthorizationFixture.moment(2)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(2)) == token)
+    expect(agent.handle(.configured(context, .http(elsewhere)), at: AuthorizationFixture.moment(2)).isEmpty)
+    expectEqual(agent.token(at: .boot + .seconds(2)), token)
   }
 
   @Test("a token for another vehicle is not used")
@@ -274,15 +276,15 @@ import Timekeeping
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
     _ = try retry(&agent, .ended(id: id, answer(vehicle: "truck-18")), at: 0)
-    #expect(agent.lastFailure?.reason == .wrongVehicle)
-    #expect(agent.token(at: .boot) == nil)
+    expectEqual(agent.lastFailure?.reason, .wrongVehicle)
+    expectNil(agent.token(at: .boot))
   }
 
   @Test("without a vehicle it fails with a named reason and without a request")
   func noContext() throws {
     var agent = agent(nil)
     let wait = try retry(&agent, .needed, at: 0)
-    #expect(agent.lastFailure?.reason == .missingAuthorizationContext)
-    #expect(agent.earliest == .boot + wait)
+    expectEqual(agent.lastFailure?.reason, .missingAuthorizationContext)
+    expectEqual(agent.earliest, .boot + wait)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -12,7 +13,7 @@ import Timekeeping
 
   @Test("a token for this vehicle passes, and one for any vehicle", arguments: ["truck-17", "*"])
   func good(vehicle: String) throws {
-    #expect(try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))) == nil)
+    expectNil(try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))))
   }
 
   @Test("claims are read from their payload, of any length of padding", arguments: ["a", "ab", "abc", "abcd"])
@@ -20,16 +21,16 @@ import Timekeeping
     let text = AuthorizationFixture.token(
       #"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
     let claims = try TokenClaims(of: Secret(text))
-    #expect(claims.issuedAt == Timestamp(seconds: 100))
-    #expect(claims.expiresAt == Timestamp(seconds: 200))
-    #expect(claims.ids(for: .deliveryVehicle("x")) == ["ä/?>"])
+    expectEqual(claims.issuedAt, Timestamp(seconds: 100))
+    expectEqual(claims.expiresAt, Timestamp(seconds: 200))
+    expectEqual(claims.ids(for: .deliveryVehicle("x")), ["ä/?>"])
   }
 
   @Test("a token for another vehicle is refused, and the message names both")
   func wrongVehicle() throws {
     let failure = try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "truck-18")))
-    #expect(failure?.reason == .wrongVehicle)
-    #expect(failure?.message.contains("truck-18") == true && failure?.message.contains("truck-17") == true)
+    expectEqual(failure?.reason, .wrongVehicle)
+    expect(failure?.message.contains("truck-18") == true && failure?.message.contains("truck-17") == true)
   }
 
   @Test(
@@ -40,8 +41,8 @@ import Timekeeping
     ])
   func missingClaim(payload: String) throws {
     let failure = try failure(AuthorizationFixture.token(payload))
-    #expect(failure?.reason == .missingClaim)
-    #expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
+    expectEqual(failure?.reason, .missingClaim)
+    expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
 
   @Test("a token for a vehicle of the other service is named as such, with what to write and what to sign")
@@ -51,18 +52,18 @@ import Timekeeping
       let claims = try TokenClaims(of: Secret(AuthorizationFixture.token(#"{"authorization":{"\#(claim)":"v"}}"#)))
       return AuthorizationFixture.failure { try claims.check(for: context) }?.message
     }
-    #expect(
-      try message("deliveryvehicleid", for: .vehicle("v"))
-        == "the token is for `deliveryvehicleid`, and the settings say trips, which needs `vehicleid`: \"v\"")
-    #expect(try message("vehicleid", for: .deliveryVehicle("v"))?.contains("the settings say deliveries") == true)
-    #expect(try message("tripid", for: .vehicle("v"))?.contains("has no `vehicleid` (it has `tripid`)") == true)
+    try expectEqual(
+      message("deliveryvehicleid", for: .vehicle("v")),
+      "the token is for `deliveryvehicleid`, and the settings say trips, which needs `vehicleid`: \"v\"")
+    try expectEqual(message("vehicleid", for: .deliveryVehicle("v"))?.contains("the settings say deliveries"), true)
+    try expectEqual(message("tripid", for: .vehicle("v"))?.contains("has no `vehicleid` (it has `tripid`)"), true)
   }
 
   @Test(
     "what is not a JWT is refused",
     arguments: ["opaque", "a.b", "a.b.c.d", "..", "e30.!!!.x", "e30.W10.x", "e30.IiI.x", "", "e30.e30", "e30. e30.x"])
   func notJWT(text: String) throws {
-    #expect(try failure(text)?.reason == .notJWT)
+    try expectEqual(failure(text)?.reason, .notJWT)
   }
 
   @Test(
@@ -70,9 +71,9 @@ import Timekeeping
     arguments: ["\n", "\r\nX-Y: z", "\u{0}", " ", "\t", "\u{7F}", "\u{85}", "é", "\u{202E}", "\"", ",", "+", "/"])
   func notAHeader(end: String) throws {
     let token = AuthorizationFixture.token(AuthorizationFixture.claims())
-    #expect(try failure(token) == nil)
+    expectNil(try failure(token))
     let failure = try failure(token + end)
-    #expect(failure?.reason == .notJWT)
-    #expect(failure?.message.contains("line break") == true)
+    expectEqual(failure?.reason, .notJWT)
+    expectEqual(failure?.message.contains("line break"), true)
   }
 }

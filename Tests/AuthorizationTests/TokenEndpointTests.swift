@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -11,10 +12,10 @@ import Timekeeping
   func template() throws {
     let endpoint = TokenEndpoint(urlTemplate: "https://t.test/{provider_id}/{vehicle_id}?x={other}&{", format: format)
     let request = try endpoint.request(for: AuthorizationFixture.context("{provider_id}/ä"))
-    #expect(request.url == "https://t.test/my%20project/%7Bprovider_id%7D%2F%C3%A4?x={other}&{")
-    #expect(request.method == .get)
-    #expect(request.body.isEmpty)
-    #expect(request.headers == [.init("Accept", .plain("application/json"))])
+    expectEqual(request.url, "https://t.test/my%20project/%7Bprovider_id%7D%2F%C3%A4?x={other}&{")
+    expectEqual(request.method, .get)
+    expect(request.body.isEmpty)
+    expectEqual(request.headers, [.init("Accept", .plain("application/json"))])
   }
 
   @Test("a POST carries its body with the IDs escaped for JSON, and the headers of the settings win")
@@ -24,8 +25,8 @@ import Timekeeping
       headers: [.init("accept", .plain("application/jwt")), .init("X-Key", .secret(prefix: "", Secret("k")))],
       format: format)
     let request = try endpoint.request(for: AuthorizationFixture.context("a\"b\\c\n"))
-    #expect(String(decoding: request.body, as: UTF8.self) == #"{"vehicle":"a\"b\\c\u000a"}"#)
-    #expect(request.headers.map(\.name) == ["accept", "X-Key", "Content-Type"])
+    expectEqual(String(decoding: request.body, as: UTF8.self), #"{"vehicle":"a\"b\\c\u000a"}"#)
+    expectEqual(request.headers.map(\.name), ["accept", "X-Key", "Content-Type"])
   }
 
   @Test("without a vehicle there is no request: missingAuthorizationContext, as in the original protocol")
@@ -33,10 +34,10 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)
     }
-    #expect(failure?.reason == .missingAuthorizationContext)
-    #expect(failure?.reason.name == "missingAuthorizationContext")
-    #expect(AuthorizationContext(providerID: "", scope: .deliveryVehicle("v")) == nil)
-    #expect(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("")) == nil)
+    expectEqual(failure?.reason, .missingAuthorizationContext)
+    expectEqual(failure?.reason.name, "missingAuthorizationContext")
+    expectNil(AuthorizationContext(providerID: "", scope: .deliveryVehicle("v")))
+    expectNil(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("")))
   }
 
   @Test("wrong credentials replace each secret, with the same scheme and everything else unchanged")
@@ -51,16 +52,17 @@ import Timekeeping
       Issue.record("no provider with wrong credentials")
       return
     }
-    #expect(
-      changed.headers == [
+    expectEqual(
+      changed.headers,
+      [
         .init("Authorization", .secret(prefix: "Bearer ", Secret("wrong-on-purpose"))),
         .init("X-Fleet", .plain("north")), .init("X-Key", .secret(prefix: "", Secret("wrong-on-purpose"))),
       ])
-    #expect(changed.urlTemplate == endpoint.urlTemplate)
+    expectEqual(changed.urlTemplate, endpoint.urlTemplate)
     let open = TokenEndpoint(
       urlTemplate: "https://t.test/", headers: [.init("X-Fleet", .plain("north"))], format: format)
-    #expect(TokenProvider.http(open).withWrongCredentials == nil)
-    #expect(TokenProvider.file(TokenFile(path: "/t", format: format)).withWrongCredentials == nil)
+    expectNil(TokenProvider.http(open).withWrongCredentials)
+    expectNil(TokenProvider.file(TokenFile(path: "/t", format: format)).withWrongCredentials)
   }
 
   @Test(
@@ -79,6 +81,6 @@ import Timekeeping
     let provider = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format))
     let response = AuthorizationFixture.response(
       #"{"token":"not-even-a-token",\#(member)}"#, headers: [("Date", AuthorizationFixture.date)])
-    #expect(provider.statedExpiration(in: .http(.response(response)), at: AuthorizationFixture.moment(1)) == expected)
+    expectEqual(provider.statedExpiration(in: .http(.response(response)), at: AuthorizationFixture.moment(1)), expected)
   }
 }

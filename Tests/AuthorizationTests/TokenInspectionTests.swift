@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Authorization
 import HTTPMessages
@@ -35,12 +36,12 @@ import Timekeeping
   @Test("a valid token has no problem, and its lifetime is known")
   func sound() throws {
     let inspection = try TokenInspectionTests.inspect(TokenInspectionTests.claims())
-    #expect(inspection.problems == [])
-    #expect(inspection.rejection == nil)
-    #expect(inspection.lifetime == .seconds(3600))
-    #expect(inspection.remaining == .seconds(3540))
-    #expect(inspection.header?.value(at: "kid")?.string == "k1")
-    #expect(inspection.claims?.value(at: "authorization.deliveryvehicleid")?.string == "truck-17")
+    expectEqual(inspection.problems, [])
+    expectNil(inspection.rejection)
+    expectEqual(inspection.lifetime, .seconds(3600))
+    expectEqual(inspection.remaining, .seconds(3540))
+    expectEqual(inspection.header?.value(at: "kid")?.string, "k1")
+    expectEqual(inspection.claims?.value(at: "authorization.deliveryvehicleid")?.string, "truck-17")
   }
 
   struct Case: CustomTestStringConvertible {
@@ -91,18 +92,18 @@ import Timekeeping
   func flaw(_ example: Case) throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(example.changes), header: example.header, signature: example.signature)
-    #expect(inspection.problems.map(\.kind) == [example.kind])
-    #expect(inspection.problems.first?.sentence.text.contains(example.says) == true, "\(inspection.problems)")
-    #expect((inspection.rejection == nil) == [.keyIDMissing, .anyContext].contains(example.kind))
+    expectEqual(inspection.problems.map(\.kind), [example.kind])
+    expectEqual(inspection.problems.first?.sentence.text.contains(example.says), true, "\(inspection.problems)")
+    expectEqual((inspection.rejection == nil), [.keyIDMissing, .anyContext].contains(example.kind))
   }
 
   @Test("without a reliable clock its expiry is not evaluated")
   func withoutClock() throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(["iat": "1", "exp": "3601"]), at: nil)
-    #expect(inspection.problems == [])
-    #expect(inspection.lifetime == .seconds(3600))
-    #expect(inspection.remaining == nil)
+    expectEqual(inspection.problems, [])
+    expectEqual(inspection.lifetime, .seconds(3600))
+    expectNil(inspection.remaining)
   }
 
   @Test(
@@ -111,15 +112,15 @@ import Timekeeping
   func extremes(number: String) throws {
     for changes in [["iat": number], ["exp": number], ["iat": number, "exp": number]] {
       let inspection = try TokenInspectionTests.inspect(TokenInspectionTests.claims(changes))
-      #expect(inspection.claims != nil)
+      expect(inspection.claims != nil)
     }
   }
 
   @Test("what is no JWT is the only problem then", arguments: ["", "a.b", "opaque", "a.b.c.d"])
   func notJWT(text: String) throws {
     let inspection = TokenInspection(of: Secret(text), for: try AuthorizationFixture.context(), at: nil)
-    #expect(inspection.problems.map(\.kind) == [.notJWT])
-    #expect(inspection.header == nil && inspection.claims == nil)
+    expectEqual(inspection.problems.map(\.kind), [.notJWT])
+    expect(inspection.header == nil && inspection.claims == nil)
   }
 
   @Test("no sentence contains a part of the token")
@@ -130,7 +131,7 @@ import Timekeeping
       let token = "\(parts[0]).\(parts[1]).\(example.signature)"
       let said =
         "\(TokenInspection(of: Secret(token), for: try AuthorizationFixture.context(), at: TokenInspectionTests.time))"
-      for part in parts where part.count > 4 { #expect(!said.contains(part)) }
+      for part in parts where part.count > 4 { expect(!said.contains(part)) }
     }
   }
 }

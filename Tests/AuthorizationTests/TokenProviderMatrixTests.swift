@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import ExternalInput
 import HTTPMessages
 import Testing
@@ -59,8 +60,8 @@ import Timekeeping
   @Test("every provider with every form gives the same end", arguments: Kind.allCases, forms)
   func formats(kind: Kind, form: Form) throws {
     let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)))
-    #expect(token.deadline == .boot + .seconds(3700))
-    #expect(token.secret.reveal() == TokenProviderMatrixTests.token)
+    expectEqual(token.deadline, .boot + .seconds(3700))
+    expectEqual(token.secret.reveal(), TokenProviderMatrixTests.token)
   }
 
   @Test("and the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
@@ -71,7 +72,7 @@ import Timekeeping
         continue
       }
       let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)), wall: wall)
-      #expect(token.deadline == .boot + .seconds(3700), "\(wall.rfc3339)")
+      expectEqual(token.deadline, .boot + .seconds(3700), "\(wall.rfc3339)")
     }
   }
 
@@ -130,11 +131,11 @@ import Timekeeping
     let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
     // What begins otherwise is taken for a token that stands alone.
     let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
-    #expect(result?.reason == (isLone ? .notJWT : failure.reason))
+    expectEqual(result?.reason, (isLone ? .notJWT : failure.reason))
     let message = result?.message ?? ""
-    #expect(message.count > 20 && message.count < 400)
+    expect(message.count > 20 && message.count < 400)
     for part in TokenProviderMatrixTests.token.split(separator: ".") where part.count > 4 {
-      #expect(!message.contains(part))
+      expect(!message.contains(part))
     }
   }
 
@@ -143,7 +144,7 @@ import Timekeeping
   func mixedUp(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
-    #expect((AuthorizationFixture.failure { try read(asked, form, answer) } == nil) == (asked == answered))
+    expectEqual((AuthorizationFixture.failure { try read(asked, form, answer) } == nil), (asked == answered))
   }
 
   // MARK: - Each its own
@@ -153,9 +154,9 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as reported"))))
     }
-    #expect(failure?.reason == .transport(kind))
-    #expect(failure?.message.contains(": as reported") == true)
-    #expect(failure?.message.contains("cannot be reached") == [.unresolved, .unreachable, .refused].contains(kind))
+    expectEqual(failure?.reason, .transport(kind))
+    expectEqual(failure?.message.contains(": as reported"), true)
+    expectEqual(failure?.message.contains("cannot be reached"), [.unresolved, .unreachable, .refused].contains(kind))
   }
 
   @Test(
@@ -168,8 +169,8 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.response(response)))
     }
-    #expect(failure?.reason == .status(status))
-    #expect(failure?.message.contains("evil") == false && failure?.message.contains("eyJ") == false)
+    expectEqual(failure?.reason, .status(status))
+    expect(failure?.message.contains("evil") == false && failure?.message.contains("eyJ") == false)
   }
 
   @Test(
@@ -183,32 +184,32 @@ import Timekeeping
     let outcome = TokenCommand.Outcome(
       ending, output: [UInt8](body(TokenProviderMatrixTests.token, "1").utf8),
       errors: [UInt8]("trying \(TokenProviderMatrixTests.token)\n\nNo route, says the helper\n".utf8))
-    #expect(outcome.remarks.map(\.description) == ["trying e30.<redacted>", "No route, says the helper"])
+    expectEqual(outcome.remarks.map(\.description), ["trying e30.<redacted>", "No route, says the helper"])
     let failure = AuthorizationFixture.failure {
       try read(.command, TokenProviderMatrixTests.forms[0], .command(outcome))
     }
-    #expect(failure?.reason.name == name)
-    #expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
+    expectEqual(failure?.reason.name, name)
+    expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
   }
 
   @Test("the output of a program is limited, in lines and in length")
   func remarks() {
     let outcome = TokenCommand.Outcome(
       .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
-    #expect(outcome.remarks.count == 10)
-    #expect(outcome.remarks.allSatisfy { $0.description.unicodeScalars.count <= 201 })
-    #expect(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count == 1)
+    expectEqual(outcome.remarks.count, 10)
+    expect(outcome.remarks.allSatisfy { $0.description.unicodeScalars.count <= 201 })
+    expectEqual(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count, 1)
   }
 
   @Test("a file may contain only the token, with or without a line break", arguments: ["", "\n", "\r\n", "  \n\n"])
   func lone(end: String) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let token = try read(.file, form, .file(.text(Secret(TokenProviderMatrixTests.token + end), age: .zero)))
-    #expect(token.secret.reveal() == TokenProviderMatrixTests.token)
-    #expect(token.deadline == .boot + .seconds(3700))
+    expectEqual(token.secret.reveal(), TokenProviderMatrixTests.token)
+    expectEqual(token.deadline, .boot + .seconds(3700))
     let two = TokenProviderMatrixTests.token + "\n" + TokenProviderMatrixTests.token
-    #expect(
-      AuthorizationFixture.failure { try read(.file, form, .file(.text(Secret(two), age: .zero))) }?.reason == .notJWT)
+    expectEqual(
+      AuthorizationFixture.failure { try read(.file, form, .file(.text(Secret(two), age: .zero))) }?.reason, .notJWT)
   }
 
   @Test(
@@ -221,18 +222,18 @@ import Timekeeping
       let token = try read(.file, form, .file(.text(Secret(text), age: .seconds(age))), wall: wall)
       return token.deadline - token.receivedAt
     }
-    #expect(try left(600, Timestamp(seconds: 5), form) == .seconds(3000))
+    try expectEqual(left(600, Timestamp(seconds: 5), form), .seconds(3000))
     // By the claims, and a clock that is right.
     let lone = TokenProviderMatrixTests.forms[5]
-    #expect(try left(600, AuthorizationFixture.wall + .seconds(600), lone) == .seconds(3000))
+    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
     // The clock was set after the file was written: it looks older than it is.
-    #expect(try left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone) == .seconds(3000))
+    try expectEqual(left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
     // The clock is days ahead, and so is the time at which the file was written.
-    #expect(try left(600, AuthorizationFixture.wall + .seconds(400_000), lone) == .seconds(3000))
+    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(400_000), lone), .seconds(3000))
     // Written before the clock was lost: nothing is known of its age, and it is tried.
-    #expect(try left(-50, Timestamp(seconds: 5), lone) == .seconds(3600))
-    #expect(
-      AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason
-        == .expired)
+    try expectEqual(left(-50, Timestamp(seconds: 5), lone), .seconds(3600))
+    expectEqual(
+      AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason,
+      .expired)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -31,8 +32,8 @@ import Timekeeping
     ] as [(TokenResponseFormat.Expiration, String)])
   func formats(format: TokenResponseFormat.Expiration, value: String) throws {
     let token = try read(body(value), format, headers: [("Date", AuthorizationFixture.date)])
-    #expect(token.deadline == .boot + .seconds(3700))
-    #expect(token.receivedAt == .boot + .seconds(100))
+    expectEqual(token.deadline, .boot + .seconds(3700))
+    expectEqual(token.receivedAt, .boot + .seconds(100))
   }
 
   @Test("the lifetime comes from the most reliable source that is available")
@@ -44,34 +45,34 @@ import Timekeeping
     let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800)
     // Relative seconds, whatever else there is.
     let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
-    #expect(relative.lifetimeSource == .relative)
-    #expect(relative.deadline - relative.receivedAt == .seconds(1800))
+    expectEqual(relative.lifetimeSource, .relative)
+    expectEqual(relative.deadline - relative.receivedAt, .seconds(1800))
     // Then the response's own date, before the creation field and the clock.
     let late: [(name: String, value: String)] = [("date", "Tue, 01 Dec 2026 00:10:00 GMT")]
     let dated = try read(body(end, claims, more: created), creationKey: "made", headers: late)
-    #expect(dated.lifetimeSource == .responseDate)
-    #expect(dated.deadline - dated.receivedAt == .seconds(3000))
+    expectEqual(dated.lifetimeSource, .responseDate)
+    expectEqual(dated.deadline - dated.receivedAt, .seconds(3000))
     // Then the creation field.
     let creation = try read(body(end, claims, more: created), creationKey: "made", wall: early)
-    #expect(creation.lifetimeSource == .creation)
-    #expect(creation.deadline - creation.receivedAt == .seconds(3600))
+    expectEqual(creation.lifetimeSource, .creation)
+    expectEqual(creation.deadline - creation.receivedAt, .seconds(3600))
     // Then a wall clock that can be right.
     let wall = try read(body(end, claims), wall: AuthorizationFixture.wall + .seconds(60))
-    #expect(wall.lifetimeSource == .wallClock)
-    #expect(wall.deadline - wall.receivedAt == .seconds(3540))
+    expectEqual(wall.lifetimeSource, .wallClock)
+    expectEqual(wall.deadline - wall.receivedAt, .seconds(3540))
     // Then the claims.
     let claimed = try read(body(end, claims), wall: early)
-    #expect(claimed.lifetimeSource == .claims)
-    #expect(claimed.deadline - claimed.receivedAt == .seconds(3600))
+    expectEqual(claimed.lifetimeSource, .claims)
+    expectEqual(claimed.deadline - claimed.receivedAt, .seconds(3600))
     // Then nothing.
-    #expect(AuthorizationFixture.failure { try read(body(end), wall: early) }?.reason == .unknownLifetime)
+    expectEqual(AuthorizationFixture.failure { try read(body(end), wall: early) }?.reason, .unknownLifetime)
   }
 
   @Test("a provider cannot lengthen what it has signed")
   func signedLife() throws {
     let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_083_500)
     let token = try read(body("86400", claims), .relativeSeconds)
-    #expect(token.deadline - token.receivedAt == .seconds(300))
+    expectEqual(token.deadline - token.receivedAt, .seconds(300))
   }
 
   @Test("with the format jwt, or without a key, only the claims are used", arguments: [true, false])
@@ -80,8 +81,8 @@ import Timekeeping
     let token = try read(
       text, isKeyless ? .epochSeconds : .jwt, key: isKeyless ? nil : "end",
       headers: [("Date", AuthorizationFixture.date)])
-    #expect(token.deadline - token.receivedAt == .seconds(3600))
-    #expect(token.lifetimeSource == .responseDate)
+    expectEqual(token.deadline - token.receivedAt, .seconds(3600))
+    expectEqual(token.lifetimeSource, .responseDate)
   }
 
   @Test("a token that has ended on arrival is refused, and the message says by how much")
@@ -89,9 +90,9 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try read(body("1796083140000"), headers: [("Date", AuthorizationFixture.date)])
     }
-    #expect(failure?.reason == .expired)
-    #expect(failure?.message.contains("60 s before it arrived") == true)
-    #expect(AuthorizationFixture.failure { try read(body("0"), .relativeSeconds) }?.reason == .expired)
+    expectEqual(failure?.reason, .expired)
+    expectEqual(failure?.message.contains("60 s before it arrived"), true)
+    expectEqual(AuthorizationFixture.failure { try read(body("0"), .relativeSeconds) }?.reason, .expired)
   }
 
   @Test("an expiration in seconds where milliseconds are set is named as that, and not as a wrong clock")
@@ -99,45 +100,45 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try read(body("1796086800"), headers: [("Date", AuthorizationFixture.date)])
     }
-    #expect(failure?.reason == .unknownLifetime)
-    #expect(failure?.message.contains("gave seconds at `end`") == true)
-    #expect(failure?.advice?.contains("token.expiration_format") == true)
+    expectEqual(failure?.reason, .unknownLifetime)
+    expectEqual(failure?.message.contains("gave seconds at `end`"), true)
+    expectEqual(failure?.advice?.contains("token.expiration_format"), true)
     // Neither a small number nor a time in the past is one.
     for value in ["17", "1000000000000"] {
-      #expect(
-        AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason
-          == .expired)
+      expectEqual(
+        AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason,
+        .expired)
     }
   }
 
   @Test("an empty response is missingData, as the original protocol calls it")
   func empty() {
     let failure = AuthorizationFixture.failure { try read("") }
-    #expect(failure?.reason == .missingData)
-    #expect(failure?.reason.name == "missingData")
+    expectEqual(failure?.reason, .missingData)
+    expectEqual(failure?.reason.name, "missingData")
   }
 
   @Test("a response that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
   func notJSON(text: String) {
     let failure = AuthorizationFixture.failure { try read(text) }
-    #expect(failure?.reason == .notJSON)
-    #expect(text.first != "<" || failure?.message.contains("web page") == true)
-    #expect(failure?.message.contains("other text before") == false)
+    expectEqual(failure?.reason, .notJSON)
+    expect(text.first != "<" || failure?.message.contains("web page") == true)
+    expectEqual(failure?.message.contains("other text before"), false)
   }
 
   @Test("text before the JSON object, as a program may print, is named")
   func textBefore() {
     let failure = AuthorizationFixture.failure { try read("Fetching {1}…\n{\"token\":1}") }
-    #expect(failure?.reason == .notJSON)
-    #expect(failure?.message.contains("other text before its JSON object") == true)
+    expectEqual(failure?.reason, .notJSON)
+    expectEqual(failure?.message.contains("other text before its JSON object"), true)
   }
 
   @Test("a bare token in place of JSON is called that, and never shown")
   func bareToken() {
     let failure = AuthorizationFixture.failure { try read("eyJhbGciOiJSUzI1NiJ9.eyJhIjoxfQ.c2ln\n") }
-    #expect(failure?.reason == .notJSON)
-    #expect(failure?.message.contains("a token without a JSON object around it") == true)
-    #expect(failure?.message.contains("eyJ") == false)
+    expectEqual(failure?.reason, .notJSON)
+    expectEqual(failure?.message.contains("a token without a JSON object around it"), true)
+    expectEqual(failure?.message.contains("eyJ"), false)
   }
 
   @Test("the key of a service account is called that: it must not be in a vehicle")
@@ -145,9 +146,9 @@ import Timekeeping
     let failure = AuthorizationFixture.failure {
       try read(#"{"type":"service_account","private_key":"-----BEGIN","client_email":"a@b"}"#)
     }
-    #expect(failure?.reason == .serviceAccountKey)
-    #expect(failure?.message.contains("must never be in a vehicle") == true)
-    #expect(failure?.advice?.contains("revoke it") == true)
+    expectEqual(failure?.reason, .serviceAccountKey)
+    expectEqual(failure?.message.contains("must never be in a vehicle"), true)
+    expectEqual(failure?.advice?.contains("revoke it"), true)
   }
 
   @Test(
@@ -157,8 +158,8 @@ import Timekeeping
     ])
   func status(http: Int, word: String) {
     let failure = AuthorizationFixture.failure { try read(body("1"), status: http) }
-    #expect(failure?.reason == .status(http))
-    #expect(failure?.advice?.contains(word) == true)
+    expectEqual(failure?.reason, .status(http))
+    expectEqual(failure?.advice?.contains(word), true)
   }
 
   @Test("what a captive portal answers in place of the provider is named")
@@ -173,29 +174,29 @@ import Timekeeping
       }?.message
     }
     let answered = "the token provider answered HTTP"
-    #expect(message(302, "", to: "portal.example") == "\(answered) 302, a redirect to portal.example")
-    #expect(message(302, "") == "\(answered) 302, a redirect")
+    expectEqual(message(302, "", to: "portal.example"), "\(answered) 302, a redirect to portal.example")
+    expectEqual(message(302, ""), "\(answered) 302, a redirect")
     for status in [403, 404, 511] {
-      #expect(
-        message(status, "\n<html>log in")
-          == "\(answered) \(status) with a web page, as a captive portal or a proxy sends")
+      expectEqual(
+        message(status, "\n<html>log in"), "\(answered) \(status) with a web page, as a captive portal or a proxy sends"
+      )
     }
-    #expect(message(503, "<html>busy") == "\(answered) 503")
-    #expect(message(403, "{}") == "\(answered) 403")
+    expectEqual(message(503, "<html>busy"), "\(answered) 503")
+    expectEqual(message(403, "{}"), "\(answered) 403")
   }
 
   @Test("keys that are missing, or have another type, are named")
   func missingKeys() {
     let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }
-    #expect(noToken?.reason == .missingField)
-    #expect(noToken?.message.contains("`token`") == true && noToken?.message.contains("jwt") == true)
-    #expect(AuthorizationFixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason == .missingField)
-    #expect(AuthorizationFixture.failure { try read(#"{"token":"","end":1}"#) }?.reason == .missingField)
+    expectEqual(noToken?.reason, .missingField)
+    expect(noToken?.message.contains("`token`") == true && noToken?.message.contains("jwt") == true)
+    expectEqual(AuthorizationFixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason, .missingField)
+    expectEqual(AuthorizationFixture.failure { try read(#"{"token":"","end":1}"#) }?.reason, .missingField)
     let noEnd = AuthorizationFixture.failure {
       try read(#"{"token":"\#(AuthorizationFixture.token(AuthorizationFixture.claims()))"}"#)
     }
-    #expect(noEnd?.reason == .missingField)
-    #expect(noEnd?.message.contains("`end`") == true)
+    expectEqual(noEnd?.reason, .missingField)
+    expectEqual(noEnd?.message.contains("`end`"), true)
   }
 
   @Test(
@@ -205,7 +206,7 @@ import Timekeeping
       (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),
     ] as [(TokenResponseFormat.Expiration, String)])
   func wrongType(format: TokenResponseFormat.Expiration, value: String) {
-    #expect(AuthorizationFixture.failure { try read(body(value), format) }?.reason == .unknownLifetime)
+    expectEqual(AuthorizationFixture.failure { try read(body(value), format) }?.reason, .unknownLifetime)
   }
 
   @Test("extreme numbers do not trap", arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
@@ -222,6 +223,6 @@ import Timekeeping
   func secrecy() {
     let text = AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "other"))
     let failure = AuthorizationFixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }
-    #expect(failure?.message.contains(text) == false)
+    expectEqual(failure?.message.contains(text), false)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Foundation
 import PositionBacklog
 import Vehicle
@@ -18,8 +19,8 @@ import SystemCalls
       try store.commit(
         records.map { StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: $0.id), record: $0) })
     }
-    #expect(try fixture.open().content(of: fixture.truck).records == records.reversed())
-    #expect(try fixture.open().content(of: fixture.other).records.isEmpty)
+    try expectEqual(fixture.open().content(of: fixture.truck).records, records.reversed())
+    expect(try fixture.open().content(of: fixture.other).records.isEmpty)
   }
 
   @Test("what is deleted is gone, what is put twice is there once, and a vehicle's positions are its own")
@@ -28,31 +29,31 @@ import SystemCalls
     let store = try fixture.open()
     try store.commit(try fixture.puts(1...5) + fixture.puts(2...3, of: fixture.other))
     try store.commit(try fixture.deletes([2, 4, 99]) + fixture.puts([5]))
-    #expect(try fixture.seconds(store) == [1, 3, 5])
-    #expect(try fixture.seconds(store, of: fixture.other) == [2, 3])
+    try expectEqual(fixture.seconds(store), [1, 3, 5])
+    try expectEqual(fixture.seconds(store, of: fixture.other), [2, 3])
     try store.forgetOthers(than: fixture.truck, before: Timestamp(seconds: 3))
-    #expect(try fixture.seconds(store) == [1, 3, 5])
-    #expect(try fixture.seconds(store, of: fixture.other) == [3])
+    try expectEqual(fixture.seconds(store), [1, 3, 5])
+    try expectEqual(fixture.seconds(store, of: fixture.other), [3])
   }
 
   @Test("the file is for its owner alone, in WAL mode, and SQLite's own shell finds it whole")
   func file() throws {
     let fixture = try StoreFixture()
     // A directory that is accessible for all.
-    #expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
+    expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
     var store: BacklogStore? = try fixture.open()
     try store?.commit(try fixture.puts(0..<500))
     for name in fixture.names {
       let mode = try FileManager.default.attributesOfItem(atPath: "\(fixture.directory)/\(name)")[.posixPermissions]
-      #expect(mode as? Int == 0o600, "\(name)")
+      expect(mode as? Int == 0o600, "\(name)")
     }
-    #expect(fixture.names == ["backlog.sqlite", "backlog.sqlite-wal"])
-    #expect(store?.size ?? 0 > 500 * 50)
-    #expect(try fixture.shell("SELECT count(*) FROM positions").contains("locked"))
+    expectEqual(fixture.names, ["backlog.sqlite", "backlog.sqlite-wal"])
+    expect(store?.size ?? 0 > 500 * 50)
+    expect(try fixture.shell("SELECT count(*) FROM positions").contains("locked"))
     store = nil
-    #expect(fixture.names == ["backlog.sqlite"])
-    #expect(
-      try fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode; SELECT count(*) FROM positions") == "ok\nwal\n500"
+    expectEqual(fixture.names, ["backlog.sqlite"])
+    try expectEqual(
+      fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode; SELECT count(*) FROM positions"), "ok\nwal\n500"
     )
   }
 
@@ -62,9 +63,9 @@ import SystemCalls
     let store = try fixture.open()
     try store.commit(try fixture.puts(1...3))
     // Locks are the process's own: only another one can be kept out.
-    #expect(try fixture.shell("PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM positions").contains("locked"))
+    expect(try fixture.shell("PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM positions").contains("locked"))
     try store.commit(try fixture.puts(4...4))
-    #expect(try fixture.seconds(store) == [1, 2, 3, 4])
+    try expectEqual(fixture.seconds(store), [1, 2, 3, 4])
   }
 
   @Test("a missing directory is created for its owner only; one with a missing parent is an error")
@@ -72,13 +73,13 @@ import SystemCalls
     let fixture = try StoreFixture()
     let inner = fixture.directory + "/inner"
     _ = try BacklogStore.open(directory: inner, maxSize: 1_000_000)
-    #expect(try FileManager.default.attributesOfItem(atPath: inner)[.posixPermissions] as? Int == 0o700)
+    expect(try FileManager.default.attributesOfItem(atPath: inner)[.posixPermissions] as? Int == 0o700)
     let error = #expect(throws: BacklogStoreError.self) {
       _ = try BacklogStore.open(directory: fixture.directory + "/a/b", maxSize: 1_000_000)
     }
-    #expect(error?.code == .denied)
-    #expect(error?.message.contains("backlog.directory") == true)
-    #expect(error?.message.contains("No such file or directory") == true)
+    expectEqual(error?.code, .denied)
+    expectEqual(error?.message.contains("backlog.directory"), true)
+    expectEqual(error?.message.contains("No such file or directory"), true)
   }
 
   @Test("a file at the directory's path, or a directory at the file's path, is an error")
@@ -91,7 +92,7 @@ import SystemCalls
       let error = #expect(throws: BacklogStoreError.self) {
         _ = try BacklogStore.open(directory: directory, maxSize: 1_000_000)
       }
-      #expect(error?.code == .denied)
+      expectEqual(error?.code, .denied)
     }
   }
 
@@ -106,16 +107,16 @@ import SystemCalls
         last = start + 500
       }
     }
-    #expect(error?.code == .full)
-    #expect(last > 2000)
-    #expect(try fixture.seconds(store).count == Int(last))
-    #expect(store.size <= 1_500_000 + 300_000)
+    expectEqual(error?.code, .full)
+    expect(last > 2000)
+    try expectEqual(fixture.seconds(store).count, Int(last))
+    expect(store.size <= 1_500_000 + 300_000)
     // There is no other vehicle that could make room; and where there is room, none has to.
-    #expect(try store.makeRoom(for: 500, than: fixture.truck) == 0)
-    #expect(try fixture.seconds(store).count == Int(last))
+    try expectEqual(store.makeRoom(for: 500, than: fixture.truck), 0)
+    try expectEqual(fixture.seconds(store).count, Int(last))
     try store.commit(try fixture.deletes(0..<1000))
     try store.commit(try fixture.puts(last..<last + 500))
-    #expect(try fixture.seconds(store).count == Int(last) - 500)
+    try expectEqual(fixture.seconds(store).count, Int(last) - 500)
   }
 
   @Test("256 bytes for each position are enough, however often a full backlog is thinned out")
@@ -135,13 +136,13 @@ import SystemCalls
           let record = try StoreFixture.record($0, isFull: true)
           return StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: record.id), record: record)
         })
-      #expect(store.size <= 2_000_000 + 100_000)
+      expect(store.size <= 2_000_000 + 100_000)
       // As thinning does: one of several records, all along the track.
       let goes = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
       try store.commit(try fixture.deletes(goes))
       held.removeAll(where: Set(goes).contains)
     }
-    #expect(try fixture.seconds(store) == held)
+    try expectEqual(fixture.seconds(store), held)
   }
 
   @Test("an older file is migrated with its contents; a newer one is set aside, not overwritten")
@@ -152,26 +153,26 @@ import SystemCalls
     later.steps.append("ALTER TABLE vehicles ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
     do {
       let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later)
-      #expect(setAside == nil)
-      #expect(try fixture.seconds(store) == [1, 2, 3])
+      expectNil(setAside)
+      try expectEqual(fixture.seconds(store), [1, 2, 3])
     }
-    #expect(try fixture.shell("PRAGMA user_version; SELECT note FROM vehicles") == "\(later.steps.count)\nnone")
+    try expectEqual(fixture.shell("PRAGMA user_version; SELECT note FROM vehicles"), "\(later.steps.count)\nnone")
     let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000)
-    #expect(setAside?.name == "backlog.sqlite.corrupt-1")
-    #expect(setAside?.why.contains("later release") == true)
-    #expect(try fixture.seconds(store).isEmpty)
+    expectEqual(setAside?.name, "backlog.sqlite.corrupt-1")
+    expectEqual(setAside?.why.contains("later release"), true)
+    expect(try fixture.seconds(store).isEmpty)
   }
 
   @Test("a state directory that is read-only is a disk that is; another directory may also need the unit's permission")
   func readOnly() {
     let own = StoreFile.advice(onReadOnly: "/var/lib/f", stateDirectories: "/var/lib/f:/var/lib/g")
-    #expect(own.hasPrefix("the disk is mounted read-only: findmnt -T /var/lib/f"))
-    #expect(StoreFile.advice(onReadOnly: "/var/lib/g/b", stateDirectories: "/var/lib/f:/var/lib/g") != own)
-    #expect(!own.contains("ReadWritePaths"))
+    expect(own.hasPrefix("the disk is mounted read-only: findmnt -T /var/lib/f"))
+    expect(StoreFile.advice(onReadOnly: "/var/lib/g/b", stateDirectories: "/var/lib/f:/var/lib/g") != own)
+    expect(!own.contains("ReadWritePaths"))
     for directories in [nil, "/var/lib/f"] {
       let other = StoreFile.advice(onReadOnly: "/var/lib/fleet", stateDirectories: directories)
-      #expect(other.hasPrefix("the unit has to allow it, with ReadWritePaths=/var/lib/fleet"))
-      #expect(other.contains("or the disk is mounted read-only"))
+      expect(other.hasPrefix("the unit has to allow it, with ReadWritePaths=/var/lib/fleet"))
+      expect(other.contains("or the disk is mounted read-only"))
     }
   }
 
@@ -182,24 +183,24 @@ import SystemCalls
     first.steps.removeLast(first.steps.count - 1)
     do {
       _ = try? BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: first)
-      #expect(
-        try fixture.shell(
+      try expectEqual(
+        fixture.shell(
           """
           INSERT INTO vehicles VALUES (1, 'p', 'truck-1');
           INSERT INTO positions (vehicle, time, latitude, longitude) VALUES (1, 7000, 48, 11), (1, 8000, 48.1, 11);
           PRAGMA user_version
-          """) == "1")
+          """), "1")
     }
     let store = try fixture.open()
-    #expect(try fixture.seconds(store) == [7, 8])
-    #expect(try store.content(of: fixture.truck).records.allSatisfy { $0.interpolationError == 0 })
+    try expectEqual(fixture.seconds(store), [7, 8])
+    expect(try store.content(of: fixture.truck).records.allSatisfy { $0.interpolationError == 0 })
     try store.commit([
       StoreAgent.Write(
         key: StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
         record: Backlog.Record(try store.content(of: fixture.truck).records[1].location, interpolationError: .infinity)
       )
     ])
-    #expect(try store.content(of: fixture.truck).records.map(\.interpolationError) == [0, .infinity])
+    try expectEqual(store.content(of: fixture.truck).records.map(\.interpolationError), [0, .infinity])
   }
 
   @Test("a step that fails leaves the file as it was")
@@ -213,6 +214,6 @@ import SystemCalls
     let aside = fixture.path + ".corrupt-1"
     try FileManager.default.removeItem(atPath: fixture.path)
     try FileManager.default.moveItem(atPath: aside, toPath: fixture.path)
-    #expect(try fixture.seconds(try fixture.open()) == [1, 2, 3])
+    try expectEqual(fixture.seconds(try fixture.open()), [1, 2, 3])
   }
 }

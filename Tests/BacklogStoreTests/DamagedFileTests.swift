@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Foundation
 import Vehicle
@@ -26,30 +27,30 @@ import Timekeeping
   private func opens(_ fixture: StoreFixture) throws -> StoreAgent.SetAside? {
     let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000)
     try store.commit(try fixture.puts([100_000]))
-    #expect(try fixture.seconds(store).last == 100_000)
+    try expectEqual(fixture.seconds(store).last, 100_000)
     return setAside
   }
 
   @Test("a file that is cut off anywhere is set aside, and an empty one takes its place")
   func truncated() throws {
     let (fixture, bytes) = try filled()
-    #expect(bytes.count >= 8 * 4096)
+    expect(bytes.count >= 8 * 4096)
     for length in stride(from: 4096, to: bytes.count, by: 4096) {
       try write(bytes.prefix(length), to: fixture.path)
       let setAside = try opens(fixture)
-      #expect(setAside != nil, "\(length)")
+      expect(setAside != nil, "\(length)")
     }
     // In the middle of the first page too. Without a header it is a new file.
     for length in [100, 4000] {
       try write(bytes.prefix(length), to: fixture.path)
-      #expect(try opens(fixture) != nil, "\(length)")
+      expect(try opens(fixture) != nil, "\(length)")
     }
     for length in [0, 1, 16] {
       try write(bytes.prefix(length), to: fixture.path)
       try opens(fixture)
     }
     // However often that happens, the newest are kept and no more.
-    #expect(fixture.names.filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") }.count == 3)
+    expectEqual(fixture.names.filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") }.count, 3)
   }
 
   @Test("a file whose header forbids writing, which its owner may, is set aside at the first write")
@@ -62,7 +63,7 @@ import Timekeeping
       let store = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000).store
       try store.commit(try fixture.puts([100_000]))
     }
-    #expect(error?.isUnusable == true)
+    expectEqual(error?.isUnusable, true)
   }
 
   @Test("random bytes in any page never stop the store from working")
@@ -80,9 +81,9 @@ import Timekeeping
       if try opens(fixture) != nil { setAside += 1 }
     }
     // Damage inside a number cannot be seen; damage of the structure is.
-    #expect(setAside > 15)
+    expect(setAside > 15)
     try write((0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }, to: fixture.path)
-    #expect(try opens(fixture)?.why.contains("not a database") == true)
+    try expectEqual(opens(fixture)?.why.contains("not a database"), true)
   }
 
   @Test("a log that was half written gives what was committed, and nothing of what was not")
@@ -98,22 +99,22 @@ import Timekeeping
       try main.write(to: URL(fileURLWithPath: copy.path))
       try write(log.prefix(length), to: copy.path + "-wal")
       let (survivor, setAside) = try BacklogStore.open(directory: copy.directory, maxSize: 16_000_000)
-      #expect(setAside == nil)
+      expectNil(setAside)
       let seconds = try copy.seconds(survivor)
-      #expect(seconds == Array(0..<Int64(seconds.count)))
-      #expect(seconds.count >= before)
+      expectEqual(seconds, Array(0..<Int64(seconds.count)))
+      expect(seconds.count >= before)
       before = seconds.count
     }
-    #expect(before >= 18)
+    expect(before >= 18)
     // A torn page in its midst ends it there.
     var torn = log
     for index in log.count / 2..<log.count / 2 + 512 { torn[index] = 0 }
     try main.write(to: URL(fileURLWithPath: copy.path))
     try write(torn, to: copy.path + "-wal")
     let (survivor, setAside) = try BacklogStore.open(directory: copy.directory, maxSize: 16_000_000)
-    #expect(setAside == nil)
+    expectNil(setAside)
     let seconds = try copy.seconds(survivor)
-    #expect(seconds == Array(0..<Int64(seconds.count)) && seconds.count < 20)
+    expect(seconds == Array(0..<Int64(seconds.count)) && seconds.count < 20)
   }
 
   @Test("another program's database is set aside whole")
@@ -121,17 +122,17 @@ import Timekeeping
     let fixture = try StoreFixture()
     _ = try fixture.shell("CREATE TABLE contacts (name); INSERT INTO contacts VALUES ('Ada')")
     let setAside = try #require(try opens(fixture))
-    #expect(setAside.why.contains("another program's"))
+    expect(setAside.why.contains("another program's"))
     try FileManager.default.removeItem(atPath: fixture.path)
     try FileManager.default.moveItem(atPath: "\(fixture.directory)/\(setAside.name)", toPath: fixture.path)
-    #expect(try fixture.shell("SELECT name FROM contacts") == "Ada")
+    try expectEqual(fixture.shell("SELECT name FROM contacts"), "Ada")
   }
 
   @Test("a file of ours without its tables is set aside")
   func noTables() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("DROP TABLE positions")
-    #expect(try opens(fixture)?.why.contains("no such table") == true)
+    try expectEqual(opens(fixture)?.why.contains("no such table"), true)
   }
 
   @Test(
@@ -147,9 +148,9 @@ import Timekeeping
     let (fixture, _) = try filled()
     _ = try fixture.shell("UPDATE positions SET \(change) WHERE time = 5001")
     let content = try fixture.open().content(of: fixture.truck)
-    #expect(content.records.count == 899)
-    #expect(content.damaged.count == 1)
-    #expect(!content.records.contains { $0.id.milliseconds == 5001 })
+    expectEqual(content.records.count, 899)
+    expectEqual(content.damaged.count, 1)
+    expect(!content.records.contains { $0.id.milliseconds == 5001 })
   }
 
   @Test(
@@ -158,8 +159,8 @@ import Timekeeping
     let (fixture, _) = try filled()
     _ = try fixture.shell("UPDATE positions SET spent = \(spent) WHERE time = 5001")
     let content = try fixture.open().content(of: fixture.truck)
-    #expect(content.damaged.isEmpty)
-    #expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
+    expect(content.damaged.isEmpty)
+    expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
   }
 
   @Test("of more rows than can be queued the newest are read, and the others are deleted and counted")
@@ -168,12 +169,12 @@ import Timekeeping
     let store = try fixture.open()
     let all = try fixture.seconds(store)
     let content = try store.content(of: fixture.truck, limit: 100)
-    #expect(content.records.map { $0.id.milliseconds / 1000 } == all.suffix(100))
-    #expect(content.excess == 800)
-    #expect(try fixture.seconds(store) == all.suffix(100))
-    #expect(try store.content(of: fixture.truck, limit: 100).excess == 0)
+    expectEqual(content.records.map { $0.id.milliseconds / 1000 }, all.suffix(100))
+    expectEqual(content.excess, 800)
+    try expectEqual(fixture.seconds(store), all.suffix(100))
+    try expectEqual(store.content(of: fixture.truck, limit: 100).excess, 0)
     try store.commit(try fixture.puts([2000]))
-    #expect(try fixture.seconds(store) == all.suffix(100) + [2000])
+    try expectEqual(fixture.seconds(store), all.suffix(100) + [2000])
   }
 
   @Test("a file with more invalid rows than single errors explain is damaged as a whole", .timeLimit(.minutes(1)))
@@ -186,7 +187,7 @@ import Timekeeping
       """)
     let store = try fixture.open()
     let error = #expect(throws: BacklogStoreError.self) { try store.content(of: fixture.truck) }
-    #expect(error?.code == .damaged)
+    expectEqual(error?.code, .damaged)
   }
 
   @Test("rows of no vehicle are deleted and counted")
@@ -195,9 +196,9 @@ import Timekeeping
     _ = try fixture.shell(
       "UPDATE positions SET vehicle = 7 WHERE time < 3000; UPDATE positions SET vehicle = 99 WHERE time = 5001")
     let store = try fixture.open()
-    #expect(try store.content(of: fixture.truck).ownerless == 4)
-    #expect(try store.content(of: fixture.truck).ownerless == 0)
-    #expect(try fixture.seconds(store).count == 896)
+    try expectEqual(store.content(of: fixture.truck).ownerless, 4)
+    try expectEqual(store.content(of: fixture.truck).ownerless, 0)
+    try expectEqual(fixture.seconds(store).count, 896)
   }
 
   @Test(
@@ -209,14 +210,14 @@ import Timekeeping
   func programs(statement: String) throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(statement)
-    #expect(try opens(fixture)?.why.contains("views or triggers") == true)
+    try expectEqual(opens(fixture)?.why.contains("views or triggers"), true)
   }
 
   @Test("a file with another page size, for which the maximum size would be wrong, is another program's")
   func largePages() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM")
-    #expect(try opens(fixture)?.why.contains("another size") == true)
+    try expectEqual(opens(fixture)?.why.contains("another size"), true)
   }
 
   /// `make disk-damage` sets DAMAGED_FILES.
@@ -269,7 +270,7 @@ import Timekeeping
       do {
         for vehicle in [fixture.truck, fixture.other] {
           let content = try #require(try opened?.content(of: vehicle))
-          #expect(content.records.allSatisfy { $0.isPlausible })
+          expect(content.records.allSatisfy { $0.isPlausible })
           count += content.records.count + content.damaged.count + content.ownerless
         }
         try opened?.commit(try fixture.puts([100_000]))
@@ -286,12 +287,12 @@ import Timekeeping
         smaller += 1
         // Of a log, what comes after a damaged page was never committed, as far as can be known. A file without a first
         // page is a new one.
-        #expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
+        expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
       // And it continues.
       try opened?.commit(try fixture.puts([100_001]))
     }
-    #expect(
+    expect(
       setAside > Self.files / 10 && whole > Self.files / 10, "\(setAside) set aside, \(whole) whole, \(smaller) less")
   }
 }

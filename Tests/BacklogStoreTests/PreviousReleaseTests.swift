@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Authorization
 import Vehicle
@@ -62,15 +63,15 @@ import FleetEngine
     do {
       let store = try fixture.open()
       let positions = try store.content(of: truck).records
-      #expect(positions.count == 10)
-      #expect(zip(positions, positions.dropFirst()).allSatisfy { $1.id - $0.id == .seconds(1) })
-      #expect(positions.first?.location.horizontalAccuracy == 8.0.squareRoot())
+      expectEqual(positions.count, 10)
+      expect(zip(positions, positions.dropFirst()).allSatisfy { $1.id - $0.id == .seconds(1) })
+      expectEqual(positions.first?.location.horizontalAccuracy, 8.0.squareRoot())
       try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: positions[0].id), record: nil)])
       try store.commit(fixture.puts(1...2, of: taxi))
-      #expect(try store.content(of: truck).records.count == 9)
+      try expectEqual(store.content(of: truck).records.count, 9)
     }
-    #expect(try fixture.shell("PRAGMA user_version") == "2")
-    #expect(try fixture.shell(Self.schema) == schema)
+    try expectEqual(fixture.shell("PRAGMA user_version"), "2")
+    try expectEqual(fixture.shell(Self.schema), schema)
   }
 
   @Test("0.1.0 accepts a new file, and its statements find all of a vehicle's positions and none of another service's")
@@ -83,9 +84,9 @@ import FleetEngine
       try store.commit(fixture.puts(20...21))
     }
     // What 0.1.0 checks before it uses a file: `FLoc`, and no later version than its own.
-    #expect(try fixture.shell("PRAGMA application_id") == "1179414371")
-    #expect(try fixture.shell("PRAGMA user_version") == "2")
-    #expect(try fixture.shell("PRAGMA quick_check(1)") == "ok")
+    try expectEqual(fixture.shell("PRAGMA application_id"), "1179414371")
+    try expectEqual(fixture.shell("PRAGMA user_version"), "2")
+    try expectEqual(fixture.shell("PRAGMA quick_check(1)"), "ok")
 
     let (provider, vehicle) = ("'test-project'", "'truck-17'")
     func stored() throws -> [String] {
@@ -93,26 +94,26 @@ import FleetEngine
         String($0.prefix { $0 != "|" })
       }
     }
-    #expect(try stored() == ["5001", "6001", "7001", "8001"])
+    try expectEqual(stored(), ["5001", "6001", "7001", "8001"])
 
     // It adds, replaces and deletes.
-    #expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
+    expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
     let key = try previous(Self.findVehicle, fixture, provider, vehicle)
-    #expect(Int(key) != nil)
+    expect(Int(key) != nil)
     let numbers = ["48.5", "11", "NULL", "2", "NULL", "3", "NULL", "NULL", "NULL", "0"]
     let row = ([key, "9001"] + numbers).joined(separator: ", ")
-    #expect(try fixture.shell(Self.put.replacing(/\(.*\)/, with: "(\(row))")).isEmpty)
-    #expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
-    #expect(try stored() == ["6001", "7001", "8001", "9001"])
+    expect(try fixture.shell(Self.put.replacing(/\(.*\)/, with: "(\(row))")).isEmpty)
+    expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
+    try expectEqual(stored(), ["6001", "7001", "8001", "9001"])
 
     // The other service's vehicle is one of the others, which make room and become too old.
-    #expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
-    #expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
+    expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
+    expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
 
     let store = try fixture.open()
-    #expect(try fixture.seconds(store, of: truck) == [6, 7, 8, 9])
-    #expect(try fixture.seconds(store, of: taxi) == [3])
-    #expect(try fixture.seconds(store) == [20, 21])
+    try expectEqual(fixture.seconds(store, of: truck), [6, 7, 8, 9])
+    try expectEqual(fixture.seconds(store, of: taxi), [3])
+    try expectEqual(fixture.seconds(store), [20, 21])
   }
 
   @Test("a vehicle whose IDs exist in two services has two backlogs")
@@ -121,10 +122,10 @@ import FleetEngine
     let store = try fixture.open()
     try store.commit(fixture.puts(1...3, of: truck))
     try store.commit(fixture.puts(2...4, of: taxi))
-    #expect(try fixture.seconds(store, of: truck) == [1, 2, 3])
-    #expect(try fixture.seconds(store, of: taxi) == [2, 3, 4])
+    try expectEqual(fixture.seconds(store, of: truck), [1, 2, 3])
+    try expectEqual(fixture.seconds(store, of: taxi), [2, 3, 4])
     try store.forgetOthers(than: taxi, before: Timestamp(seconds: 3))
-    #expect(try fixture.seconds(store, of: truck) == [3])
-    #expect(try fixture.seconds(store, of: taxi) == [2, 3, 4])
+    try expectEqual(fixture.seconds(store, of: truck), [3])
+    try expectEqual(fixture.seconds(store, of: taxi), [2, 3, 4])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import FleetEngine
 import Foundation
@@ -26,7 +27,7 @@ final class StoreFixture {
   /// Opens the store, which must find nothing to set aside.
   func open(maxSize: Int64 = 16_000_000) throws -> BacklogStore {
     let (store, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
-    #expect(setAside == nil)
+    expectNil(setAside)
     return store
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -24,9 +25,9 @@ extension TimeEstimator {
   @Test("a clock within half a minute is right; without a reference nothing is reported", arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var estimator = observed()
-    #expect(estimator.clockChange(at: moment(10, ahead: ahead)) == nil)
+    expectNil(estimator.clockChange(at: moment(10, ahead: ahead)))
     var blind = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
-    #expect(blind.clockChange(at: moment(10, ahead: 1_000_000)) == nil)
+    expectNil(blind.clockChange(at: moment(10, ahead: 1_000_000)))
   }
 
   @Test(
@@ -35,62 +36,62 @@ extension TimeEstimator {
   func wrong(ahead: Int) {
     var estimator = observed()
     let error = TimeEstimator.Error(offset: .seconds(ahead), reference: .fleetEngine)
-    #expect(estimator.clockChange(at: moment(1, ahead: ahead)) == .wrong(error))
-    for second in 2..<20 { #expect(estimator.clockChange(at: moment(second, ahead: ahead)) == nil) }
+    expectEqual(estimator.clockChange(at: moment(1, ahead: ahead)), .wrong(error))
+    for second in 2..<20 { expectNil(estimator.clockChange(at: moment(second, ahead: ahead))) }
   }
 
   @Test("the restored time is still valid minutes after the restart")
   func restored() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
-    #expect(estimator.time(at: moment(900, ahead: -86_400))?.1 == .fleetEngine)
-    #expect(estimator.estimate(at: moment(900, ahead: -86_400))?.serverBounds != nil)
+    expectEqual(estimator.time(at: moment(900, ahead: -86_400))?.1, .fleetEngine)
+    expect(estimator.estimate(at: moment(900, ahead: -86_400))?.serverBounds != nil)
   }
 
   @Test("a cached estimate does not outlast an observation, or a restored time, of the same moment")
   func cached() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     let now = moment(10, ahead: 3600)
-    #expect(estimator.updateEstimate(at: now)?.reference == nil)
+    expectNil(estimator.updateEstimate(at: now)?.reference)
     for _ in 0..<2 { estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(10), at: now.boot) }
-    #expect(estimator.estimate(at: now)?.reference == .tokenProvider)
-    #expect(estimator.updateEstimate(at: now)?.reference == .tokenProvider)
+    expectEqual(estimator.estimate(at: now)?.reference, .tokenProvider)
+    expectEqual(estimator.updateEstimate(at: now)?.reference, .tokenProvider)
     estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
-    #expect(estimator.estimate(at: now)?.reference == .fleetEngine)
+    expectEqual(estimator.estimate(at: now)?.reference, .fleetEngine)
   }
 
   @Test("a step is detected at once, without another observation: the error changes, then it is right")
   func steps() {
     var estimator = observed()
-    #expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)
+    expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)
     // Drift is not news.
-    #expect(estimator.clockChange(at: moment(6, ahead: -7260)) == nil)
-    #expect(
-      estimator.clockChange(at: moment(7, ahead: 600))
-        == .wrong(TimeEstimator.Error(offset: .seconds(600), reference: .fleetEngine)))
-    #expect(estimator.clockChange(at: moment(8, ahead: 0)) == .right)
-    #expect(estimator.clockChange(at: moment(9, ahead: 0)) == nil)
+    expectNil(estimator.clockChange(at: moment(6, ahead: -7260)))
+    expectEqual(
+      estimator.clockChange(at: moment(7, ahead: 600)),
+      .wrong(TimeEstimator.Error(offset: .seconds(600), reference: .fleetEngine)))
+    expectEqual(estimator.clockChange(at: moment(8, ahead: 0)), .right)
+    expectNil(estimator.clockChange(at: moment(9, ahead: 0)))
   }
 
   @Test("hours of suspend change nothing: elapsed time continues")
   func suspend() {
     var estimator = observed()
-    #expect(estimator.clockChange(at: moment(36_000, ahead: 0)) == nil)
-    #expect(estimator.clockChange(at: moment(36_001, ahead: 100)) != nil)
+    expectNil(estimator.clockChange(at: moment(36_000, ahead: 0)))
+    expect(estimator.clockChange(at: moment(36_001, ahead: 100)) != nil)
     // After a day without an observation it no longer counts.
-    #expect(estimator.clockChange(at: moment(86_401, ahead: 100_000)) == nil)
+    expectNil(estimator.clockChange(at: moment(86_401, ahead: 100_000)))
   }
 
   @Test("Fleet Engine has more weight than the provider, and that more than the receiver")
   func trust() {
     var estimator = observed(.gnss, ahead: 5000)
-    #expect(estimator.error(at: moment(1, ahead: 0))?.reference == .gnss)
+    expectEqual(estimator.error(at: moment(1, ahead: 0))?.reference, .gnss)
     estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(500), at: .boot)
-    #expect(estimator.error(at: moment(1, ahead: 0))?.offset == .seconds(-500))
+    expectEqual(estimator.error(at: moment(1, ahead: 0))?.offset, .seconds(-500))
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth, at: .boot)
-    #expect(estimator.error(at: moment(1, ahead: 0)) == nil)
+    expectNil(estimator.error(at: moment(1, ahead: 0)))
     estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(9999), at: .boot + .seconds(60))
-    #expect(estimator.error(at: moment(60, ahead: 0)) == nil)
+    expectNil(estimator.error(at: moment(60, ahead: 0)))
   }
 
   @Test("the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
@@ -106,8 +107,8 @@ extension TimeEstimator {
   func implausible(ahead: Int) {
     var estimator = observed()
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(ahead), at: .boot + .seconds(5))
-    #expect(estimator.error(at: moment(6, ahead: 0)) == nil)
-    #expect(estimator.time(at: moment(6, ahead: 0))?.1 == .fleetEngine)
+    expectNil(estimator.error(at: moment(6, ahead: 0)))
+    expectEqual(estimator.time(at: moment(6, ahead: 0))?.1, .fleetEngine)
   }
 
   @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next one")
@@ -117,13 +118,13 @@ extension TimeEstimator {
       estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(second), at: .boot + .seconds(second))
     }
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
-    #expect(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds == nil)
-    #expect(estimator.error(at: moment(10, ahead: 0)) == nil)
+    expectNil(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds)
+    expectNil(estimator.error(at: moment(10, ahead: 0)))
     // Without a clock to bear the receiver out, a server counts for more, until it is honest.
-    #expect(estimator.time(at: moment(10, ahead: -1_000_000))?.1 == .fleetEngine)
+    expectEqual(estimator.time(at: moment(10, ahead: -1_000_000))?.1, .fleetEngine)
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
-    #expect(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(20))
-    #expect(estimator.estimate(at: moment(20, ahead: -1_000_000))?.serverBounds != nil)
+    expectEqual(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(20))
+    expect(estimator.estimate(at: moment(20, ahead: -1_000_000))?.serverBounds != nil)
   }
 
   @Test(
@@ -133,21 +134,21 @@ extension TimeEstimator {
     var estimator = observed()
     estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(29), at: .boot + .seconds(29))
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3630), at: .boot + .seconds(30))
-    #expect(estimator.time(at: late).map { $0.0 - TimeEstimatorTests.truth } == .seconds(30))
-    #expect(estimator.estimate(at: late)?.isConfirmed == true)
+    expectEqual(estimator.time(at: late).map { $0.0 - TimeEstimatorTests.truth }, .seconds(30))
+    expectEqual(estimator.estimate(at: late)?.isConfirmed, true)
 
     var repeated = estimator
     repeated.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3640), at: .boot + .seconds(40))
-    #expect(repeated.time(at: moment(40, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(3640))
+    expectEqual(repeated.time(at: moment(40, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(3640))
 
     var honest = estimator
     honest.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(40), at: .boot + .seconds(40))
     honest.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3650), at: .boot + .seconds(50))
-    #expect(honest.time(at: moment(50, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(50))
+    expectEqual(honest.time(at: moment(50, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(50))
 
     estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(3640), at: .boot + .seconds(40))
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3641), at: .boot + .seconds(41))
-    #expect(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(3641))
+    expectEqual(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(3641))
   }
 
   /// A receiver that is ahead by this, steady, and an `iat` of the token that came in second 10.
@@ -165,44 +166,44 @@ extension TimeEstimator {
   func issue() {
     for backdating in 0...3 {
       let estimate = issued(backdating: backdating).estimate(at: moment(10, ahead: 0))
-      #expect(estimate?.reference == .tokenProvider && estimate?.isConfirmed == false)
+      expect(estimate?.reference == .tokenProvider && estimate?.isConfirmed == false)
       let latest = estimate?.serverBounds?.latest(at: .boot + .seconds(10))
-      #expect(latest.map { $0 < TimeEstimatorTests.truth + .seconds(15) } == true)
+      expectEqual(latest.map { $0 < TimeEstimatorTests.truth + .seconds(15) }, true)
     }
     // The clock is wrong, or the token is older than the clock says: the provider has cached it, or sets its iat early.
     for (ahead, backdating) in [(18, 0), (-18, 0), (6, 0), (0, 6), (0, 60), (-1_000_000, 0), (60, 60)] {
       let estimator = issued(backdating: backdating)
-      #expect(estimator.estimate(at: moment(10, ahead: ahead))?.reference == .gnss, "\(ahead) \(backdating)")
-      #expect(estimator.estimate(at: moment(10, ahead: ahead))?.serverBounds == nil)
+      expectEqual(estimator.estimate(at: moment(10, ahead: ahead))?.reference, .gnss, "\(ahead) \(backdating)")
+      expectNil(estimator.estimate(at: moment(10, ahead: ahead))?.serverBounds)
     }
     // A receiver that agrees with the clock is not outvoted.
-    #expect(issued(receiver: 0, backdating: 2).estimate(at: moment(10, ahead: 0))?.reference == .gnss)
+    expectEqual(issued(receiver: 0, backdating: 2).estimate(at: moment(10, ahead: 0))?.reference, .gnss)
   }
 
   @Test("an iat outvotes no server, and is not used beside a Date of the provider")
   func issueAndServers() {
     var estimator = issued()
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
-    #expect(estimator.estimate(at: moment(10, ahead: 0))?.reference == .fleetEngine)
+    expectEqual(estimator.estimate(at: moment(10, ahead: 0))?.reference, .fleetEngine)
     estimator = issued()
     estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
     let now = BootInstant.boot + .seconds(11)
     estimator.observeIssue(TimeEstimatorTests.truth + .seconds(11), sentAt: now, at: now)
-    #expect(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(501))
+    expectEqual(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(501))
   }
 
   @Test("a clock that is stepped away from an iat no longer agrees with it")
   func issueAndStep() {
     let estimator = issued()
-    #expect(estimator.estimate(at: moment(600, ahead: 0))?.reference == .tokenProvider)
-    #expect(estimator.estimate(at: moment(601, ahead: 20))?.reference == .gnss)
+    expectEqual(estimator.estimate(at: moment(600, ahead: 0))?.reference, .tokenProvider)
+    expectEqual(estimator.estimate(at: moment(601, ahead: 20))?.reference, .gnss)
   }
 
   @Test("a time that only one server has reported once expires after a minute")
   func loneWord() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3600), at: .boot)
-    #expect(estimator.time(at: moment(59, ahead: 0)) != nil)
-    #expect(estimator.time(at: moment(61, ahead: 0)) == nil)
+    expect(estimator.time(at: moment(59, ahead: 0)) != nil)
+    expectNil(estimator.time(at: moment(61, ahead: 0)))
   }
 }

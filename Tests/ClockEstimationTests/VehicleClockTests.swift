@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -30,42 +31,42 @@ import Timekeeping
   @Test("without an observation there is no verdict, and the best time is that of a clock that is set")
   func nothing() {
     var clock = clock(responses: 0)
-    #expect(clock.review(at: moment(1)) == VehicleClock.Review())
-    #expect(clock.verdict == VehicleClock.Verdict())
-    #expect(clock.verdict.latestTimestamp(at: .boot) == nil)
-    #expect(clock.confirmedBounds(at: moment(1)) == nil)
-    #expect(!clock.isKnown(at: moment(1)))
-    #expect(clock.bestTime(at: moment(1)) == moment(1).wall)
-    #expect(clock.bestTime(at: moment(1, ahead: -1_000_000)) == nil)
+    expectEqual(clock.review(at: moment(1)), VehicleClock.Review())
+    expectEqual(clock.verdict, VehicleClock.Verdict())
+    expectNil(clock.verdict.latestTimestamp(at: .boot))
+    expectNil(clock.confirmedBounds(at: moment(1)))
+    expect(!clock.isKnown(at: moment(1)))
+    expectEqual(clock.bestTime(at: moment(1)), moment(1).wall)
+    expectNil(clock.bestTime(at: moment(1, ahead: -1_000_000)))
   }
 
   @Test("the first response gives bounds, the second confirms them; each review reports what is new once")
   func reviews() {
     var clock = clock(responses: 1)
     var review = clock.review(at: moment(1))
-    #expect(review.hasNewBounds && review.hasNewVerdict)
-    #expect(!clock.verdict.isConfirmed)
-    #expect(clock.confirmedBounds(at: moment(1)) == nil)
+    expect(review.hasNewBounds && review.hasNewVerdict)
+    expect(!clock.verdict.isConfirmed)
+    expectNil(clock.confirmedBounds(at: moment(1)))
     review = clock.review(at: moment(2))
-    #expect(!review.hasNewBounds && !review.hasNewVerdict)
+    expect(!review.hasNewBounds && !review.hasNewVerdict)
 
     clock.observe(.fleetEngine, moment(3).wall, sentAt: moment(3).boot, at: moment(3).boot)
     // The verdict is still that of the last review.
-    #expect(!clock.verdict.isConfirmed)
-    #expect(clock.confirmedBounds(at: moment(3)) != nil)
-    #expect(clock.review(at: moment(3)).hasNewVerdict)
-    #expect(clock.verdict.isConfirmed)
+    expect(!clock.verdict.isConfirmed)
+    expect(clock.confirmedBounds(at: moment(3)) != nil)
+    expect(clock.review(at: moment(3)).hasNewVerdict)
+    expect(clock.verdict.isConfirmed)
   }
 
   @Test("a receiver alone gives the time and the limit of live positions, but no bounds")
   func receiver() throws {
     var clock = clock(responses: 0)
     for second in 0..<10 { clock.observe(.gnss, moment(second).wall, at: moment(second).boot) }
-    #expect(clock.review(at: moment(10)) == VehicleClock.Review())
-    #expect(clock.isKnown(at: moment(10)))
+    expectEqual(clock.review(at: moment(10)), VehicleClock.Review())
+    expect(clock.isKnown(at: moment(10)))
     let limit = try #require(clock.liveLimit)
-    #expect(!limit.isFleetEngine && limit.expiresAt == nil)
-    #expect(limit.latest >= moment(10).wall)
+    expect(!limit.isFleetEngine && limit.expiresAt == nil)
+    expect(limit.latest >= moment(10).wall)
   }
 
   @Test("timestamps are from the future a few seconds after the latest possible time")
@@ -73,8 +74,8 @@ import Timekeeping
     var clock = clock(responses: 2)
     _ = clock.review(at: moment(10))
     let latest = try #require(clock.verdict.latestTimestamp(at: moment(10).boot))
-    #expect(latest > moment(10).wall && latest < moment(15).wall)
-    #expect(clock.liveLimit?.isFleetEngine == true)
+    expect(latest > moment(10).wall && latest < moment(15).wall)
+    expectEqual(clock.liveLimit?.isFleetEngine, true)
   }
 
   @Test("the limit by a time that nothing confirms ends when that time expires")
@@ -83,33 +84,33 @@ import Timekeeping
     // The machine's clock disagrees, so that the response is alone.
     _ = clock.review(at: moment(1, ahead: 3600))
     let end = try #require(clock.liveLimit?.expiresAt)
-    #expect(end == .boot + .seconds(60))
-    #expect(clock.liveLimit?.isFleetEngine == true)
+    expectEqual(end, .boot + .seconds(60))
+    expectEqual(clock.liveLimit?.isFleetEngine, true)
     _ = clock.review(at: moment(61, ahead: 3600))
-    #expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
+    expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
   }
 
   @Test("a machine's clock that is wrong is reported once, and once when it is right")
   func wrong() {
     var clock = clock(responses: 2)
-    #expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)
-    #expect(clock.review(at: moment(3, ahead: 500)).clockChange == nil)
-    #expect(clock.error(at: moment(3, ahead: 500))?.reference == .fleetEngine)
-    #expect(clock.review(at: moment(4)).clockChange == .right)
-    #expect(clock.error(at: moment(4)) == nil)
+    expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)
+    expectNil(clock.review(at: moment(3, ahead: 500)).clockChange)
+    expectEqual(clock.error(at: moment(3, ahead: 500))?.reference, .fleetEngine)
+    expectEqual(clock.review(at: moment(4)).clockChange, .right)
+    expectNil(clock.error(at: moment(4)))
   }
 
   @Test("a certificate that is expired by a clock far ahead is verified at the receiver's time, at once")
   func certificate() {
     let ahead = 10 * 86_400
     var clock = clock(responses: 0)
-    #expect(clock.certificateTime(at: moment(0, ahead: ahead), newest: nil) == nil)
+    expectNil(clock.certificateTime(at: moment(0, ahead: ahead), newest: nil))
     clock.requestEnded(failure(.certificateExpired))
-    #expect(!clock.review(at: moment(1, ahead: ahead)).hasNewCertificateTime)
+    expect(!clock.review(at: moment(1, ahead: ahead)).hasNewCertificateTime)
     for second in 1..<10 { clock.observe(.gnss, moment(second).wall, at: moment(second).boot) }
-    #expect(clock.review(at: moment(10, ahead: ahead)).hasNewCertificateTime)
-    #expect(clock.certificateTime(at: moment(10, ahead: ahead), newest: nil) != nil)
-    #expect(!clock.review(at: moment(11, ahead: ahead)).hasNewCertificateTime)
+    expect(clock.review(at: moment(10, ahead: ahead)).hasNewCertificateTime)
+    expect(clock.certificateTime(at: moment(10, ahead: ahead), newest: nil) != nil)
+    expect(!clock.review(at: moment(11, ahead: ahead)).hasNewCertificateTime)
   }
 
   @Test("bounds of the previous run count as confirmed")
@@ -119,7 +120,7 @@ import Timekeeping
     let bounds = try #require(confirmed)
     var clock = clock(responses: 0)
     clock.restore(bounds)
-    #expect(clock.review(at: moment(3)).hasNewBounds)
-    #expect(clock.verdict.isConfirmed)
+    expect(clock.review(at: moment(3)).hasNewBounds)
+    expect(clock.verdict.isConfirmed)
   }
 }

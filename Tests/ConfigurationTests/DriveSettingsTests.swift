@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import SimulatedDrives
 import Testing
 
@@ -28,17 +29,19 @@ import Testing
       tunnels = [{ from = "2 km", length = "400 m" }]
       canyons = [{ from = "3 km", length = "500 m", noise = "20 m" }, { from = "4 km", length = "1 km" }]
       """)
-    #expect(drive.speed.map { abs($0 - 10) < 1e-9 } == true)
-    #expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.lateral == 3)
-    #expect(drive.clockOffset == .seconds(-90))
-    #expect(drive.pace == 2.5 && drive.headStart == .seconds(180))
-    #expect(
-      drive.stops == [
+    expectEqual(drive.speed.map { abs($0 - 10) < 1e-9 }, true)
+    expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.lateral == 3)
+    expectEqual(drive.clockOffset, .seconds(-90))
+    expect(drive.pace == 2.5 && drive.headStart == .seconds(180))
+    expectEqual(
+      drive.stops,
+      [
         .init(.distance(1200), dwell: .seconds(90)), .init(.waypoint("Depot"), dwell: .seconds(300)),
       ])
-    #expect(drive.tunnels == [.init(from: 2000, length: 400)])
-    #expect(
-      drive.canyons == [
+    expectEqual(drive.tunnels, [.init(from: 2000, length: 400)])
+    expectEqual(
+      drive.canyons,
+      [
         .init(.init(from: 3000, length: 500), noise: 20), .init(.init(from: 4000, length: 1000), noise: 15),
       ])
   }
@@ -69,15 +72,15 @@ import Testing
   func problems(_ line: String, _ message: String) {
     let messages = TestMachine().messages(
       for: minimal(source: "type = \"simulated\"\nroute = \"r.gpx\"\n\(line)"))
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(message) == true, "\(messages)")
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.contains(message), true, "\(messages)")
   }
 
   @Test("a command line reads the same quantities")
   func quantities() throws {
-    #expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
-    #expect(try QuantityOption.routeDistance("1.2 km") == 1200)
-    #expect(try QuantityOption.duration("1h 30min", .zero...(.seconds(9000))) == .seconds(5400))
+    expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
+    try expectEqual(QuantityOption.routeDistance("1.2 km"), 1200)
+    try expectEqual(QuantityOption.duration("1h 30min", .zero...(.seconds(9000))), .seconds(5400))
     #expect(throws: QuantityOption.Mistake.self) { try QuantityOption.length("1.2") }
     #expect(throws: QuantityOption.Mistake.self) { try QuantityOption.speed("501 km/h") }
   }

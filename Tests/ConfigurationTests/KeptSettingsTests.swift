@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import Reporting
 import Vehicle
 import FleetEngine
@@ -72,8 +73,8 @@ import Testing
     for text in texts {
       let file = try machine.adding(text).load()
       let again = try machine.adding(file.keptText).load()
-      #expect(again.settings == file.settings)
-      #expect(again.canonicalText == file.canonicalText)
+      expectEqual(again.settings, file.settings)
+      expectEqual(again.canonicalText, file.canonicalText)
     }
   }
 
@@ -82,8 +83,8 @@ import Testing
     let machine = TestMachine()
     let file = try machine.adding(Self.good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\""))
       .load()
-    #expect(file.settings.agent.delivery.form.mode == .off)
-    #expect(file.keptText == (try machine.adding(Self.good).load().keptText))
+    expectEqual(file.settings.agent.delivery.form.mode, .off)
+    expectEqual(file.keptText, (try machine.adding(Self.good).load().keptText))
   }
 
   @Test("comments, order and files do not change the canonical text, a value does")
@@ -92,9 +93,9 @@ import Testing
     let split = Self.good.replacing("[reporting]\ninterval = \"20s\"", with: "")
     let parts = machine.adding("# Hello\n" + split, ["10.toml": "[reporting]\ninterval=\"20s\" # slow\n"])
     let text = try machine.adding(Self.good).load().canonicalText
-    #expect(try parts.load().canonicalText == text)
-    #expect(try machine.adding(Self.good.replacing("20s", with: "21s")).load().canonicalText != text)
-    #expect(!text.contains("#"))
+    try expectEqual(parts.load().canonicalText, text)
+    expect(try machine.adding(Self.good.replacing("20s", with: "21s")).load().canonicalText != text)
+    expect(!text.contains("#"))
   }
 
   @Test("they are used if the file's mistake does not concern vehicle and servers")
@@ -128,11 +129,11 @@ import Testing
     ]
     for text in mistakes {
       #expect(throws: ConfigurationError.self) { try TestMachine().adding(text).load() }
-      #expect(try outcome(text) == used, "\(text)")
+      try expectEqual(outcome(text), used, "\(text)")
     }
-    #expect(try outcome(Self.good, with: ["10.toml": "[reporting]\nheartbeat = 3"]) == used)
-    #expect(try outcome(Self.good, with: ["10.toml": "[reporting\ninterval = \"30s\"\n"]) == used)
-    #expect(try outcome("\u{FEFF}" + Self.good.replacing("\"20s\"", with: "20")) == used)
+    try expectEqual(outcome(Self.good, with: ["10.toml": "[reporting]\nheartbeat = 3"]), used)
+    try expectEqual(outcome(Self.good, with: ["10.toml": "[reporting\ninterval = \"30s\"\n"]), used)
+    try expectEqual(outcome("\u{FEFF}" + Self.good.replacing("\"20s\"", with: "20")), used)
   }
 
   @Test(
@@ -155,7 +156,7 @@ import Testing
     ])
   func otherDestination(_ old: String, _ new: String, _ key: String) throws {
     let text = Self.good.replacing(old, with: new).replacing("\"20s\"", with: "20")
-    #expect(try outcome(text).hasPrefix("are not used: they differ in \(key) (/etc/f/f.toml:"))
+    expect(try outcome(text).hasPrefix("are not used: they differ in \(key) (/etc/f/f.toml:"))
   }
 
   @Test(
@@ -184,7 +185,7 @@ import Testing
     ])
   func unreadable(_ text: String) throws {
     let said = try outcome(text)
-    #expect(said.hasPrefix("are not used"), "\(said)")
+    expect(said.hasPrefix("are not used"), "\(said)")
   }
 
   @Test("they are not used if the new file is missing or not text")
@@ -213,13 +214,13 @@ import Testing
     for problem: ConfigurationEnvironment.FileProblem in [.denied, .refused("Input/output error")] {
       var machine = TestMachine().adding(Self.good, ["10.toml": "[log]\nlevel = \"info\"\n"])
       machine.problems["/etc/f/f.toml"] = problem
-      #expect(outcome(machine) == used)
+      expectEqual(outcome(machine), used)
       machine.problems["/etc/f/conf.d"] = problem
       machine.problems["/etc/f/f.toml.d"] = problem
-      #expect(outcome(machine) == used)
+      expectEqual(outcome(machine), used)
       #expect(throws: ConfigurationError.self) { try machine.load() }
       machine.problems = ["/etc/f/conf.d": problem]
-      #expect(outcome(machine) == used)
+      expectEqual(outcome(machine), used)
     }
     // What can be read names another one.
     for text in [
@@ -227,14 +228,14 @@ import Testing
       "[fleet_engine]\nendpoint = \"https://other.example.com\"\n", "[vehicl]\nvehicle_id = \"truck-18\"\n",
     ] {
       var machine = TestMachine().adding("", ["10.toml": text])
-      #expect(outcome(machine).hasPrefix("are not used"), "\(text)")
+      expect(outcome(machine).hasPrefix("are not used"), "\(text)")
       machine.problems["/etc/f/f.toml"] = .denied
-      #expect(outcome(machine).hasPrefix("are not used"), "\(text)")
+      expect(outcome(machine).hasPrefix("are not used"), "\(text)")
     }
     for problem: ConfigurationEnvironment.FileProblem in [.missing, .directory, .notRegular, .tooLarge] {
       var machine = TestMachine()
       machine.problems["/etc/f/f.toml"] = problem
-      #expect(outcome(machine).hasPrefix("are not used"))
+      expect(outcome(machine).hasPrefix("are not used"))
     }
   }
 
@@ -247,7 +248,7 @@ import Testing
     machine.hostname = "truck-99"
     let broken = machine.adding(text.replacing("\"20s\"", with: "20"))
     let file = try kept.settings(replacing: "/etc/f/f.toml", environment: broken.environment)
-    #expect(file.settings.vehicle.vehicleID == "truck-99")
+    expectEqual(file.settings.vehicle.vehicleID, "truck-99")
   }
 
   @Test("coordinates stay out of the journal if a mistake elsewhere brings the kept settings into force")
@@ -255,7 +256,7 @@ import Testing
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))
     let file = try kept(text).settings(replacing: "/etc/f/f.toml", environment: broken.environment)
-    #expect(!file.settings.agent.logsPositions)
+    expect(!file.settings.agent.logsPositions)
   }
 
   @Test("a missing file that the kept settings name may appear later")
@@ -268,7 +269,7 @@ import Testing
     let refusal = #expect(throws: KeptSettings.Refusal.self) {
       try kept.settings(replacing: "/etc/f/f.toml", environment: broken.environment)
     }
-    #expect(refusal?.mayAppearLater == true)
+    expectEqual(refusal?.mayAppearLater, true)
   }
 
   @Test("a damaged file of kept settings is not used, with the reason")
@@ -294,10 +295,10 @@ import Testing
       }
     }
     let late = Self.good.replacing("\"truck-17\"", with: "{ file = \"/run/id\" }")
-    #expect(error(late)?.mayAppearLater == true)
-    #expect(error(Self.good.replacing("\"truck-17\"", with: "{ credential = \"id\" }"))?.mayAppearLater == true)
-    #expect(error(Self.good.replacing("[token]", with: "[token]\nca_file = \"ca.pem\""))?.mayAppearLater == true)
-    #expect(error(late.replacing("\"20s\"", with: "20"))?.mayAppearLater == false)
-    #expect(error("")?.mayAppearLater == false)
+    expectEqual(error(late)?.mayAppearLater, true)
+    expectEqual(error(Self.good.replacing("\"truck-17\"", with: "{ credential = \"id\" }"))?.mayAppearLater, true)
+    expectEqual(error(Self.good.replacing("[token]", with: "[token]\nca_file = \"ca.pem\""))?.mayAppearLater, true)
+    expectEqual(error(late.replacing("\"20s\"", with: "20"))?.mayAppearLater, false)
+    expectEqual(error("")?.mayAppearLater, false)
   }
 }

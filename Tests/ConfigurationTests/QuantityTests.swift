@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import Configuration
@@ -13,18 +14,18 @@ import Testing
       (" 2 hours  1 s ", .seconds(7201)), ("1d", .seconds(86_400)), ("1.5 h", .seconds(5400)),
     ])
   func durations(_ text: String, _ duration: Duration) throws {
-    #expect(try Quantity.duration(text) == duration)
+    try expectEqual(Quantity.duration(text), duration)
   }
 
   @Test("distances, speeds and sizes have their units")
   func others() throws {
-    #expect(try Quantity.parse("25 m", as: Quantity.distances) == 25)
-    #expect(try Quantity.parse("1.5 km", as: Quantity.distances) == 1500)
-    #expect(try abs(Quantity.parse("50 km/h", as: Quantity.speeds) - 13.888_888_888_888_889) < 1e-12)
-    #expect(try Quantity.parse("13.9m/s", as: Quantity.speeds) == 13.9)
-    #expect(try Quantity.parse("30 mph", as: Quantity.speeds) == 13.4112)
-    #expect(try Quantity.parse("16 MB", as: Quantity.sizes) == 16e6)
-    #expect(try Quantity.parse("1 KiB", as: Quantity.sizes) == 1024)
+    try expectEqual(Quantity.parse("25 m", as: Quantity.distances), 25)
+    try expectEqual(Quantity.parse("1.5 km", as: Quantity.distances), 1500)
+    expect(try abs(Quantity.parse("50 km/h", as: Quantity.speeds) - 13.888_888_888_888_889) < 1e-12)
+    try expectEqual(Quantity.parse("13.9m/s", as: Quantity.speeds), 13.9)
+    try expectEqual(Quantity.parse("30 mph", as: Quantity.speeds), 13.4112)
+    try expectEqual(Quantity.parse("16 MB", as: Quantity.sizes), 16e6)
+    try expectEqual(Quantity.parse("1 KiB", as: Quantity.sizes), 1024)
   }
 
   @Test(
@@ -49,6 +50,6 @@ import Testing
       (Duration.zero, "0s"), (.seconds(60), "1min"), (.milliseconds(1500), "1500ms"), (.seconds(86_400), "1 day"),
     ])
   func written(_ duration: Duration, _ text: String) {
-    #expect(Quantity.text(duration) == text)
+    expectEqual(Quantity.text(duration), text)
   }
 }

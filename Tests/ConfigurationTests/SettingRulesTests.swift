@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Reporting
 import Vehicle
 import ExternalInput
@@ -57,9 +58,9 @@ import Timekeeping
     ])
   func refused(_ lines: String, _ part: String) {
     let messages = machine.with(pem: ["/etc/f/k.pem", "/etc/f/c.pem"]).messages(for: minimal(rest: lines))
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(part) == true, "\(messages)")
-    #expect(!messages.joined().contains("hunter2"))
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.contains(part), true, "\(messages)")
+    expect(!messages.joined().contains("hunter2"))
   }
 
   @Test("a certificate file that is missing, or not one, is rejected with its position")
@@ -71,8 +72,9 @@ import Timekeeping
       for: minimal(
         token: "url = \"https://t\"\nclient_certificate = \"empty.pem\"\nclient_key = \"locked.pem\"",
         rest: "[fleet_engine]\nca_file = \"/none.pem\""))
-    #expect(
-      messages == [
+    expectEqual(
+      messages,
+      [
         "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not a PEM file: it has no line -----BEGIN …-----",
         "/etc/f/f.toml:10:14: token.client_key: /etc/f/locked.pem cannot be read: Permission denied; a PEM file is expected",
         "/etc/f/f.toml:12:11: fleet_engine.ca_file: /none.pem does not exist; a PEM file is expected",
@@ -134,8 +136,8 @@ import Timekeeping
     ])
   func sources(_ lines: String, _ part: String) {
     let messages = machine.messages(for: minimal(source: lines))
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(part) == true, "\(messages)")
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
   @Test("the default of allow is closed: all addresses of the kind at loopback and link-local addresses, and no others")
@@ -144,19 +146,18 @@ import Timekeeping
       try machine.settings(for: minimal(source: lines)).sources[0].kind
     }
     let tcp = try kind("type = \"nmea-tcp\"\nlisten = \"[::1]:10110\"")
-    #expect(
-      tcp
-        == .nmeaTCP(NMEATCPSettings(listen: HostAddress(host: "::1", port: 10_110), allow: AddressRange.loopback)))
-    #expect(tcp.name == "tcp listen [::1]:10110")
+    expectEqual(
+      tcp, .nmeaTCP(NMEATCPSettings(listen: HostAddress(host: "::1", port: 10_110), allow: AddressRange.loopback)))
+    expectEqual(tcp.name, "tcp listen [::1]:10110")
     let udp = try kind("type = \"nmea-udp\"\nlisten = \"169.254.1.1:5000\"")
-    #expect(
-      udp
-        == .nmeaUDP(
-          NMEAUDPSettings(listen: HostAddress(host: "169.254.1.1", port: 5000), allow: AddressRange.linkLocal)))
+    expectEqual(
+      udp,
+      .nmeaUDP(
+        NMEAUDPSettings(listen: HostAddress(host: "169.254.1.1", port: 5000), allow: AddressRange.linkLocal)))
     let group = try kind(
       "type = \"nmea-udp\"\ngroup = \"239.255.46.9\"\ninterface = \"eth0\"\nallow = [\"192.168.0.0/24\"]")
-    #expect(group.name == "udp 239.255.46.9:10110")
-    #expect(try kind("type = \"nmea-tcp\"\naddress = \"router:60660\"").name == "tcp router:60660")
+    expectEqual(group.name, "udp 239.255.46.9:10110")
+    try expectEqual(kind("type = \"nmea-tcp\"\naddress = \"router:60660\"").name, "tcp router:60660")
   }
 
   @Test(
@@ -168,9 +169,9 @@ import Timekeeping
   func linkLocal(type: String, listen: String, allow: String, warns: Bool) throws {
     let source = "type = \"\(type)\"\nlisten = \"\(listen)\"\n\(allow)"
     let warnings = try machine.adding(minimal(source: source)).load().warnings.map(\.description)
-    #expect(warnings.count == (warns ? 1 : 0))
+    expectEqual(warnings.count, (warns ? 1 : 0))
     if let warning = warnings.first {
-      #expect(warning.contains("source.allow: is missing: any host that reaches \(listen) can forge the"), "\(warning)")
+      expect(warning.contains("source.allow: is missing: any host that reaches \(listen) can forge the"), "\(warning)")
     }
   }
 
@@ -185,24 +186,24 @@ import Timekeeping
     ] as [(String, String, Int, String?)])
   func gpsd(_ lines: String, host: String, port: Int, device: String?) throws {
     let settings = try machine.settings(for: minimal(source: "type = \"gpsd\"\n" + lines))
-    #expect(settings.sources[0].kind == .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
+    expectEqual(settings.sources[0].kind, .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
   @Test("the speed of a receiver can be left to be found")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
-    #expect(settings.sources[0].kind == .serial(SerialSettings(device: "/dev/gps0", baud: nil)))
+    expectEqual(settings.sources[0].kind, .serial(SerialSettings(device: "/dev/gps0", baud: nil)))
   }
 
   @Test("a short interval is taken with an endpoint on loopback only")
   func shortInterval() throws {
     let lines = "[reporting]\ninterval = \"0s\"\nheartbeat = \"1s\"\n[fleet_engine]\nendpoint = "
-    #expect(
-      try machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).agent.reporting.interval == .zero)
+    try expectEqual(
+      machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).agent.reporting.interval, .zero)
     let messages = machine.messages(for: minimal(rest: lines + "\"https://fleet.example.com\""))
-    #expect(messages.count == 2)
-    #expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not accept") })
+    expectEqual(messages.count, 2)
+    expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not accept") })
   }
 
   @Test(
@@ -213,7 +214,7 @@ import Timekeeping
     ] as [(String, Duration?)])
   func heartbeat(_ lines: String, _ expected: Duration?) {
     let settings = try? machine.settings(for: minimal(rest: "[reporting]\n\(lines)"))
-    #expect(settings?.agent.reporting.heartbeat == expected)
+    expectEqual(settings?.agent.reporting.heartbeat, expected)
   }
 
   @Test(
@@ -227,9 +228,9 @@ import Timekeeping
     ])
   func headerSecrets(_ line: String) {
     let messages = machine.messages(for: minimal(rest: "[token.headers]\n\(line)"))
-    #expect(messages.count == 1, "\(messages)")
-    #expect(messages.first?.contains("token.headers: ") == true)
-    if !line.contains("../") { #expect(!messages.joined().contains("hunter2")) }
+    expectEqual(messages.count, 1, "\(messages)")
+    expectEqual(messages.first?.contains("token.headers: "), true)
+    if !line.contains("../") { expect(!messages.joined().contains("hunter2")) }
   }
 
   @Test("headers come from credentials, files and plain text")
@@ -242,8 +243,9 @@ import Timekeeping
           X-Api-Key = { file = "key" }
           Accept = "application/json"
           """))
-    #expect(
-      settings.token.headers == [
+    expectEqual(
+      settings.token.headers,
+      [
         .init(name: "Accept", value: .plain("application/json")),
         .init(name: "Authorization", value: .credential("token-provider")),
         .init(name: "X-Api-Key", value: .file("/etc/f/key")),
@@ -260,10 +262,10 @@ import Timekeeping
     ] as [(String, String?)])
   func placeholders(_ url: String, _ part: String?) {
     let messages = machine.messages(for: minimal(token: "url = \"\(url)\""))
-    #expect(messages.count == (part == nil ? 0 : 1))
-    if let part { #expect(messages.first?.contains(part) == true, "\(messages)") }
+    expectEqual(messages.count, (part == nil ? 0 : 1))
+    if let part { expectEqual(messages.first?.contains(part), true, "\(messages)") }
     let body = #"method = "POST"\#nbody = '{"v": {"id": "{vehicle_id}", "n": {}}}'"#
-    #expect(machine.messages(for: minimal(rest: body)) == [])
-    #expect(machine.messages(for: minimal(rest: #"method = "POST"\#nbody = '{"v": "{trip_id}"}'"#)).count == 1)
+    expectEqual(machine.messages(for: minimal(rest: body)), [])
+    expectEqual(machine.messages(for: minimal(rest: #"method = "POST"\#nbody = '{"v": "{trip_id}"}'"#)).count, 1)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Reporting
 import Delivery
 import Positioning
@@ -18,30 +19,30 @@ import Timekeeping
   @Test("the least that is valid gets the documented defaults")
   func defaults() throws {
     let settings = try machine.settings(for: minimal())
-    #expect(
-      settings.vehicle == FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
-    #expect(settings.sources[0].kind == .serial(SerialSettings(device: "/dev/gps0", baud: 9600)))
-    #expect(settings.sources[0].silenceTimeout == .seconds(10))
-    #expect(try endpoint(settings).method == .get)
-    #expect(try endpoint(settings).format == TokenResponseFormat(tokenKey: "token", expiration: .automatic))
-    #expect(settings.token.headers == [])
-    #expect(settings.fleetEngine.endpoint == "https://fleetengine.googleapis.com")
-    #expect(settings.agent.delivery.endpoint.positionField == .supplemental)
-    #expect(settings.agent.reporting.interval == .seconds(10))
-    #expect(settings.agent.reporting.heartbeat == .seconds(50))
-    #expect(settings.agent.delivery.maxAge == .seconds(7 * 86_400))
-    #expect(abs(settings.agent.filter.maxSpeed - 250 / 3.6) < 1e-9)
-    #expect(settings.logLevel == .info)
-    #expect(!settings.agent.logsPositions)
+    expectEqual(
+      settings.vehicle, FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
+    expectEqual(settings.sources[0].kind, .serial(SerialSettings(device: "/dev/gps0", baud: 9600)))
+    expectEqual(settings.sources[0].silenceTimeout, .seconds(10))
+    try expectEqual(endpoint(settings).method, .get)
+    try expectEqual(endpoint(settings).format, TokenResponseFormat(tokenKey: "token", expiration: .automatic))
+    expectEqual(settings.token.headers, [])
+    expectEqual(settings.fleetEngine.endpoint, "https://fleetengine.googleapis.com")
+    expectEqual(settings.agent.delivery.endpoint.positionField, .supplemental)
+    expectEqual(settings.agent.reporting.interval, .seconds(10))
+    expectEqual(settings.agent.reporting.heartbeat, .seconds(50))
+    expectEqual(settings.agent.delivery.maxAge, .seconds(7 * 86_400))
+    expect(abs(settings.agent.filter.maxSpeed - 250 / 3.6) < 1e-9)
+    expectEqual(settings.logLevel, .info)
+    expect(!settings.agent.logsPositions)
   }
 
   @Test("the sample settings are valid as they are shipped")
   func sample() throws {
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)
-    #expect(file.warnings == [])
-    #expect(file.settings.sources[0].kind == .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
-    #expect(try endpoint(file.settings).format.expiration == .epochMilliseconds)
+    expectEqual(file.warnings, [])
+    expectEqual(file.settings.sources[0].kind, .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
+    try expectEqual(endpoint(file.settings).format.expiration, .epochMilliseconds)
     // Whatever else it says is the default, so that a reader learns it and nothing changes when the line is removed.
     // The corners are not: most fleets want them, and an upgrade must not charge for them.
     let least = try machine.settings(
@@ -54,14 +55,14 @@ import Timekeeping
         [reporting]
         deviation = "5 m"
         """)
-    #expect(file.settings == least)
+    expectEqual(file.settings, least)
   }
 
   @Test("every key is in the reference once, and no two of one source share a place")
   func keys() {
     let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
-    #expect(Set(paths).count == paths.count)
-    for key in SettingSection.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
+    expectEqual(Set(paths).count, paths.count)
+    for key in SettingSection.all { expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }
 
   @Test("all mistakes are reported at once, in the order of the lines, with their positions")
@@ -78,8 +79,9 @@ import Timekeeping
       [log]
       level = "inf"
       """
-    #expect(
-      machine.messages(for: text) == [
+    expectEqual(
+      machine.messages(for: text),
+      [
         "/etc/f/f.toml: token.url: is missing; a URL is expected (https; http to a loopback address; placeholders "
           + "{provider_id}, {vehicle_id}, {scope} and {id} after the host)",
         "/etc/f/f.toml:1:2: vehicle.vehicle_id: is missing; a string or table is expected (at most 64 characters, none of "
@@ -99,11 +101,12 @@ import Timekeeping
       minimal(),
       ["10.conf": "[log]", "20.toml": "", "20.toml~": "", "30.toml.dpkg-old": "", ".40.swp": "", "notes~": ""]
     ).load()
-    #expect(
-      file.warnings.map(\.description) == [
+    expectEqual(
+      file.warnings.map(\.description),
+      [
         "/etc/f/conf.d/10.conf: is ignored: only files whose name ends in .toml are read"
       ])
-    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
+    expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
   }
 
   @Test("files in a directory that is named after the settings without .toml are ignored with a warning")
@@ -111,12 +114,13 @@ import Timekeeping
     var machine = machine.adding(minimal(), ["10.toml.txt": ""])
     machine.files["/etc/f/f.d/10.toml"] = Array("[vehicle]\nvehicle_id = \"another\"".utf8)
     let file = try machine.load()
-    #expect(
-      file.warnings.map(\.description) == [
+    expectEqual(
+      file.warnings.map(\.description),
+      [
         "/etc/f/conf.d/10.toml.txt: is ignored: only files whose name ends in .toml are read",
         "/etc/f/f.d/10.toml: is ignored: the directories that are read are /etc/f/conf.d and /etc/f/f.toml.d",
       ])
-    #expect(file.files == ["/etc/f/f.toml"])
+    expectEqual(file.files, ["/etc/f/f.toml"])
   }
 
   @Test("later files replace keys, and merge sections and headers")
@@ -132,10 +136,10 @@ import Timekeeping
         ".hidden.toml": "[nonsense",
         "notes.txt": "[nonsense",
       ])
-    #expect(settings.vehicle.vehicleID == "second")
-    #expect(settings.token.headers.map(\.name) == ["Accept", "X-Box"])
-    #expect(settings.token.headers.map(\.value) == [.plain("a"), .plain("3")])
-    #expect(settings.logLevel == .debug)
+    expectEqual(settings.vehicle.vehicleID, "second")
+    expectEqual(settings.token.headers.map(\.name), ["Accept", "X-Box"])
+    expectEqual(settings.token.headers.map(\.value), [.plain("a"), .plain("3")])
+    expectEqual(settings.logLevel, .debug)
   }
 
   @Test("an instance's settings override those that all instances share; those of another instance are not read")
@@ -144,15 +148,16 @@ import Timekeeping
     machine.files["/etc/f/f.toml.d/a.toml"] = Array("[vehicle]\nvehicle_id = \"own\"".utf8)
     machine.files["/etc/f/g.toml.d/a.toml"] = Array("[nonsense".utf8)
     let file = try machine.load()
-    #expect(file.settings.vehicle.vehicleID == "own")
-    #expect(file.settings.logLevel == .debug)
-    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/z.toml", "/etc/f/f.toml.d/a.toml"])
+    expectEqual(file.settings.vehicle.vehicleID, "own")
+    expectEqual(file.settings.logLevel, .debug)
+    expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/z.toml", "/etc/f/f.toml.d/a.toml"])
   }
 
   @Test("a problem in a later file is reported with that file")
   func laterFile() {
-    #expect(
-      machine.messages(for: minimal(), with: ["x.toml": "[log]\npositions = 1"]) == [
+    expectEqual(
+      machine.messages(for: minimal(), with: ["x.toml": "[log]\npositions = 1"]),
+      [
         "/etc/f/conf.d/x.toml:2:13: log.positions: is a whole number; true or false, without quotes, is expected"
       ])
   }
@@ -165,8 +170,8 @@ import Timekeeping
     ])
   func replayTimes(keys: String, areRecorded: Bool, pace: Double) throws {
     let file = try machine.adding(minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\n\(keys)"]).load()
-    #expect(file.settings.agent.filter.usesRecordedTimes == areRecorded)
-    #expect(file.settings.sources.map(\.kind.pace) == [pace])
+    expectEqual(file.settings.agent.filter.usesRecordedTimes, areRecorded)
+    expectEqual(file.settings.sources.map(\.kind.pace), [pace])
   }
 
   @Test("a later file that changes the type of source leaves the old keys out, with a warning")
@@ -174,21 +179,21 @@ import Timekeeping
     let file = try machine.adding(
       minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
     ).load()
-    #expect(file.settings.sources[0].kind == .replay(ReplaySettings(file: "-", pace: 0)))
-    #expect(file.settings.agent.filter.usesRecordedTimes)
-    #expect(file.warnings.map(\.key) == ["source.device"])
-    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
+    expectEqual(file.settings.sources[0].kind, .replay(ReplaySettings(file: "-", pace: 0)))
+    expect(file.settings.agent.filter.usesRecordedTimes)
+    expectEqual(file.warnings.map(\.key), ["source.device"])
+    expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
 
   @Test("a relative metrics file is in the directory that systemd made for the daemon")
   func metricsFile() throws {
     var machine = machine
     let text = minimal() + "\n[metrics]\ntextfile = \"a.prom\"\n"
-    #expect(try machine.settings(for: text).metricsFile == "/etc/f/a.prom")
+    try expectEqual(machine.settings(for: text).metricsFile, "/etc/f/a.prom")
     machine.variables["RUNTIME_DIRECTORY"] = "/run/fleet-locationd-van:/run/other"
-    #expect(try machine.settings(for: text).metricsFile == "/run/fleet-locationd-van/a.prom")
-    #expect(
-      try machine.settings(for: text.replacing("a.prom", with: "/srv/a.prom")).metricsFile == "/srv/a.prom")
+    try expectEqual(machine.settings(for: text).metricsFile, "/run/fleet-locationd-van/a.prom")
+    try expectEqual(
+      machine.settings(for: text.replacing("a.prom", with: "/srv/a.prom")).metricsFile, "/srv/a.prom")
   }
 
   @Test("relative paths begin at the directory of the main file")
@@ -200,11 +205,11 @@ import Timekeeping
       Issue.record("not simulated")
       return
     }
-    #expect(simulated.route == "/etc/f/r.gpx")
-    #expect(simulated.drive.seed == 1 && simulated.drive.loops && simulated.drive.noise == 2)
+    expectEqual(simulated.route, "/etc/f/r.gpx")
+    expect(simulated.drive.seed == 1 && simulated.drive.loops && simulated.drive.noise == 2)
     // The times of the route, or 50 km/h.
-    #expect(simulated.drive == SimulationSettings() && simulated.drive.speed == nil)
-    #expect(settings.token.client.caFile == "/ca.pem")
+    expect(simulated.drive == SimulationSettings() && simulated.drive.speed == nil)
+    expectEqual(settings.token.client.caFile, "/ca.pem")
   }
 
   @Test(
@@ -219,18 +224,18 @@ import Timekeeping
     var machine = machine
     machine.problems["/etc/f/f.toml"] = problem
     let error = try #require(throws: ConfigurationError.self) { try machine.load() }
-    #expect(error.code == .unreadable)
-    #expect(error.isPermissionDenied == (problem == .denied))
-    #expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
+    expectEqual(error.code, .unreadable)
+    expectEqual(error.isPermissionDenied, (problem == .denied))
+    expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
   @Test("an empty file, one that is not UTF-8 and one that is not TOML are named, all at once, with their lines")
   func notText() {
-    #expect(machine.messages(for: " \n\t\n").first?.contains("is empty") == true)
+    expectEqual(machine.messages(for: " \n\t\n").first?.contains("is empty"), true)
     var machine = machine.adding(minimal(), ["a.toml": "[x\n"])
     machine.files["/etc/f/conf.d/b.toml"] = [0x61, 0x0A, 0xFF, 0xFE]
     let error = #expect(throws: ConfigurationError.self) { try machine.load() }
-    #expect(error?.diagnostics.map(\.position.description) == ["/etc/f/conf.d/b.toml:2", "/etc/f/conf.d/a.toml:1:3"])
+    expectEqual(error?.diagnostics.map(\.position.description), ["/etc/f/conf.d/b.toml:2", "/etc/f/conf.d/a.toml:1:3"])
   }
 
   @Test("on the real machine a missing file, a directory, a device and a file that is too large are distinguished")
@@ -240,10 +245,10 @@ import Timekeeping
     #expect(throws: ConfigurationEnvironment.FileProblem.directory) { try system.readFile("/etc", 10) }
     #expect(throws: ConfigurationEnvironment.FileProblem.notRegular) { try system.readFile("/dev/null", 10) }
     #expect(throws: ConfigurationEnvironment.FileProblem.tooLarge) { try system.readFile(#filePath, 10) }
-    #expect(try system.listDirectory("/nonexistent/conf.d") == [])
-    #expect(try system.listDirectory(packageRoot).contains("Package.swift"))
-    #expect(system.hostname()?.isEmpty == false)
-    #expect(system.variable("PATH") != nil && system.variable("NO_SUCH_VARIABLE") == nil)
+    try expectEqual(system.listDirectory("/nonexistent/conf.d"), [])
+    expect(try system.listDirectory(packageRoot).contains("Package.swift"))
+    expectEqual(system.hostname()?.isEmpty, false)
+    expect(system.variable("PATH") != nil && system.variable("NO_SUCH_VARIABLE") == nil)
   }
 }
 

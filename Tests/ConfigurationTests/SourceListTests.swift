@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -35,13 +36,13 @@ import Timekeeping
     func source(_ keys: String) throws -> SourceKind? {
       try machine.settings(for: text("[source]\ntype = \"modemmanager\"\n" + keys)).sources.first?.kind
     }
-    #expect(try source("") == .modemManager(ModemManagerSettings()))
+    try expectEqual(source(""), .modemManager(ModemManagerSettings()))
     let named = try source("device = \"/sys/devices/usb1/1-1\"")
-    #expect(named == .modemManager(ModemManagerSettings(device: "/sys/devices/usb1/1-1")))
-    #expect(named?.name == "ModemManager, modem /sys/devices/usb1/1-1")
+    expectEqual(named, .modemManager(ModemManagerSettings(device: "/sys/devices/usb1/1-1")))
+    expectEqual(named?.name, "ModemManager, modem /sys/devices/usb1/1-1")
     let known = try source("imei = \"354479080000017\"")
-    #expect(known == .modemManager(ModemManagerSettings(imei: "354479080000017")))
-    #expect(known?.name == "ModemManager, modem …0017")
+    expectEqual(known, .modemManager(ModemManagerSettings(imei: "354479080000017")))
+    expectEqual(known?.name, "ModemManager, modem …0017")
     for (keys, part) in [
       ("imei = \"12345\"", "is no IMEI; 14 to 16 digits are expected"),
       ("device = \"ttyUSB0\"", "is not an absolute path"),
@@ -50,15 +51,16 @@ import Timekeeping
     ] {
       let table = keys.hasPrefix("[[") ? "[[source]]" : "[source]"
       let messages = machine.messages(for: text("\(table)\ntype = \"modemmanager\"\n\(keys)"))
-      #expect(messages.count == 1 && messages.first?.contains(part) == true, "\(messages)")
+      expect(messages.count == 1 && messages.first?.contains(part) == true, "\(messages)")
     }
   }
 
   @Test("sources are read in the order of the file, each with its own keys and defaults")
   func list() throws {
     let settings = try machine.settings(for: text(two))
-    #expect(
-      settings.sources == [
+    expectEqual(
+      settings.sources,
+      [
         Settings.Source(kind: .serial(SerialSettings(device: "/dev/gps0", baud: 9600)), silenceTimeout: .seconds(5)),
         Settings.Source(kind: .gpsd(GPSDSettings()), silenceTimeout: .seconds(10)),
       ])
@@ -67,11 +69,11 @@ import Timekeeping
   @Test("a table and a list of one are equal")
   func one() throws {
     let keys = "type = \"serial\"\ndevice = \"/dev/gps0\""
-    #expect(
-      try machine.settings(for: text("[source]\n\(keys)")) == machine.settings(for: text("[[source]]\n\(keys)")))
-    #expect(
-      machine.messages(for: text("[[source]]\n\(keys)\nbaud = 1")).first?.hasPrefix("/etc/f/f.toml:7:8: source.baud: ")
-        == true)
+    try expectEqual(
+      machine.settings(for: text("[source]\n\(keys)")), machine.settings(for: text("[[source]]\n\(keys)")))
+    expectEqual(
+      machine.messages(for: text("[[source]]\n\(keys)\nbaud = 1")).first?.hasPrefix("/etc/f/f.toml:7:8: source.baud: "),
+      true)
   }
 
   @Test("all mistakes are reported at once, with their position and the number of the source")
@@ -88,16 +90,17 @@ import Timekeeping
       device = 3
       """
     let messages = machine.messages(for: text(sources))
-    #expect(
-      messages.map { $0.split(separator: ": ", maxSplits: 2).prefix(2).joined(separator: ": ") } == [
+    expectEqual(
+      messages.map { $0.split(separator: ": ", maxSplits: 2).prefix(2).joined(separator: ": ") },
+      [
         "/etc/f/f.toml:4:1: source[1].device",
         "/etc/f/f.toml:6:8: source[1].baud",
         "/etc/f/f.toml:9:1: source[2].baud",
         "/etc/f/f.toml:10:1: source[2].adress",
         "/etc/f/f.toml:11:1: source[3].type",
       ], "\(messages)")
-    #expect(messages.contains { $0.hasSuffix("source[2].adress: is not a setting; did you mean `address`?") })
-    #expect(
+    expect(messages.contains { $0.hasSuffix("source[2].adress: is not a setting; did you mean `address`?") })
+    expect(
       messages.contains { $0.hasSuffix("source[2].baud: belongs to type = \"serial\"; the type is \"gpsd\"") })
   }
 
@@ -114,8 +117,8 @@ import Timekeeping
     ])
   func together(_ third: String, _ part: String) {
     let messages = machine.messages(for: text(two + "\n[[source]]\n" + third))
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(part) == true, "\(messages)")
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
   @Test(
@@ -130,37 +133,40 @@ import Timekeeping
     ])
   func noTable(_ line: String, _ part: String) {
     let messages = machine.messages(for: line + "\n" + text(""))
-    #expect(messages.contains { $0.contains(part) }, "\(messages)")
+    expect(messages.contains { $0.contains(part) }, "\(messages)")
   }
 
   @Test("too many sources are rejected")
   func tooMany() {
     let sources = (0..<17).map { "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps\($0)\"" }.joined(separator: "\n")
     let messages = machine.messages(for: text(sources))
-    #expect(messages.count == 1)
-    #expect(messages.first?.hasSuffix("source: has 17 entries; allowed: at most 16") == true)
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.hasSuffix("source: has 17 entries; allowed: at most 16"), true)
   }
 
   @Test("the sources of a later file replace those of an earlier one as a whole; two single tables are merged")
   func merging() throws {
     let other = "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps1\""
-    #expect(
-      try machine.settings(for: text(two), with: ["a.toml": other]).sources.map(\.kind) == [
+    try expectEqual(
+      machine.settings(for: text(two), with: ["a.toml": other]).sources.map(\.kind),
+      [
         .serial(SerialSettings(device: "/dev/gps1"))
       ])
-    #expect(
-      try machine.settings(for: text("[source]\ntype = \"gpsd\""), with: ["a.toml": two]).sources.count == 2)
+    try expectEqual(
+      machine.settings(for: text("[source]\ntype = \"gpsd\""), with: ["a.toml": two]).sources.count, 2)
     let lone = "[source]\ntype = \"serial\"\ndevice = \"/dev/gps2\""
-    #expect(
-      try machine.settings(for: text(two), with: ["a.toml": lone]).sources.map(\.kind) == [
+    try expectEqual(
+      machine.settings(for: text(two), with: ["a.toml": lone]).sources.map(\.kind),
+      [
         .serial(SerialSettings(device: "/dev/gps2"))
       ])
-    #expect(
-      try machine.settings(for: text(lone), with: ["a.toml": "[source]\nbaud = 4800"]).sources.map(\.kind) == [
+    try expectEqual(
+      machine.settings(for: text(lone), with: ["a.toml": "[source]\nbaud = 4800"]).sources.map(\.kind),
+      [
         .serial(SerialSettings(device: "/dev/gps2", baud: 4800))
       ])
     let messages = machine.messages(for: text(lone), with: ["a.toml": two + "\nbaud = 1"])
-    #expect(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to") == true, "\(messages)")
+    expectEqual(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to"), true, "\(messages)")
   }
 
   @Test("only a source after a simulated drive that loops causes a warning")
@@ -173,11 +179,11 @@ import Timekeeping
         .map(\.description)
     }
     let found = try warnings("", ["gpsd", "drive", "gpsd"])
-    #expect(found.count == 1)
-    #expect(found.first?.hasPrefix("/etc/f/f.toml:11:8: source[3].type: comes after source[2]") == true, "\(found)")
-    #expect(try warnings("loop = false", ["drive", "gpsd"]).isEmpty)
-    #expect(try warnings("tunnels = [{ from = \"1 km\", length = \"2 km\" }]", ["drive", "gpsd"]).isEmpty)
-    #expect(try warnings("", ["gpsd", "drive"]).isEmpty)
-    #expect(try warnings("", ["drive"]).isEmpty)
+    expectEqual(found.count, 1)
+    expectEqual(found.first?.hasPrefix("/etc/f/f.toml:11:8: source[3].type: comes after source[2]"), true, "\(found)")
+    expect(try warnings("loop = false", ["drive", "gpsd"]).isEmpty)
+    expect(try warnings("tunnels = [{ from = \"1 km\", length = \"2 km\" }]", ["drive", "gpsd"]).isEmpty)
+    expect(try warnings("", ["gpsd", "drive"]).isEmpty)
+    expect(try warnings("", ["drive"]).isEmpty)
   }
 }

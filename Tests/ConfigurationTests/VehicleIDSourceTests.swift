@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
       ("{ hostname = true }", "van-7"), ("\"Lieferwagen Süd\"", "Lieferwagen Süd"),
     ])
   func found(_ value: String, _ id: String) throws {
-    #expect(try machine.settings(for: minimal(vehicle: "vehicle_id = \(value)")).vehicle.vehicleID == id)
+    try expectEqual(machine.settings(for: minimal(vehicle: "vehicle_id = \(value)")).vehicle.vehicleID, id)
   }
 
   @Test(
@@ -48,9 +49,9 @@ import Testing
     ])
   func refused(_ value: String, _ part: String) {
     let messages = machine.messages(for: minimal(vehicle: "vehicle_id = \(value)"))
-    #expect(messages.count == 1)
-    #expect(messages.first?.hasPrefix("/etc/f/f.toml:3:") == true)
-    #expect(messages.first?.contains(part) == true, "\(messages)")
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.hasPrefix("/etc/f/f.toml:3:"), true)
+    expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
   @Test("a credential without systemd is explained")
@@ -58,6 +59,6 @@ import Testing
     var machine = machine
     machine.variables = [:]
     let messages = machine.messages(for: minimal(vehicle: "vehicle_id = { credential = \"vehicle\" }"))
-    #expect(messages.first?.contains("add LoadCredential=vehicle:") == true)
+    expectEqual(messages.first?.contains("add LoadCredential=vehicle:"), true)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 import Authorization
+import Expectations
 import Vehicle
 import FleetEngine
 import Testing
@@ -16,23 +17,23 @@ import Testing
   @Test("the default is a vehicle of deliveries")
   func deliveries() throws {
     let settings = try machine.settings(for: minimal())
-    #expect(try machine.settings(for: vehicle("service = \"deliveries\"")) == settings)
-    #expect(settings.vehicle.service == .deliveries)
-    #expect(!settings.agent.delivery.endpoint.followsDuty)
+    try expectEqual(machine.settings(for: vehicle("service = \"deliveries\"")), settings)
+    expectEqual(settings.vehicle.service, .deliveries)
+    expect(!settings.agent.delivery.endpoint.followsDuty)
   }
 
   @Test("a vehicle of trips has its own endpoint, token claim and state")
   func trips() throws {
     let settings = try machine.settings(for: vehicle("service = \"trips\""))
-    #expect(settings.vehicle.service == .trips)
-    #expect(settings.agent.context?.scope == .vehicle("truck-17"))
-    #expect(settings.agent.delivery.endpoint.vehicle == settings.vehicle)
-    #expect(settings.agent.delivery.endpoint.followsDuty)
-    #expect(!settings.agent.goesOfflineOnStop)
+    expectEqual(settings.vehicle.service, .trips)
+    expectEqual(settings.agent.context?.scope, .vehicle("truck-17"))
+    expectEqual(settings.agent.delivery.endpoint.vehicle, settings.vehicle)
+    expect(settings.agent.delivery.endpoint.followsDuty)
+    expect(!settings.agent.goesOfflineOnStop)
     let silent = try machine.settings(for: vehicle("service = \"trips\"\nreport_state = false"))
-    #expect(!silent.agent.delivery.endpoint.followsDuty)
+    expect(!silent.agent.delivery.endpoint.followsDuty)
     let ending = try machine.settings(for: vehicle("service = \"trips\"\noffline_on_stop = true"))
-    #expect(ending.agent.goesOfflineOnStop)
+    expect(ending.agent.goesOfflineOnStop)
   }
 
   @Test(
@@ -49,13 +50,13 @@ import Testing
     ])
   func refused(_ lines: String, _ part: String) {
     let messages = machine.messages(for: vehicle(lines))
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains(part) == true, "\(messages)")
+    expectEqual(messages.count, 1)
+    expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
   @Test("the name of a service is what a token's claim is said to belong to", arguments: FleetEngineService.all)
   func names(_ service: FleetEngineService) {
     let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
-    #expect(vehicle.tokenContext?.scope.service == service.name)
+    expectEqual(vehicle.tokenContext?.scope.service, service.name)
   }
 }

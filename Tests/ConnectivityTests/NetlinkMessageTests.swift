@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import Connectivity
@@ -8,10 +9,10 @@ import Testing
   func links() throws {
     let links = try NetlinkRecording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }
     let loopback = try #require(links.first { $0.name == "lo" })
-    #expect(loopback.isLoopback && loopback.isUp)
+    expect(loopback.isLoopback && loopback.isUp)
     let modem = try #require(links.first { $0.name == "wwan0" })
-    #expect(!modem.isLoopback && modem.isUp && modem.isRunning)
-    #expect(try NetlinkRecording.links.messages().last == .done)
+    expect(!modem.isLoopback && modem.isUp && modem.isRunning)
+    try expectEqual(NetlinkRecording.links.messages().last, .done)
   }
 
   @Test("global addresses of both families, and no others")
@@ -20,8 +21,8 @@ import Testing
       if case .address(let address) = $0 { address } else { nil }
     }
     let ipv6: [UInt8] = [0x20, 1, 0xD, 0xB8, 0, 7] + [UInt8](repeating: 0, count: 9) + [2]
-    #expect(addresses.map(\.bytes) == [[10, 64, 7, 2], ipv6])
-    #expect(addresses.map(\.family) == [.ipv4, .ipv6])
+    expectEqual(addresses.map(\.bytes), [[10, 64, 7, 2], ipv6])
+    expectEqual(addresses.map(\.family), [.ipv4, .ipv6])
   }
 
   @Test("default routes of both families; no host route, no table of the machine's own, no unreachable one")
@@ -29,9 +30,9 @@ import Testing
     let routes = try NetlinkRecording.routes.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
     }
-    #expect(routes.map(\.family) == [.ipv4, .ipv6])
-    #expect(routes.first?.gateway == [10, 64, 7, 1])
-    #expect(routes.first?.priority == 700)
+    expectEqual(routes.map(\.family), [.ipv4, .ipv6])
+    expectEqual(routes.first?.gateway, [10, 64, 7, 1])
+    expectEqual(routes.first?.priority, 700)
   }
 
   @Test("a default route with two next hops has two links")
@@ -39,26 +40,26 @@ import Testing
     let routes = try NetlinkRecording.multipath.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
     }
-    #expect(routes.count == 1)
-    #expect(routes.first?.links.count == 2)
+    expectEqual(routes.count, 1)
+    expectEqual(routes.first?.links.count, 2)
   }
 
   @Test("what comes unasked: a carrier that is lost, an address and a link that go")
   func notifications() throws {
     let lost = try NetlinkRecording.carrierLost.messages()
-    #expect(lost.contains { if case .link(let link) = $0 { link.name == "wwan0" && !link.isRunning } else { false } })
-    #expect(
+    expect(lost.contains { if case .link(let link) = $0 { link.name == "wwan0" && !link.isRunning } else { false } })
+    expect(
       try NetlinkRecording.addressGone.messages().contains {
         if case .addressGone(let address) = $0 { address.bytes == [10, 64, 7, 2] } else { false }
       })
-    #expect(
+    expect(
       try NetlinkRecording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
   }
 
   @Test("the kernel does not notify of a default route that is removed with its address")
   func silentRoutes() throws {
     // This is why the picture is never patched from notifications.
-    #expect(
+    expect(
       try !NetlinkRecording.addressGone.messages().contains { if case .defaultRouteGone = $0 { true } else { false } })
   }
 
@@ -72,7 +73,7 @@ import Testing
     let whole = NetlinkMessage.decode(bytes).map(\.message)
     for count in 0..<bytes.count {
       let part = NetlinkMessage.decode(Array(bytes.prefix(count))).map(\.message)
-      #expect(part == Array(whole.prefix(part.count)))
+      expectEqual(part, Array(whole.prefix(part.count)))
     }
   }
 
@@ -81,6 +82,6 @@ import Testing
     var bytes = try NetlinkRecording.routes.bytes()
     for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> UInt32(place * 8)) }
     let messages = NetlinkMessage.decode(bytes).map(\.message)
-    #expect(messages.isEmpty || messages == [.other])
+    expect(messages.isEmpty || messages == [.other])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -40,12 +41,12 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     try fixture.dump()
-    #expect(fixture.requests == 3)
+    expectEqual(fixture.requests, 3)
     let state = try #require(fixture.states.first)
-    #expect(state.isUsable)
-    #expect(state.names == ["wwan0"])
-    #expect(state.addresses.count == 2)
-    #expect(fixture.survey.nextDeadline == nil)
+    expect(state.isUsable)
+    expectEqual(state.names, ["wwan0"])
+    expectEqual(state.addresses.count, 2)
+    expectNil(fixture.survey.nextDeadline)
   }
 
   @Test("without a default route there is no network")
@@ -54,7 +55,7 @@ import Timekeeping
     fixture.handle(.start)
     try fixture.dump(routes: .routesWithoutAddress)
     // The route of IPv6 is still there.
-    #expect(fixture.states.first?.routes.map(\.family) == [.ipv6])
+    expectEqual(fixture.states.first?.routes.map(\.family), [.ipv6])
   }
 
   @Test("news settle for a moment, then all is asked for again; what is known already asks for nothing")
@@ -63,14 +64,14 @@ import Timekeeping
     fixture.handle(.start)
     try fixture.dump()
     fixture.handle(.received(try NetlinkRecording.links.bytes().notifying))
-    #expect(fixture.survey.nextDeadline == nil)
+    expectNil(fixture.survey.nextDeadline)
     fixture.handle(.received(try NetlinkRecording.addressGone.bytes()), after: .seconds(10))
-    #expect(fixture.requests == 3)
-    #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
+    expectEqual(fixture.requests, 3)
+    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.settling)
     fixture.handle(.deadline, after: NetworkSurvey.settling)
     try fixture.dump(routes: .routesWithoutAddress)
-    #expect(fixture.requests == 6)
-    #expect(fixture.states.count == 2)
+    expectEqual(fixture.requests, 6)
+    expectEqual(fixture.states.count, 2)
   }
 
   @Test("lost messages, a response without end and a refusal lead to a new dump")
@@ -79,17 +80,17 @@ import Timekeeping
     fixture.handle(.start)
     fixture.handle(.overrun)
     fixture.handle(.deadline, after: NetworkSurvey.settling)
-    #expect(fixture.requests == 2)
+    expectEqual(fixture.requests, 2)
     try fixture.answer(.links)
     fixture.handle(.deadline, after: NetworkSurvey.dumpTimeout)
-    #expect(fixture.requests == 4)
+    expectEqual(fixture.requests, 4)
     var refusal: [UInt8] = [20, 0, 0, 0, 2, 0, 0, 0]
     refusal += [UInt8(fixture.sequence), 0, 0, 0, 0, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF]
     fixture.handle(.received(refusal))
     fixture.handle(.deadline, after: NetworkSurvey.dumpTimeout)
-    #expect(fixture.requests == 5)
+    expectEqual(fixture.requests, 5)
     try fixture.dump()
-    #expect(fixture.states.count == 1)
+    expectEqual(fixture.states.count, 1)
   }
 
   @Test("what changes during a dump is asked for once more")
@@ -100,7 +101,7 @@ import Timekeeping
     fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
     try fixture.answer(.addresses)
     try fixture.answer(.routes)
-    #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
+    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.settling)
   }
 
   @Test("a network that changes during every dump is reported nevertheless, but not each time")
@@ -108,14 +109,14 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     for _ in 0..<4 {
-      #expect(fixture.states.isEmpty)
+      expect(fixture.states.isEmpty)
       try fixture.answer(.links)
       fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
       try fixture.answer(.addresses)
       try fixture.answer(.routes)
       fixture.handle(.deadline, after: NetworkSurvey.settling)
     }
-    #expect(fixture.states.count == 1)
+    expectEqual(fixture.states.count, 1)
   }
 
   @Test("replies to an older request, and unsolicited dumps, change nothing")
@@ -125,8 +126,8 @@ import Timekeeping
     try fixture.dump()
     fixture.handle(.received(try NetlinkRecording.links.bytes(sequence: 1)))
     fixture.handle(.received(try NetlinkRecording.routes.bytes(sequence: 900)))
-    #expect(fixture.requests == 3)
-    #expect(fixture.states.count == 1)
+    expectEqual(fixture.requests, 3)
+    expectEqual(fixture.states.count, 1)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import Connectivity
@@ -23,39 +24,39 @@ import Testing
 
   @Test("a network takes a running link, a global address and a default route of the same family")
   func usable() {
-    #expect(NetworkTableTests.table().state.isUsable)
-    #expect(!NetworkTableTests.table(isUp: false).state.isUsable)
-    #expect(!NetworkTableTests.table(isRunning: false).state.isUsable)
-    #expect(!NetworkTableTests.table(isLoopback: true).state.isUsable)
-    #expect(!NetworkTableTests.table(address: nil).state.isUsable)
-    #expect(!NetworkTableTests.table(routes: []).state.isUsable)
-    #expect(!NetworkTableTests.table(address: [UInt8](repeating: 0x20, count: 16)).state.isUsable)
+    expect(NetworkTableTests.table().state.isUsable)
+    expect(!NetworkTableTests.table(isUp: false).state.isUsable)
+    expect(!NetworkTableTests.table(isRunning: false).state.isUsable)
+    expect(!NetworkTableTests.table(isLoopback: true).state.isUsable)
+    expect(!NetworkTableTests.table(address: nil).state.isUsable)
+    expect(!NetworkTableTests.table(routes: []).state.isUsable)
+    expect(!NetworkTableTests.table(address: [UInt8](repeating: 0x20, count: 16)).state.isUsable)
   }
 
   @Test("a machine whose only link is the loopback is isolated; one without a carrier, or not read yet, is not")
   func isolated() {
-    #expect(NetworkTableTests.table(isLoopback: true).state.isIsolated)
-    #expect(!NetworkTableTests.table(isRunning: false, address: nil, routes: []).state.isIsolated)
-    #expect(!NetworkTable().state.isIsolated)
+    expect(NetworkTableTests.table(isLoopback: true).state.isIsolated)
+    expect(!NetworkTableTests.table(isRunning: false, address: nil, routes: []).state.isIsolated)
+    expect(!NetworkTable().state.isIsolated)
   }
 
   @Test("a route out of a link that is not there leads nowhere")
   func danglingRoute() {
     let route = NetworkTable.Route(family: .ipv4, links: [7], gateway: [], priority: 0)
-    #expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
+    expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
   @Test("connections may be dead after another address or a better route, and not after a second, worse one")
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state
-    #expect(other.mayHaveBroken(before))
+    expect(other.mayHaveBroken(before))
     let way = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
     let better = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 50)
     let worse = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 600)
-    #expect(NetworkTableTests.table(routes: [way, better]).state.mayHaveBroken(before))
-    #expect(!NetworkTableTests.table(routes: [way, worse]).state.mayHaveBroken(before))
-    #expect(NetworkState().mayHaveBroken(before))
-    #expect(!before.mayHaveBroken(NetworkState()))
+    expect(NetworkTableTests.table(routes: [way, better]).state.mayHaveBroken(before))
+    expect(!NetworkTableTests.table(routes: [way, worse]).state.mayHaveBroken(before))
+    expect(NetworkState().mayHaveBroken(before))
+    expect(!before.mayHaveBroken(NetworkState()))
   }
 }

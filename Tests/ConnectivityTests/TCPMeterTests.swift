@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
+import Expectations
 import Testing
 
 @Suite struct TCPMeterTests {
@@ -11,12 +12,12 @@ import Testing
 
   @Test("headers are those of IPv4 or IPv6, TCP, and its timestamps where they are in use, for each segment")
   func headers() {
-    #expect(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: true) == 52)
-    #expect(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: false) == 40)
-    #expect(TCPTraffic.headerSize(isIPv6: true, hasTimestamps: true) == 72)
+    expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: true), 52)
+    expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: false), 40)
+    expectEqual(TCPTraffic.headerSize(isIPv6: true, hasTimestamps: true), 72)
     let traffic = TCPTraffic(
       sent: 349, received: 126, retransmitted: 0, segmentsSent: 2, segmentsReceived: 1, headerSize: 52)
-    #expect(traffic.allSent == 453 && traffic.allReceived == 178 && traffic.all == 631)
+    expect(traffic.allSent == 453 && traffic.allReceived == 178 && traffic.all == 631)
   }
 
   @Test("a connection that is read several times, and at its end, counts once")
@@ -24,14 +25,14 @@ import Testing
     var meter = TCPMeter()
     meter.opened(5)
     for sent in [100, 100, 250, 400] as [UInt64] { meter.read(5, Self.traffic(sent, sent / 2)) }
-    #expect(meter.total == Self.traffic(400, 200))
+    expectEqual(meter.total, Self.traffic(400, 200))
     meter.closed(5, Self.traffic(420, 230, again: 20, segments: 9))
-    #expect(meter.total == Self.traffic(420, 230, again: 20, segments: 9))
-    #expect(meter.open.isEmpty)
+    expectEqual(meter.total, Self.traffic(420, 230, again: 20, segments: 9))
+    expect(meter.open.isEmpty)
     // The end of what is closed, and readings of what was never opened here, are nothing of this meter's.
     meter.closed(5, Self.traffic(999))
     meter.read(6, Self.traffic(999))
-    #expect(meter.total.sent == 420)
+    expectEqual(meter.total.sent, 420)
   }
 
   @Test("a connection in the place of another, with the same descriptor, counts from its own beginning")
@@ -43,14 +44,14 @@ import Testing
     meter.closed(5, Self.traffic(1100))
     meter.opened(5)
     meter.closed(5, Self.traffic(1500, 10))
-    #expect(meter.total == Self.traffic(2600, 10))
+    expectEqual(meter.total, Self.traffic(2600, 10))
     // Its predecessor's end was not seen.
     meter.opened(6)
     meter.read(6, Self.traffic(30))
     meter.opened(6)
     meter.read(6, Self.traffic(40))
-    #expect(meter.total.sent == 2670)
-    #expect(meter.open == [6])
+    expectEqual(meter.total.sent, 2670)
+    expectEqual(meter.open, [6])
   }
 
   @Test("counters that are smaller than before have begun anew; none of them goes below nothing")
@@ -59,7 +60,7 @@ import Testing
     meter.opened(5)
     meter.read(5, Self.traffic(1000, 500, segments: 10))
     meter.read(5, Self.traffic(1200, 40, segments: 2))
-    #expect(meter.total == Self.traffic(2200, 540, segments: 12))
+    expectEqual(meter.total, Self.traffic(2200, 540, segments: 12))
   }
 
   @Test("a connection that cannot be read at its end counts as of its last reading")
@@ -68,6 +69,6 @@ import Testing
     meter.opened(5)
     meter.read(5, Self.traffic(700))
     meter.closed(5, nil)
-    #expect(meter.total.sent == 700 && meter.open.isEmpty)
+    expect(meter.total.sent == 700 && meter.open.isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -55,10 +56,10 @@ import Timekeeping
     run.pass(.seconds(60), bytes: 0)
     run.pass(.seconds(60), bytes: 600, updates: 2)
     let today = try #require(run.ledger.today)
-    #expect(today.date == (try Self.date(2026, 11, 21)))
-    #expect(today.counts == run.counted && today.month == run.counted && run.ledger.sinceStart == run.counted)
-    #expect(today.counts.traffic.all == 16_600)
-    #expect(today.counts.perUpdate == 450)
+    expectEqual(today.date, (try Self.date(2026, 11, 21)))
+    expect(today.counts == run.counted && today.month == run.counted && run.ledger.sinceStart == run.counted)
+    expectEqual(today.counts.traffic.all, 16_600)
+    expectEqual(today.counts.perUpdate, 450)
   }
 
   @Test("a day ends with the first reading after midnight, which still belongs to it, and the month continues")
@@ -66,34 +67,34 @@ import Timekeeping
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
     run.pass(.seconds(12 * 3600 - 60), bytes: 200)
-    #expect(run.ended.count == 1)
-    #expect(run.ended.first?.date == (try Self.date(2026, 11, 21)))
-    #expect(run.ended.first?.counts.fleetEngine.sent == 1200)
-    #expect(run.today == 0 && run.month == 1200)
+    expectEqual(run.ended.count, 1)
+    expectEqual(run.ended.first?.date, (try Self.date(2026, 11, 21)))
+    expectEqual(run.ended.first?.counts.fleetEngine.sent, 1200)
+    expect(run.today == 0 && run.month == 1200)
     run.pass(.seconds(10), bytes: 50)
-    #expect(run.today == 50 && run.month == 1250 && run.ended.count == 1)
+    expect(run.today == 50 && run.month == 1250 && run.ended.count == 1)
   }
 
   @Test("a reading is due after a minute, then each quarter of an hour, and at midnight")
   func due() {
     var run = Run(time: Self.noon)
-    #expect(run.ledger.nextReading == Self.start + .seconds(60))
+    expectEqual(run.ledger.nextReading, Self.start + .seconds(60))
     run.pass(.seconds(60), bytes: 1)
-    #expect(run.ledger.nextReading == run.now + .seconds(900))
+    expectEqual(run.ledger.nextReading, run.now + .seconds(900))
     run.pass(.seconds(12 * 3600 - 160), bytes: 1)
-    #expect(run.ledger.nextReading == run.now + .seconds(100))
+    expectEqual(run.ledger.nextReading, run.now + .seconds(100))
   }
 
   @Test("with the month begins a new account of it; the last day has reported the whole of the old one")
   func nextMonth() throws {
     var run = Run(time: Self.noon)
     for _ in 0..<10 { run.pass(.seconds(86_400), bytes: 100) }
-    #expect(run.ledger.today?.date == (try Self.date(2026, 12, 1)))
-    #expect(run.ended.map(\.month.fleetEngine.sent) == [200, 300, 400, 500, 600, 700, 800, 900, 1000])
-    #expect(run.ended.last?.date == (try Self.date(2026, 11, 30)))
-    #expect(run.today == 0 && run.month == 0)
+    expectEqual(run.ledger.today?.date, (try Self.date(2026, 12, 1)))
+    expectEqual(run.ended.map(\.month.fleetEngine.sent), [200, 300, 400, 500, 600, 700, 800, 900, 1000])
+    expectEqual(run.ended.last?.date, (try Self.date(2026, 11, 30)))
+    expect(run.today == 0 && run.month == 0)
     run.pass(.seconds(1), bytes: 7)
-    #expect(run.month == 7)
+    expectEqual(run.month, 7)
   }
 
   @Test(
@@ -101,13 +102,13 @@ import Timekeeping
   func clockSetLate() throws {
     var run = Run(time: nil)
     for _ in 0..<30 { run.pass(.seconds(60), bytes: 10, updates: 1) }
-    #expect(run.ledger.today == nil && run.kept == nil && run.ledger.sinceStart.updates == 30)
-    #expect(run.ledger.nextReading == run.now + .seconds(60))
+    expect(run.ledger.today == nil && run.kept == nil && run.ledger.sinceStart.updates == 30)
+    expectEqual(run.ledger.nextReading, run.now + .seconds(60))
     run.time = Self.noon
     run.pass(.seconds(60), bytes: 10)
-    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 21)))
-    #expect(run.today == 310 && run.month == 310 && run.ended.isEmpty)
-    #expect(run.kept != nil)
+    expectEqual(run.ledger.today?.date, (try Self.date(2026, 11, 21)))
+    expect(run.today == 310 && run.month == 310 && run.ended.isEmpty)
+    expect(run.kept != nil)
   }
 
   @Test("a restart continues the day and the month; on a later day it reports the previous day once")
@@ -118,20 +119,20 @@ import Timekeeping
     // The clock comes with the first response.
     var second = Run(run.kept, time: nil)
     second.pass(.seconds(1), bytes: 40)
-    #expect(second.ledger.today == nil)
+    expectNil(second.ledger.today)
     second.time = Self.noon + .seconds(300)
     second.pass(.seconds(60), bytes: 60, updates: 1)
-    #expect(second.today == 1600 && second.month == 1600 && second.ledger.today?.counts.updates == 4)
-    #expect(second.ledger.sinceStart.fleetEngine.sent == 100)
+    expect(second.today == 1600 && second.month == 1600 && second.ledger.today?.counts.updates == 4)
+    expectEqual(second.ledger.sinceStart.fleetEngine.sent, 100)
 
     var third = Run(second.kept, time: Self.noon + .seconds(3 * 86_400))
     third.pass(.seconds(5), bytes: 30)
-    #expect(third.ended.map(\.counts.fleetEngine.sent) == [1600])
-    #expect(third.today == 30 && third.month == 1630)
+    expectEqual(third.ended.map(\.counts.fleetEngine.sent), [1600])
+    expect(third.today == 30 && third.month == 1630)
     // It is on disk that the day is over, so no later run reports it again.
     var fourth = Run(third.kept, time: Self.noon + .seconds(3 * 86_400))
     fourth.pass(.seconds(5), bytes: 1)
-    #expect(fourth.ended.isEmpty && fourth.month == 1631)
+    expect(fourth.ended.isEmpty && fourth.month == 1631)
   }
 
   @Test(
@@ -146,17 +147,17 @@ import Timekeeping
     if abs(days) > 31 {
       var next = Run(run.kept, time: Self.noon + .seconds(600))
       next.pass(.seconds(60), bytes: 5)
-      #expect(next.month == 1005)
+      expectEqual(next.month, 1005)
     }
     run.time = Self.noon + .seconds(240)
     run.pass(.seconds(60), bytes: 100)
-    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 21)))
-    #expect(run.today == 1110 && run.month == 1110)
+    expectEqual(run.ledger.today?.date, (try Self.date(2026, 11, 21)))
+    expect(run.today == 1110 && run.month == 1110)
     run.pass(.seconds(86_400), bytes: 7, isLast: true)
-    #expect(run.today == 0 && run.month == 1117)
+    expect(run.today == 0 && run.month == 1117)
     var next = Run(run.kept, time: Self.noon + .seconds(90_000))
     next.pass(.seconds(60), bytes: 3)
-    #expect(next.month == 1120)
+    expectEqual(next.month, 1120)
   }
 
   @Test("a date that stays is used: after a quarter of an hour it is stored, and its month is a new one")
@@ -168,17 +169,17 @@ import Timekeeping
     run.pass(.seconds(900), bytes: 1)
     var next = Run(run.kept, time: Self.noon + .seconds(400 * 86_400 + 2000))
     next.pass(.seconds(60), bytes: 1)
-    #expect(next.ledger.today?.date == (try Self.date(2027, 12, 26)))
-    #expect(next.month == 2)
+    expectEqual(next.ledger.today?.date, (try Self.date(2027, 12, 26)))
+    expectEqual(next.month, 2)
   }
 
   @Test("a power cut costs what was counted since the last quarter of an hour, or in a first minute")
   func powerCut() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(59), bytes: 10)
-    #expect(run.kept == nil)
+    expectNil(run.kept)
     run.pass(.seconds(1), bytes: 10)
-    #expect(Run(run.kept, time: nil).ledger == TrafficLedger(run.kept, at: Self.start))
+    expectEqual(Run(run.kept, time: nil).ledger, TrafficLedger(run.kept, at: Self.start))
     var writes = 0
     var last = run.kept
     for _ in 0..<360 {
@@ -186,11 +187,11 @@ import Timekeeping
       if run.kept != last { writes += 1 }
       last = run.kept
     }
-    #expect(writes == 4)
+    expectEqual(writes, 4)
     var next = Run(run.kept, time: Self.noon)
     next.pass(.seconds(1), bytes: 0)
     let (before, after) = (try #require(run.month), try #require(next.month))
-    #expect(before - after <= 900)
+    expect(before - after <= 900)
   }
 
   @Test("nothing is written while nothing is carried")
@@ -200,7 +201,7 @@ import Timekeeping
     run.kept = nil
     for _ in 0..<10 { run.pass(.seconds(900), bytes: 0) }
     run.pass(.seconds(1), bytes: 0, isLast: true)
-    #expect(run.kept == nil)
+    expectNil(run.kept)
   }
 
   @Test(
@@ -211,15 +212,15 @@ import Timekeeping
     run.time = run.time.map { $0 - .seconds(2) }
     run.pass(.seconds(1), bytes: 10)
     run.pass(.seconds(1), bytes: 10)
-    #expect(run.ended.isEmpty && run.today == 120)
-    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 22)))
+    expect(run.ended.isEmpty && run.today == 120)
+    expectEqual(run.ledger.today?.date, (try Self.date(2026, 11, 22)))
 
     var wrong = Run(time: Self.noon + .seconds(4000 * 86_400))
     wrong.pass(.seconds(60), bytes: 100)
     wrong.time = Self.noon
     wrong.pass(.seconds(60), bytes: 10)
-    #expect(wrong.ended.isEmpty && wrong.today == 110 && wrong.month == 110)
-    #expect(wrong.ledger.today?.date == (try Self.date(2026, 11, 21)))
+    expect(wrong.ended.isEmpty && wrong.today == 110 && wrong.month == 110)
+    expectEqual(wrong.ledger.today?.date, (try Self.date(2026, 11, 21)))
   }
 
   @Test("what this program has not written counts as nothing, and no file traps")
@@ -227,9 +228,9 @@ import Timekeeping
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 123_456)
     let text = try #require(run.kept)
-    #expect(text.utf8.count < TrafficLedger.maxTextSize)
+    expect(text.utf8.count < TrafficLedger.maxTextSize)
     for bad in ["", "\n", "end", String(text.dropLast()), text + "x", "date 5", String(repeating: " ", count: 1024)] {
-      #expect(TrafficLedger(bad, at: Self.start) == TrafficLedger(at: Self.start), "\(bad)")
+      expectEqual(TrafficLedger(bad, at: Self.start), TrafficLedger(at: Self.start), "\(bad)")
     }
     var random = SplitMix64(seed: 7)
     for _ in 0..<5000 {
@@ -240,7 +241,7 @@ import Timekeeping
       var damaged = Run(String(decoding: bytes, as: UTF8.self), time: Self.noon)
       damaged.pass(.seconds(60), bytes: .max / 3)
       damaged.pass(.seconds(60), bytes: .max / 3, isLast: true)
-      #expect(damaged.ledger.today != nil)
+      expect(damaged.ledger.today != nil)
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Reporting
 import Delivery
 import FixSources
@@ -392,14 +393,14 @@ import Timekeeping
     let text = try CauseTests.cases.map { try outputs($0).text }.joined(separator: "\n")
     let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/causes.txt"
     if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: golden, atomically: true, encoding: .utf8) }
-    #expect(try text == String(contentsOfFile: golden, encoding: .utf8))
+    try expectEqual(text, String(contentsOfFile: golden, encoding: .utf8))
   }
 
   @Test("there is a case for every cause and every next step")
   func complete() throws {
     let snapshots = try CauseTests.cases.map { try outputs($0).snapshot }
-    #expect(Set(snapshots.map { Wait($0.cause) }) == Set(Wait.allCases))
-    #expect(Set(snapshots.map { Next($0.next) }) == Set(Next.allCases))
+    expectEqual(Set(snapshots.map { Wait($0.cause) }), Set(Wait.allCases))
+    expectEqual(Set(snapshots.map { Next($0.next) }), Set(Next.allCases))
   }
 
   @Test("all four name one cause", arguments: CauseTests.cases)
@@ -407,19 +408,19 @@ import Timekeeping
     let report = try outputs(item).report
     let state = try #require(report.state)
     let line = "\(state.label)\(state.detail)"
-    #expect(report.summary.lowercased().hasPrefix(line.lowercased()))
+    expect(report.summary.lowercased().hasPrefix(line.lowercased()))
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
-    #expect(rows.contains("Fleet Engine  \(line)"))
-    #expect(StatusRows(report).state.text == state.label)
+    expect(rows.contains("Fleet Engine  \(line)"))
+    expectEqual(StatusRows(report).state.text, state.label)
     // What is wrong is said in one row.
     if state.level != "good", let problem = state.detail.parts(around: ": ")?.after {
-      #expect(rows.filter { $0.contains(text: String(problem)) }.count == 1, "\(rows)")
+      expectEqual(rows.filter { $0.contains(text: String(problem)) }.count, 1, "\(rows)")
     }
     // If nothing prevents updates, explain says what happened to the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
-    if !isFree { #expect(report.explanation.reason == state.cause) }
+    if !isFree { expectEqual(report.explanation.reason, state.cause) }
     // Where a next request is known, it is never called due now while it waits.
-    if let next = report.nextUpdate, next.kind != "token" { #expect(next.due > 0) }
+    if let next = report.nextUpdate, next.kind != "token" { expect(next.due > 0) }
   }
 }
 

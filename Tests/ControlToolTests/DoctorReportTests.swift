@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Diagnosis
+import Expectations
 import Foundation
 import JSON
 import Release
@@ -19,17 +20,18 @@ import Testing
     report.add(.title("Service", .service))
     report.add(.finding(.fail(.noUpdate, "no update", "Wait")))
     report.add(.summary("1 passed, 1 warning, 2 failed", cause: "lost"))
-    #expect(
-      String(decoding: report.line, as: UTF8.self) == """
-        {"cause":{"check":"source","code":"deviceLost","sentence":"lost"},"checks":[{"check":"settings","findings":\
-        [{"code":"ok","sentence":"/etc/x.toml: valid","severity":"pass"}],"title":"Settings"},{"check":"source",\
-        "findings":[{"advice":"Wait","code":"noFix","sentence":"no fix","severity":"warn"},{"advice":"Check its plug",\
-        "code":"deviceLost","sentence":"lost","severity":"fail"}],"title":"Source: serial receiver /dev/gps0"},\
-        {"check":"service","findings":[{"advice":"Wait","code":"noUpdate","sentence":"no update","severity":"fail"}],\
-        "title":"Service"}],"failed":2,"isDaemonRunning":true,"isHealthy":false,"passed":1,\
-        "remark":"Checked as user admin","version":"\(Release.version)","warnings":1}
+    expectEqual(
+      String(decoding: report.line, as: UTF8.self),
+      """
+      {"cause":{"check":"source","code":"deviceLost","sentence":"lost"},"checks":[{"check":"settings","findings":\
+      [{"code":"ok","sentence":"/etc/x.toml: valid","severity":"pass"}],"title":"Settings"},{"check":"source",\
+      "findings":[{"advice":"Wait","code":"noFix","sentence":"no fix","severity":"warn"},{"advice":"Check its plug",\
+      "code":"deviceLost","sentence":"lost","severity":"fail"}],"title":"Source: serial receiver /dev/gps0"},\
+      {"check":"service","findings":[{"advice":"Wait","code":"noUpdate","sentence":"no update","severity":"fail"}],\
+      "title":"Service"}],"failed":2,"isDaemonRunning":true,"isHealthy":false,"passed":1,\
+      "remark":"Checked as user admin","version":"\(Release.version)","warnings":1}
 
-        """)
+      """)
   }
 
   @Test("docs/doctor.md has every code and every check, and no other code")
@@ -39,8 +41,8 @@ import Testing
     let codes = page.components(separatedBy: "## Codes")[1].split(separator: "\n").compactMap { line in
       line.hasPrefix("| `") ? String(line.dropFirst(3).prefix { $0 != "`" }) : nil
     }
-    #expect(Set(codes).count == codes.count)
-    #expect(Set(codes) == Set(Finding.Code.allCases.map(\.rawValue)))
-    for subject in Doctor.Subject.allCases { #expect(page.contains("`\(subject.rawValue)`")) }
+    expectEqual(Set(codes).count, codes.count)
+    expectEqual(Set(codes), Set(Finding.Code.allCases.map(\.rawValue)))
+    for subject in Doctor.Subject.allCases { expect(page.contains("`\(subject.rawValue)`")) }
   }
 }

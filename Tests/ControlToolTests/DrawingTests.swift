@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Observability
 import Foundation
 import Terminal
@@ -17,14 +18,14 @@ import Testing
     let sketch = try #require(try sketch([[-200, -100], [0, -100], [0, 0]]))
     let lines = sketch.lines(columns: 9, rows: 3, isUnicode: false).map(\.text)
     // As wide as high on the ground: a character is twice as high as it is wide.
-    #expect(lines == ["        @", "        *", "*********"])
-    #expect(sketch.caption == "Track, 60 s, 200 m")
+    expectEqual(lines, ["        @", "        *", "*********"])
+    expectEqual(sketch.caption, "Track, 60 s, 200 m")
   }
 
   @Test("braille has eight dots for a character")
   func braille() throws {
     let sketch = try #require(try sketch([[-700, 0], [0, 0]]))
-    #expect(sketch.lines(columns: 4, rows: 1, isUnicode: true).map(\.text) == ["⠤⠤⠤@"])
+    expectEqual(sketch.lines(columns: 4, rows: 1, isUnicode: true).map(\.text), ["⠤⠤⠤@"])
   }
 
   @Test(
@@ -35,21 +36,21 @@ import Testing
     ])
   func absurd(points: [[Int]]) throws {
     let lines = try sketch(points)?.lines(columns: 10, rows: 4, isUnicode: true)
-    #expect(lines?.count ?? 4 == 4)
+    expect(lines?.count ?? 4 == 4)
     _ = try sketch(points)?.caption
   }
 
   @Test("fewer than two points are no track")
   func none() throws {
-    #expect(try sketch([[0, 0]]) == nil)
-    #expect(try sketch([]) == nil)
+    expectNil(try sketch([[0, 0]]))
+    expectNil(try sketch([]))
   }
 
   @Test("absurd numbers of updates are drawn as bars")
   func bars() {
-    #expect(UpdateBars([[Int.max, 1], [-5, -5], [], [Int.max, Int.max]])?.bars(isUnicode: true).width == 4)
-    #expect(UpdateBars([]) == nil)
-    #expect(UpdateBars([[12, 0], [1, 0]])?.bars(isUnicode: false).text == "91")
+    expectEqual(UpdateBars([[Int.max, 1], [-5, -5], [], [Int.max, Int.max]])?.bars(isUnicode: true).width, 4)
+    expectNil(UpdateBars([]))
+    expectEqual(UpdateBars([[12, 0], [1, 0]])?.bars(isUnicode: false).text, "91")
   }
 
   @Test("only lines that changed are painted, all of them after another size")
@@ -59,16 +60,15 @@ import Testing
     func paint(_ lines: [String], _ size: Terminal.Size) -> String {
       String(decoding: painter.paint(lines.map { StyledText($0) }, on: size), as: UTF8.self)
     }
-    #expect(
-      paint(["one", "two"], size)
-        == "\u{1b}[?2026h\u{1b}[2J\u{1b}[1;1Hone\u{1b}[K\u{1b}[2;1Htwo\u{1b}[K\u{1b}[?2026l")
-    #expect(paint(["one", "two"], size) == "")
-    #expect(paint(["one", "2"], size) == "\u{1b}[?2026h\u{1b}[2;1H2\u{1b}[K\u{1b}[?2026l")
-    #expect(paint(["one"], size) == "\u{1b}[?2026h\u{1b}[2;1H\u{1b}[K\u{1b}[?2026l")
+    expectEqual(
+      paint(["one", "two"], size), "\u{1b}[?2026h\u{1b}[2J\u{1b}[1;1Hone\u{1b}[K\u{1b}[2;1Htwo\u{1b}[K\u{1b}[?2026l")
+    expectEqual(paint(["one", "two"], size), "")
+    expectEqual(paint(["one", "2"], size), "\u{1b}[?2026h\u{1b}[2;1H2\u{1b}[K\u{1b}[?2026l")
+    expectEqual(paint(["one"], size), "\u{1b}[?2026h\u{1b}[2;1H\u{1b}[K\u{1b}[?2026l")
     // Nothing is erased behind a line that fills the row.
-    #expect(paint(["0123456789"], size) == "\u{1b}[?2026h\u{1b}[1;1H0123456789\u{1b}[?2026l")
-    #expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
+    expectEqual(paint(["0123456789"], size), "\u{1b}[?2026h\u{1b}[1;1H0123456789\u{1b}[?2026l")
+    expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
     painter.forget()
-    #expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
+    expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import JSON
 import Testing
 
@@ -36,12 +37,12 @@ import Testing
     ])
   func lines(reply: String, line: String) throws {
     let parameters = try #require(JSONValue(parsing: Array(reply.utf8)).object)
-    #expect(MonitorLine.text(parameters) == line)
+    expectEqual(MonitorLine.text(parameters), line)
   }
 
   @Test(
     "what a later release adds has no line", arguments: ["{}", #"{"weather":{"rain":1}}"#, #"{"event":{"name":1}}"#])
   func unknown(reply: String) throws {
-    #expect(MonitorLine.text(try #require(JSONValue(parsing: Array(reply.utf8)).object)) == nil)
+    expectNil(MonitorLine.text(try #require(JSONValue(parsing: Array(reply.utf8)).object)))
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Diagnosis
+import Expectations
 import FleetEngine
 import HTTPMessages
 import Observability
@@ -16,7 +17,7 @@ import Testing
       (.tokenURL, "https://tokens.example.com/{vehicle_id}"),
     ] as [(SetupAnswers.Question, String)] {
       let mistake = answers.set(question, to: text)
-      #expect(mistake == nil)
+      expectNil(mistake)
     }
     return answers
   }
@@ -26,30 +27,31 @@ import Testing
     var answers = answers(service: "trips", source: "/dev/serial/by-id/usb-u-blox-if00")
     answers.hasCredential = true
     let mistake = answers.set(.endpoint, to: "http://127.0.0.1:8700")
-    #expect(mistake == nil)
-    #expect(
-      answers.text == """
-        # Written by "fleet-locationctl setup". Every setting: man fleet-locationd.toml
+    expectNil(mistake)
+    expectEqual(
+      answers.text,
+      """
+      # Written by "fleet-locationctl setup". Every setting: man fleet-locationd.toml
 
-        [vehicle]
-        provider_id = "my-project"
-        vehicle_id = "truck \\"17\\""
-        service = "trips"
+      [vehicle]
+      provider_id = "my-project"
+      vehicle_id = "truck \\"17\\""
+      service = "trips"
 
-        [source]
-        type = "serial"
-        device = "/dev/serial/by-id/usb-u-blox-if00"
-        baud = "auto"
+      [source]
+      type = "serial"
+      device = "/dev/serial/by-id/usb-u-blox-if00"
+      baud = "auto"
 
-        [token]
-        url = "https://tokens.example.com/{vehicle_id}"
-        response = "rides-stub"
-        headers = { Authorization = { credential = "token-provider" } }
+      [token]
+      url = "https://tokens.example.com/{vehicle_id}"
+      response = "rides-stub"
+      headers = { Authorization = { credential = "token-provider" } }
 
-        [fleet_engine]
-        endpoint = "http://127.0.0.1:8700"
+      [fleet_engine]
+      endpoint = "http://127.0.0.1:8700"
 
-        """)
+      """)
   }
 
   @Test(
@@ -62,13 +64,13 @@ import Testing
       environment: ConfigurationEnvironment(
         readFile: { _, _ throws(ConfigurationEnvironment.FileProblem) in Array(text.utf8) }, listDirectory: { _ in [] },
         variable: { _ in nil }, hostname: { nil }))
-    #expect(file.warnings.isEmpty)
-    #expect(file.settings.vehicle.vehicleID == "truck \"17\"" && file.settings.vehicle.providerID == "my-project")
-    #expect(file.settings.vehicle.service.name == service)
+    expect(file.warnings.isEmpty)
+    expect(file.settings.vehicle.vehicleID == "truck \"17\"" && file.settings.vehicle.providerID == "my-project")
+    expectEqual(file.settings.vehicle.service.name, service)
     switch (source, file.settings.sources.first?.kind) {
     case ("gpsd", .gpsd?), ("modemmanager", .modemManager?): break
-    case (_, .serial(let serial)?): #expect(serial.device == source && serial.baud == nil)
-    case (_, .simulated(let drive)?): #expect(drive.route == source)
+    case (_, .serial(let serial)?): expect(serial.device == source && serial.baud == nil)
+    case (_, .simulated(let drive)?): expectEqual(drive.route, source)
     default: Issue.record("\(source)")
     }
   }
@@ -85,18 +87,18 @@ import Testing
     var answers = SetupAnswers()
     let refusal = answers.set(question, to: answer)
     let mistake = try #require(refusal)
-    #expect(mistake.contains(says), "\(mistake)")
-    #expect(answers == SetupAnswers())
+    expect(mistake.contains(says), "\(mistake)")
+    expectEqual(answers, SetupAnswers())
   }
 
   @Test("what is open is asked in order; format and endpoint have defaults")
   func open() {
     var answers = SetupAnswers()
-    #expect(answers.open == [.source, .service, .provider, .vehicle, .tokenURL])
+    expectEqual(answers.open, [.source, .service, .provider, .vehicle, .tokenURL])
     let mistake = answers.set(.provider, to: "p")
-    #expect(mistake == nil)
-    #expect(answers.open == [.source, .service, .vehicle, .tokenURL])
-    #expect(self.answers().open.isEmpty)
+    expectNil(mistake)
+    expectEqual(answers.open, [.source, .service, .vehicle, .tokenURL])
+    expect(self.answers().open.isEmpty)
   }
 }
 
@@ -114,9 +116,10 @@ import Testing
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)
     var withCredential = answers
     withCredential.hasCredential = true
-    #expect(plan.unit == "fleet-locationd.service")
-    #expect(
-      plan.files == [
+    expectEqual(plan.unit, "fleet-locationd.service")
+    expectEqual(
+      plan.files,
+      [
         .init(
           path: "/etc/fleet-locationd/token-provider", mode: 0o600, content: Array("Bearer hush".utf8), isSecret: true),
         .init(
@@ -131,29 +134,30 @@ import Testing
   @Test("an instance has files of its own, and an encrypted credential another directive")
   func instance() {
     let plan = SetupPlan(answers, credential: .encrypted(Array("sealed".utf8)), instance: "van")
-    #expect(plan.unit == "fleet-locationd@van.service")
-    #expect(
-      plan.files.map(\.path) == [
+    expectEqual(plan.unit, "fleet-locationd@van.service")
+    expectEqual(
+      plan.files.map(\.path),
+      [
         "/etc/fleet-locationd/van.token-provider.cred",
         "/etc/systemd/system/fleet-locationd@van.service.d/credential.conf",
         "/etc/fleet-locationd/van.toml",
       ])
-    #expect(
-      String(decoding: plan.files[1].content, as: UTF8.self)
-        == "[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/van.token-provider.cred\n")
+    expectEqual(
+      String(decoding: plan.files[1].content, as: UTF8.self),
+      "[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/van.token-provider.cred\n")
   }
 
   @Test("without a credential there is only the settings file; one that is kept is named and not written")
   func others() {
     let none = SetupPlan(answers, credential: .none, instance: nil)
-    #expect(none.files.map(\.path) == ["/etc/fleet-locationd/fleet-locationd.toml"])
-    #expect(!String(decoding: none.files[0].content, as: UTF8.self).contains("headers"))
+    expectEqual(none.files.map(\.path), ["/etc/fleet-locationd/fleet-locationd.toml"])
+    expect(!String(decoding: none.files[0].content, as: UTF8.self).contains("headers"))
     let kept = SetupPlan(answers, credential: .kept(isEncrypted: true), instance: nil)
-    #expect(kept.files.map(\.isSecret) == [false, false])
-    #expect(
+    expectEqual(kept.files.map(\.isSecret), [false, false])
+    expect(
       String(decoding: kept.files[0].content, as: UTF8.self).contains(
         "LoadCredentialEncrypted=token-provider:/etc/fleet-locationd/token-provider.cred\n"))
-    #expect(String(decoding: kept.files[1].content, as: UTF8.self).contains("credential = \"token-provider\""))
+    expect(String(decoding: kept.files[1].content, as: UTF8.self).contains("credential = \"token-provider\""))
   }
 
   @Test("what is there is kept beside the new file, and a file that is the same is left alone")
@@ -162,25 +166,26 @@ import Testing
     let changes = plan.changes(at: "20261121T083000Z") { path in
       path.hasSuffix(".conf") ? plan.files[1].content : path.hasSuffix(".toml") ? [1] : nil
     }
-    #expect(
-      changes == [
+    expectEqual(
+      changes,
+      [
         .created(plan.files[0]), .unchanged(plan.files[1]),
         .replaced(plan.files[2], backup: "/etc/fleet-locationd/fleet-locationd.toml.20261121T083000Z"),
       ])
     let text = plan.text(changes)
-    #expect(text.hasPrefix("# /etc/fleet-locationd/token-provider, mode 0600, new\n(secret)\n\n# /etc/systemd"))
-    #expect(text.contains("mode 0644, as it is\n[Service]\n"))
-    #expect(
+    expect(text.hasPrefix("# /etc/fleet-locationd/token-provider, mode 0600, new\n(secret)\n\n# /etc/systemd"))
+    expect(text.contains("mode 0644, as it is\n[Service]\n"))
+    expect(
       text.contains("the old one is kept as /etc/fleet-locationd/fleet-locationd.toml.20261121T083000Z\n# Written"))
-    #expect(!text.contains("hush"))
+    expect(!text.contains("hush"))
   }
 
   @Test("what cannot be a header is no credential, and is not repeated")
   func credentials() {
-    #expect(SetupPlan.problem(ofCredential: "Bearer a-b_c.d=") == nil)
+    expectNil(SetupPlan.problem(ofCredential: "Bearer a-b_c.d="))
     for text in ["", "hush\nhush", "hüsh", "hush\u{7F}", String(repeating: "x", count: SetupPlan.maxCredential + 1)] {
       let problem = SetupPlan.problem(ofCredential: text)
-      #expect(problem != nil && problem?.contains("hush") == false)
+      expect(problem != nil && problem?.contains("hush") == false)
     }
   }
 }
@@ -196,28 +201,29 @@ import Testing
 
   @Test("what can be used has a number, what cannot be says why")
   func text() {
-    #expect(
-      sources.text == """
-        Found:
-          -  /dev/ttyUSB2
-               ModemManager (process 4) has it open. Ignore it
-          1  /dev/serial/by-id/a
-               18 sentences
-               no fix. Wait
-          2  gpsd
-               gpsd 3.22
+    expectEqual(
+      sources.text,
+      """
+      Found:
+        -  /dev/ttyUSB2
+             ModemManager (process 4) has it open. Ignore it
+        1  /dev/serial/by-id/a
+             18 sentences
+             no fix. Wait
+        2  gpsd
+             gpsd 3.22
 
-        """)
-    #expect(SetupSources(found: []).text == "No receiver was found: no serial port, no gpsd, no modem.\n")
+      """)
+    expectEqual(SetupSources(found: []).text, "No receiver was found: no serial port, no gpsd, no modem.\n")
   }
 
   @Test("a number stands for its source; the default is the first without a warning")
   func choice() {
-    #expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
-    for text in ["0", "3", "-1", "/dev/x", ""] { #expect(sources.answer(for: text) == text) }
-    #expect(sources.first == "gpsd" && sources.only == nil)
+    expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
+    for text in ["0", "3", "-1", "/dev/x", ""] { expectEqual(sources.answer(for: text), text) }
+    expect(sources.first == "gpsd" && sources.only == nil)
     let one = SetupSources(found: Array(sources.found.prefix(2)))
-    #expect(one.first == "/dev/serial/by-id/a" && one.only == "/dev/serial/by-id/a")
-    #expect(SetupSources(found: Array(sources.found.prefix(1))).first == nil)
+    expect(one.first == "/dev/serial/by-id/a" && one.only == "/dev/serial/by-id/a")
+    expectNil(SetupSources(found: Array(sources.found.prefix(1))).first)
   }
 }

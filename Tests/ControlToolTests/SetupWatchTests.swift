@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Foundation
 import Observability
 import Testing
@@ -31,39 +32,39 @@ import Testing
   @Test("each state is reported once, until an update is accepted")
   func online() throws {
     let watch = Watch()
-    #expect(watch.handle(silence, at: .seconds(0)) == .wait("the service starts"))
-    #expect(watch.handle(silence, at: .seconds(1)) == .wait(nil))
-    #expect(watch.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(2)) == .wait("waiting for a fix"))
-    #expect(watch.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(3)) == .wait(nil))
-    #expect(watch.handle(try waiting("noToken", "no token"), at: .seconds(4)) == .wait("no token"))
-    #expect(
-      watch.handle(.success(try StatusScreenTests.status()), at: .seconds(5))
-        == .online("Fleet Engine has accepted the first update of truck-17"))
+    expectEqual(watch.handle(silence, at: .seconds(0)), .wait("the service starts"))
+    expectEqual(watch.handle(silence, at: .seconds(1)), .wait(nil))
+    expectEqual(watch.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(2)), .wait("waiting for a fix"))
+    expectEqual(watch.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(3)), .wait(nil))
+    expectEqual(watch.handle(try waiting("noToken", "no token"), at: .seconds(4)), .wait("no token"))
+    expectEqual(
+      watch.handle(.success(try StatusScreenTests.status()), at: .seconds(5)),
+      .online("Fleet Engine has accepted the first update of truck-17"))
   }
 
   @Test("what a person has to do is said when it has lasted, not at once")
   func bad() throws {
     let watch = Watch()
     let denied = try waiting("denied", "no token", level: "bad", advice: "Check the credential")
-    #expect(watch.handle(denied, at: .seconds(1)) == .wait("no token"))
-    #expect(watch.handle(denied, at: .seconds(15)) == .wait(nil))
-    #expect(watch.handle(denied, at: .seconds(16)) == .missing("no token for 4 s\nCheck the credential"))
+    expectEqual(watch.handle(denied, at: .seconds(1)), .wait("no token"))
+    expectEqual(watch.handle(denied, at: .seconds(15)), .wait(nil))
+    expectEqual(watch.handle(denied, at: .seconds(16)), .missing("no token for 4 s\nCheck the credential"))
     // It begins anew after another state.
     let other = Watch()
-    #expect(other.handle(denied, at: .seconds(1)) == .wait("no token"))
-    #expect(other.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(10)) == .wait("waiting for a fix"))
-    #expect(other.handle(denied, at: .seconds(16)) == .wait("no token"))
-    #expect(other.handle(denied, at: .seconds(30)) == .wait(nil))
+    expectEqual(other.handle(denied, at: .seconds(1)), .wait("no token"))
+    expectEqual(other.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(10)), .wait("waiting for a fix"))
+    expectEqual(other.handle(denied, at: .seconds(16)), .wait("no token"))
+    expectEqual(other.handle(denied, at: .seconds(30)), .wait(nil))
   }
 
   @Test("after the limit it says what is missing")
   func limit() throws {
     let watch = Watch()
     let fix = try waiting("noFix", "waiting for a fix", advice: "The antenna needs a view of the sky")
-    #expect(watch.handle(fix, at: .seconds(59)) == .wait("waiting for a fix"))
-    #expect(
-      watch.handle(fix, at: .seconds(60)) == .missing("waiting for a fix for 4 s\nThe antenna needs a view of the sky"))
-    #expect(watch.handle(silence, at: .seconds(60)) == .missing("nothing listens"))
+    expectEqual(watch.handle(fix, at: .seconds(59)), .wait("waiting for a fix"))
+    expectEqual(
+      watch.handle(fix, at: .seconds(60)), .missing("waiting for a fix for 4 s\nThe antenna needs a view of the sky"))
+    expectEqual(watch.handle(silence, at: .seconds(60)), .missing("nothing listens"))
   }
 
   @Test("a vehicle that is paused sends nothing, and this is said at once")
@@ -72,8 +73,8 @@ import Testing
     let paused = try waiting("paused", "paused", [:]).get()
     var report = paused
     report.isPaused = true
-    #expect(
-      watch.handle(.success(report), at: .zero)
-        == .missing("the vehicle is paused by command; end it with: fleet-locationctl resume"))
+    expectEqual(
+      watch.handle(.success(report), at: .zero),
+      .missing("the vehicle is paused by command; end it with: fleet-locationctl resume"))
   }
 }

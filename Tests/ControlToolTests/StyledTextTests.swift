@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Terminal
 import Testing
 
@@ -12,61 +13,61 @@ import Testing
     ])
   func harmless(text: String) {
     let shown = StyledText(text).text
-    #expect(
+    expect(
       shown.unicodeScalars.allSatisfy {
         ![.control, .format, .lineSeparator, .privateUse].contains($0.properties.generalCategory)
       })
-    #expect(shown.contains("\u{fffd}"))
-    #expect(StyledText("\u{1b}[31mred").inASCII.text == "?[31mred")
+    expect(shown.contains("\u{fffd}"))
+    expectEqual(StyledText("\u{1b}[31mred").inASCII.text, "?[31mred")
   }
 
   @Test("a text of several lines becomes one line, and letters of any language stay")
   func lines() {
-    #expect(StyledText("one\ntwo\tthree").text == "one two three")
-    #expect(StyledText("Lkw Süd 東京").text == "Lkw Süd 東京")
+    expectEqual(StyledText("one\ntwo\tthree").text, "one two three")
+    expectEqual(StyledText("Lkw Süd 東京").text, "Lkw Süd 東京")
   }
 
   @Test(
     "widths are those of a terminal",
     arguments: [("abc", 3), ("±…", 2), ("東京", 4), ("e\u{301}", 1), ("", 0), ("⠿", 1)])
   func width(text: String, columns: Int) {
-    #expect(StyledText(text).width == columns)
+    expectEqual(StyledText(text).width, columns)
   }
 
   @Test("text is cut by columns, with a mark")
   func cut() {
-    #expect(StyledText("東京都庁").cut(to: 5).text == "東京…")
-    #expect(StyledText("東京都庁").cut(to: 6).text == "東京…")
-    #expect(StyledText("東京都庁").cut(to: 8).text == "東京都庁")
-    #expect(StyledText("abcdef").cut(to: 4, mark: "...").text == "a...")
-    #expect(StyledText("abcdef").cut(to: 2, mark: "...").text == "ab")
-    #expect(StyledText("abcdef").cut(to: 0).text.isEmpty)
+    expectEqual(StyledText("東京都庁").cut(to: 5).text, "東京…")
+    expectEqual(StyledText("東京都庁").cut(to: 6).text, "東京…")
+    expectEqual(StyledText("東京都庁").cut(to: 8).text, "東京都庁")
+    expectEqual(StyledText("abcdef").cut(to: 4, mark: "...").text, "a...")
+    expectEqual(StyledText("abcdef").cut(to: 2, mark: "...").text, "ab")
+    expect(StyledText("abcdef").cut(to: 0).text.isEmpty)
   }
 
   @Test("lines break at spaces, and no line is wider than asked", arguments: 1...30)
   func wrap(columns: Int) {
     let text = StyledText("offline", .bad) + StyledText(" for 2 min (network): 東京都庁 no-route-to-host-at-all at once")
     let lines = text.wrapped(to: columns)
-    #expect(lines.allSatisfy { $0.width <= columns })
+    expect(lines.allSatisfy { $0.width <= columns })
     let letters = lines.map(\.text).joined().filter { $0 != " " }
     // A character of two columns has no place in one.
-    if columns > 1 { #expect(letters == text.text.filter { $0 != " " }) }
+    if columns > 1 { expectEqual(letters, text.text.filter { $0 != " " }) }
   }
 
   @Test("the last allowed line is marked where it is cut, and styles survive the break")
   func wrapMost() {
     let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
-    #expect(text.wrapped(to: 9, maxLines: 2).map(\.text) == ["aaaa bbbb", "cccc dddd"])
-    #expect(text.wrapped(to: 5, maxLines: 2).map(\.text) == ["aaaa", "bbbb…"])
-    #expect(text.wrapped(to: 9)[0].pieces == [StyledText.Piece(text: "aaaa bbbb", style: .bad)])
+    expectEqual(text.wrapped(to: 9, maxLines: 2).map(\.text), ["aaaa bbbb", "cccc dddd"])
+    expectEqual(text.wrapped(to: 5, maxLines: 2).map(\.text), ["aaaa", "bbbb…"])
+    expectEqual(text.wrapped(to: 9)[0].pieces, [StyledText.Piece(text: "aaaa bbbb", style: .bad)])
   }
 
   @Test("colour sequences are written only if needed, and reset")
   func encoded() {
     let text = StyledText("online", .good) + StyledText(" ±3")
-    #expect(
-      text.encoded(TerminalCapabilities(hasColour: true, isUnicode: true)) == "\u{1b}[32monline\u{1b}[0m ±3")
-    #expect(text.encoded(TerminalCapabilities(hasColour: false, isUnicode: false)) == "online +-3")
+    expectEqual(
+      text.encoded(TerminalCapabilities(hasColour: true, isUnicode: true)), "\u{1b}[32monline\u{1b}[0m ±3")
+    expectEqual(text.encoded(TerminalCapabilities(hasColour: false, isUnicode: false)), "online +-3")
   }
 
   @Test(
@@ -80,8 +81,7 @@ import Testing
       (["TERM": "xterm", "NO_COLOR": "", "LANG": "C.UTF-8"], true, true),
     ])
   func capabilities(environment: [String: String], hasColour: Bool, isUnicode: Bool) {
-    #expect(
-      TerminalCapabilities { environment[$0] }
-        == TerminalCapabilities(hasColour: hasColour, isUnicode: isUnicode))
+    expectEqual(
+      TerminalCapabilities { environment[$0] }, TerminalCapabilities(hasColour: hasColour, isUnicode: isUnicode))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import GzipCoding
@@ -21,7 +22,7 @@ import Testing
     try process.run()
     let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    expectEqual(process.terminationStatus, 0)
     return String(decoding: output, as: UTF8.self)
   }
 
@@ -33,23 +34,23 @@ import Testing
     for size in sizes { archive.add("d/\(size)", (0..<size).map { UInt8(truncatingIfNeeded: $0) }) }
     try directory.write(Data(archive.finished), to: "a.tar")
     let lines = try tar(["-tvf", "a.tar"], in: directory).split(separator: "\n")
-    #expect(lines.count == sizes.count)
+    expectEqual(lines.count, sizes.count)
     for (line, size) in zip(lines, sizes) {
-      #expect(line.hasPrefix("-rw------- 0/0 ") && line.hasSuffix(" \(size) 2026-11-21 09:50 d/\(size)"), "\(line)")
+      expect(line.hasPrefix("-rw------- 0/0 ") && line.hasSuffix(" \(size) 2026-11-21 09:50 d/\(size)"), "\(line)")
     }
-    #expect(try tar(["-xf", "a.tar"], in: directory).isEmpty)
+    expect(try tar(["-xf", "a.tar"], in: directory).isEmpty)
     for size in sizes {
       let content = try Data(contentsOf: URL(filePath: directory("d/\(size)")))
-      #expect(content == Data((0..<size).map { UInt8(truncatingIfNeeded: $0) }))
+      expectEqual(content, Data((0..<size).map { UInt8(truncatingIfNeeded: $0) }))
     }
-    #expect(archive.finished.count % 512 == 0)
+    expectEqual(archive.finished.count % 512, 0)
   }
 
   @Test("an empty archive is one")
   func empty() throws {
     let directory = try TemporaryDirectory()
     try directory.write(Data(TarArchive(time: 0).finished), to: "a.tar")
-    #expect(try tar(["-tvf", "a.tar"], in: directory).isEmpty)
+    expect(try tar(["-tvf", "a.tar"], in: directory).isEmpty)
   }
 
   @Test("compressed, it is a .tar.gz, also if it is large")
@@ -61,8 +62,8 @@ import Testing
     archive.add("big", content)
     archive.add("text", [UInt8](repeating: UInt8(ascii: "x"), count: 3_000_000))
     try directory.write(Data(try #require(GzipEncoder().encode(archive.finished))), to: "a.tar.gz")
-    #expect(try tar(["-xzf", "a.tar.gz"], in: directory).isEmpty)
-    #expect(try Data(contentsOf: URL(filePath: directory("big"))) == Data(content))
-    #expect(try Data(contentsOf: URL(filePath: directory("text"))).count == 3_000_000)
+    expect(try tar(["-xzf", "a.tar.gz"], in: directory).isEmpty)
+    try expectEqual(Data(contentsOf: URL(filePath: directory("big"))), Data(content))
+    try expectEqual(Data(contentsOf: URL(filePath: directory("text"))).count, 3_000_000)
   }
 }

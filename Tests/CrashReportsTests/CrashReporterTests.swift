@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CrashReports
+import Expectations
 import Foundation
 import Glibc
 import Testing
@@ -14,12 +15,12 @@ import Testing
       print(numbers[CommandLine.arguments.count + 1000])
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    #expect(report.hasPrefix("Crashed: SIGILL (a check in the program failed) at "))
-    #expect(report.contains(" of version 1.2.3, build ID "))
+    expect(report.hasPrefix("Crashed: SIGILL (a check in the program failed) at "))
+    expect(report.contains(" of version 1.2.3, build ID "))
     let callers = try #require(report.components(separatedBy: "; called from ").dropFirst().first)
     // The test, its runner, and main.
-    #expect(callers.components(separatedBy: ", ").count > 5)
-    #expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
+    expect(callers.components(separatedBy: ", ").count > 5)
+    expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
   }
 
   @Test("a stack overflow is distinguished from other faults")
@@ -29,8 +30,8 @@ import Testing
       print(CrashReporterTests.depth(1))
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    #expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at "))
-    #expect(report.contains("; called from "))
+    expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at "))
+    expect(report.contains("; called from "))
   }
 
   @Test("a jump to an invalid address is reported as well, and the process ends the same")
@@ -41,7 +42,7 @@ import Testing
       code()
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    #expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at code that is in no file of version"))
+    expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at code that is in no file of version"))
   }
 
   @Test("the sender of the signal is reported, and the next run reads the report once")
@@ -59,10 +60,10 @@ import Testing
       while true { pause() }
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    #expect(report.hasPrefix("Crashed: SIGABRT (sent by process "))
+    expect(report.hasPrefix("Crashed: SIGABRT (sent by process "))
     let note = try #require(CrashReporter.takeNote(path))
-    #expect("Crashed: " + note == report)
-    #expect(CrashReporter.takeNote(path) == nil)
+    expectEqual("Crashed: " + note, report)
+    expectNil(CrashReporter.takeNote(path))
   }
 
   @Test("a signal with a handler is left unchanged")
@@ -72,12 +73,12 @@ import Testing
       CrashReporter.install(program: "test", version: "1.2.3", note: nil)
       raise(SIGSEGV)
     }
-    #expect(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) } == nil)
+    expectNil(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
   }
 
   @Test("no report, no note")
   func noNote() {
-    #expect(CrashReporter.takeNote("/nonexistent/crash") == nil)
+    expectNil(CrashReporter.takeNote("/nonexistent/crash"))
   }
 
   /// Swift's own reporter, where the toolchain is, would be first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import FixSources
 import AgentTesting
 import Daemon
@@ -59,22 +60,22 @@ import Timekeeping
   @Test("the backlog's file is opened 3 s after the start without a request, and read into the vehicle's backlog")
   mutating func reading() throws {
     let opens = open(at: 3)
-    #expect(opens == [.open(directory: "/a", maxSize: StoreAgent.Configuration().maxSize)])
-    #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(truck)])
+    expectEqual(opens, [.open(directory: "/a", maxSize: StoreAgent.Configuration().maxSize)])
+    expectEqual(handle(.storeEnded(.opened(nil)), at: 3).operations, [.read(truck)])
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     let record = Backlog.Record(VehicleLocation(coordinate: place, time: AgentFixture.start))
-    #expect(handle(.storeEnded(.read([record])), at: 3).operations.isEmpty)
-    #expect(daemon.run?.vehicle.delivery.pendingCount == 1)
+    expect(handle(.storeEnded(.read([record])), at: 3).operations.isEmpty)
+    expectEqual(daemon.run?.vehicle.delivery.pendingCount, 1)
   }
 
   @Test("new settings reach the vehicle when the store is done with the previous ones, and another vehicle is read")
   mutating func configureWhileOpening() throws {
     _ = open(at: 3)
     let new = try DaemonTests.configuration(vehicle: "truck-2")
-    #expect(handle(.settingsRead(.valid(new)), at: 3).operations.isEmpty)
-    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-1")
-    #expect(handle(.storeEnded(.opened(nil)), at: 3).operations == [.read(other)])
-    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-2")
+    expect(handle(.settingsRead(.valid(new)), at: 3).operations.isEmpty)
+    expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-1")
+    expectEqual(handle(.storeEnded(.opened(nil)), at: 3).operations, [.read(other)])
+    expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-2")
   }
 
   @Test("settings that come while the store is busy replace others that wait")
@@ -83,7 +84,7 @@ import Timekeeping
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-2"))), at: 3)
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-3"))), at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
-    #expect(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle == "truck-3")
+    expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-3")
   }
 
   @Test("another directory: the old file is closed, and the new one opened")
@@ -93,7 +94,7 @@ import Timekeeping
     _ = handle(.storeEnded(.read([])), at: 3)
     let new = try DaemonTests.configuration(directory: "/b")
     let operations = handle(.settingsRead(.valid(new)), at: 4).operations
-    #expect(operations == [.close, .open(directory: "/b", maxSize: StoreAgent.Configuration().maxSize)])
+    expectEqual(operations, [.close, .open(directory: "/b", maxSize: StoreAgent.Configuration().maxSize)])
   }
 
   @Test("a run has finished when the backlog's file is closed, not before")
@@ -102,21 +103,20 @@ import Timekeeping
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     _ = handle(.storeEnded(.read([])), at: 3)
     let stop = handle(.vehicle(.stop(within: .zero, signal: "SIGTERM")), at: 4)
-    #expect(stop.contains(.stopping(within: .zero)))
-    #expect(stop.operations == [.commit([])])
-    #expect(!stop.contains { if case .finished = $0 { true } else { false } })
-    #expect(handle(.storeEnded(.committed), at: 4).suffix(2) == [.store(.close), .measure])
-    #expect(
-      handle(.measured(Measurement()), at: 4).last
-        == .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
-    #expect(daemon.nextDeadline == nil)
+    expect(stop.contains(.stopping(within: .zero)))
+    expectEqual(stop.operations, [.commit([])])
+    expect(!stop.contains { if case .finished = $0 { true } else { false } })
+    expectEqual(handle(.storeEnded(.committed), at: 4).suffix(2), [.store(.close), .measure])
+    expectEqual(
+      handle(.measured(Measurement()), at: 4).last, .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
+    expectNil(daemon.nextDeadline)
   }
 
   @Test("the settings of the first accepted update are stored, unless they are the kept ones")
   mutating func settings() throws {
-    #expect(try comeOnline().contains(.storeSettings("settings")))
+    expect(try comeOnline().contains(.storeSettings("settings")))
     daemon = Daemon(running: try DaemonTests.configuration(settingsText: nil), seed: 1)
-    #expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
+    expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
   }
 
   @Test("a step of the clock reaches the vehicle, from the second reading of the clocks on")
@@ -128,10 +128,10 @@ import Timekeeping
       }
     }
     _ = handle(.start, at: 0)
-    #expect(read(10, wall: 10).isEmpty)
-    #expect(read(20, wall: 20).isEmpty)
-    #expect(read(30, wall: 4000) == [.clockStepped])
-    #expect(read(40, wall: 4010).isEmpty)
+    expect(read(10, wall: 10).isEmpty)
+    expect(read(20, wall: 20).isEmpty)
+    expectEqual(read(30, wall: 4000), [.clockStepped])
+    expect(read(40, wall: 4010).isEmpty)
   }
 
   @Test("an observer sees what vehicle and store tell each other")
@@ -140,7 +140,7 @@ import Timekeeping
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     var messages: [Daemon.Message] = []
     _ = daemon.handle(.storeEnded(.read([])), at: DaemonTests.moment(3)) { message, _ in messages.append(message) }
-    #expect(messages == [.toVehicle(.restored([])), .toVehicle(.store(.healthy))])
+    expectEqual(messages, [.toVehicle(.restored([])), .toVehicle(.store(.healthy))])
   }
 }
 

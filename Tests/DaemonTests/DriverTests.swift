@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
+import Expectations
 import FixSources
 import Positioning
 import Vehicle
@@ -26,17 +27,17 @@ import Timekeeping
   @Test("a pause is answered when it is on disk")
   mutating func pause() {
     let effects = handle(.request(id: 3, .drive(.pause)))
-    #expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
-    #expect(handle(.pauseStored(nil)) == [.respond(id: 3, .done(remark: nil))])
+    expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
+    expectEqual(handle(.pauseStored(nil)), [.respond(id: 3, .done(remark: nil))])
   }
 
   @Test("a pause that cannot be stored is in force; the driver and the journal learn why it will not last")
   mutating func trouble() {
     _ = handle(.request(id: 3, .drive(.pause)))
     let effects = handle(.pauseStored("no room"))
-    #expect(effects.contains(.event(.pauseNotKept("no room"))))
-    #expect(effects.responses == [3: .done(remark: "no room")])
-    #expect(daemon.run?.vehicle.isPaused == true)
+    expect(effects.contains(.event(.pauseNotKept("no room"))))
+    expectEqual(effects.responses, [3: .done(remark: "no room")])
+    expectEqual(daemon.run?.vehicle.isPaused, true)
   }
 
   @Test("each request is answered by its own change on disk")
@@ -44,9 +45,9 @@ import Timekeeping
     _ = handle(.request(id: 1, .drive(.pause)))
     _ = handle(.request(id: 2, .drive(.offline)))
     _ = handle(.request(id: 3, .drive(.resume)))
-    #expect(handle(.dutyStored(nil)).responses == [2: .done(remark: nil)])
-    #expect(handle(.pauseStored(nil)).responses == [1: .done(remark: nil)])
-    #expect(handle(.pauseStored(nil)).responses == [3: .done(remark: nil)])
+    expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
+    expectEqual(handle(.pauseStored(nil)).responses, [1: .done(remark: nil)])
+    expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
   }
 
   @Test("a choice that is stored already is stored and answered again")
@@ -54,13 +55,13 @@ import Timekeeping
     _ = handle(.request(id: 1, .drive(.offline)))
     _ = handle(.dutyStored("no room"))
     _ = handle(.request(id: 2, .drive(.offline)))
-    #expect(handle(.dutyStored(nil)).responses == [2: .done(remark: nil)])
+    expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }
 
   @Test("the end of a pause that was stored before, without a request, answers nobody")
   mutating func unasked() {
     _ = handle(.vehicle(.pause(nil)))
-    #expect(handle(.pauseStored(nil)).responses.isEmpty)
+    expect(handle(.pauseStored(nil)).responses.isEmpty)
   }
 
   @Test("a vehicle of scheduled tasks has no duty: the request is refused at once")
@@ -78,7 +79,7 @@ import Timekeeping
   @Test("while the daemon stops, a choice is refused")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
-    #expect(handle(.request(id: 1, .drive(.pause))).responses == [1: .refused(.stopping, "the daemon is stopping")])
+    expectEqual(handle(.request(id: 1, .drive(.pause))).responses, [1: .refused(.stopping, "the daemon is stopping")])
   }
 
   @Test("a position is sent on request; without a fix and in a pause the request is refused")
@@ -88,7 +89,7 @@ import Timekeeping
         vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
     _ = daemon.handle(.start, at: Self.moment)
     func ask(_ id: UInt64) -> [Daemon.Effect] { daemon.handle(.request(id: id, .sendNow), at: Self.moment) }
-    #expect(ask(1).refusal == .send(.noFix))
+    expectEqual(ask(1).refusal, .send(.noFix))
     _ = daemon.handle(.vehicle(.sources([AgentFixture.source])), at: Self.moment)
     var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(Self.moment.wall))
     fix.horizontalAccuracy = 3
@@ -100,21 +101,21 @@ import Timekeeping
       Issue.record("it is not done")
       return
     }
-    #expect(remark.contains("token"), "\(remark)")
+    expect(remark.contains("token"), "\(remark)")
     _ = daemon.handle(.request(id: 3, .drive(.pause)), at: Self.moment)
-    #expect(ask(4).refusal == .send(.paused))
+    expectEqual(ask(4).refusal, .send(.paused))
     _ = daemon.handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")), at: Self.moment)
-    #expect(ask(5).refusal == .stopping)
+    expectEqual(ask(5).refusal, .stopping)
   }
 
   @Test("what was chosen before a restart is in force, and what could not be read is reported")
   mutating func found() {
     let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
     let effects = handle(.driverFound(records))
-    #expect(effects.contains(.event(.pauseNotKept("unreadable"))))
-    #expect(effects.contains(.event(.dutyNotKept("damaged"))))
-    #expect(daemon.run?.vehicle.isPaused == true)
-    #expect(!effects.contains { if case .storePause = $0 { true } else { false } })
+    expect(effects.contains(.event(.pauseNotKept("unreadable"))))
+    expect(effects.contains(.event(.dutyNotKept("damaged"))))
+    expectEqual(daemon.run?.vehicle.isPaused, true)
+    expect(!effects.contains { if case .storePause = $0 { true } else { false } })
   }
 }
 

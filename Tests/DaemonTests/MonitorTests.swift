@@ -2,6 +2,7 @@
 import AgentTesting
 import Authorization
 import Daemon
+import Expectations
 import FixSources
 import HTTPMessages
 import Observability
@@ -48,40 +49,40 @@ import Vehicle
 
   @Test("the state first, then each outcome and each change of state, and nothing while nothing happens")
   mutating func monitor() throws {
-    #expect(try fix(0).items.isEmpty)
+    expect(try fix(0).items.isEmpty)
     let first = try #require(state(handle(.request(id: 1, .monitor), 0.5)))
-    #expect(!first.isOnline && first.cause == "noToken" && first.duty == "ONLINE")
+    expect(!first.isOnline && first.cause == "noToken" && first.duty == "ONLINE")
     let token = VehicleAgent.Input.tokenEnded(id: 1, Self.token)
     guard case .state(let sending)? = handle(.vehicle(token), 1).items.first else {
       Issue.record("the request has no token any more")
       return
     }
-    #expect(sending.cause == "inFlight" && !sending.isOnline)
+    expect(sending.cause == "inFlight" && !sending.isOnline)
     let accepted = handle(.vehicle(.updateEnded(id: 1, AgentFixture.accepted)), 1.25).items
     guard case .update(let update)? = accepted.first, case .state(let state)? = accepted.last else {
       Issue.record("\(accepted)")
       return
     }
-    #expect(accepted.count == 2 && state.isOnline && state.vehicleState == "ONLINE")
-    #expect(update.result == "accepted" && update.milliseconds == 250 && update.driverCode == nil)
-    for second in 2...10 { #expect(try fix(Double(second)).items == []) }
+    expect(accepted.count == 2 && state.isOnline && state.vehicleState == "ONLINE")
+    expect(update.result == "accepted" && update.milliseconds == 250 && update.driverCode == nil)
+    for second in 2...10 { try expectEqual(fix(Double(second)).items, []) }
     // Another request is in flight: the cause is another one, and nothing else.
-    #expect(try fix(11).items == [])
+    try expectEqual(fix(11).items, [])
     let failed = handle(.vehicle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE"))), 11.5).items
     guard case .update(let failure)? = failed.first else {
       Issue.record("\(failed)")
       return
     }
-    #expect(failure.result == "unavailable" && failure.driverCode == "SERVICE_ERROR")
-    #expect(failure.message?.contains("UNAVAILABLE") == true && (failure.retryIn ?? 0) > 5)
+    expect(failure.result == "unavailable" && failure.driverCode == "SERVICE_ERROR")
+    expect(failure.message?.contains("UNAVAILABLE") == true && (failure.retryIn ?? 0) > 5)
     let paused = handle(.request(id: 2, .drive(.pause)), 12).items
     guard case .state(let pause)? = paused.last else {
       Issue.record("\(paused)")
       return
     }
-    #expect(pause.isPaused && pause.isOfflinePending)
+    expect(pause.isPaused && pause.isOfflinePending)
     _ = handle(.unmonitored, 13)
-    #expect(handle(.request(id: 3, .drive(.resume)), 14).items == [])
+    expectEqual(handle(.request(id: 3, .drive(.resume)), 14).items, [])
   }
 
   private static let token = TokenOutcome.http(
@@ -97,7 +98,7 @@ import Vehicle
     _ = daemon.handle(.launched, at: Self.moment(0))
     _ = daemon.handle(.settingsRead(.missing("no x")), at: Self.moment(0))
     let first = try #require(state(daemon.handle(.request(id: 1, .monitor), at: Self.moment(1))))
-    #expect(first.cause == "noSettings" && first.summary.contains("no x"))
+    expect(first.cause == "noSettings" && first.summary.contains("no x"))
     let configuration = Daemon.Configuration(
       vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil)
     _ = daemon.handle(.settingsRead(.valid(configuration)), at: Self.moment(2))
@@ -106,7 +107,7 @@ import Vehicle
       Issue.record("\(items)")
       return
     }
-    #expect(state.cause != "noSettings" && items.count == 1)
+    expect(state.cause != "noSettings" && items.count == 1)
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Connectivity
+import Expectations
 import Reporting
 import Vehicle
 import Observability
@@ -52,22 +53,22 @@ import Timekeeping
 
   @Test("a line that has not been sent is due")
   func first() {
-    #expect(daemon.run?.publication.isStatusDue(after: [], at: Self.start) == true)
+    expectEqual(daemon.run?.publication.isStatusDue(after: [], at: Self.start), true)
   }
 
   @Test("the line is sent again after ten seconds of an outage, because of its ages")
   func ages() {
-    #expect(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)) == false)
-    #expect(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)) == true)
+    expectEqual(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)), false)
+    expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
   }
 
   @Test("notices are sent at once, results of updates at most once a second")
   func events() {
     let notice = Daemon.Effect.event(.stopping(.signal("SIGTERM")))
-    #expect(shown?.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)) == true)
+    expectEqual(shown?.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)), true)
     let outcome = Daemon.Effect.event(.updateAccepted(past: 0, at: nil))
-    #expect(shown?.isStatusDue(after: [outcome], at: Self.start + .milliseconds(999)) == false)
-    #expect(shown?.isStatusDue(after: [outcome], at: Self.start + .seconds(1)) == true)
+    expectEqual(shown?.isStatusDue(after: [outcome], at: Self.start + .milliseconds(999)), false)
+    expectEqual(shown?.isStatusDue(after: [outcome], at: Self.start + .seconds(1)), true)
   }
 
   @Test(
@@ -75,31 +76,31 @@ import Timekeeping
   func metricsDue() throws {
     var publication = try #require(daemon.run).publication
     let start = Self.start
-    #expect(publication.areMetricsDue(at: start, isOnline: false))
+    expect(publication.areMetricsDue(at: start, isOnline: false))
     publication.metricsWritten(at: start, isOnline: false)
-    #expect(!publication.areMetricsDue(at: start + .milliseconds(59_999), isOnline: false))
-    #expect(publication.areMetricsDue(at: start + .milliseconds(1), isOnline: false, isLast: true))
-    #expect(publication.areMetricsDue(at: start + .seconds(60), isOnline: false))
-    #expect(!publication.areMetricsDue(at: start + .milliseconds(999), isOnline: true))
-    #expect(publication.areMetricsDue(at: start + .seconds(1), isOnline: true))
+    expect(!publication.areMetricsDue(at: start + .milliseconds(59_999), isOnline: false))
+    expect(publication.areMetricsDue(at: start + .milliseconds(1), isOnline: false, isLast: true))
+    expect(publication.areMetricsDue(at: start + .seconds(60), isOnline: false))
+    expect(!publication.areMetricsDue(at: start + .milliseconds(999), isOnline: true))
+    expect(publication.areMetricsDue(at: start + .seconds(1), isOnline: true))
     publication.metricsWritten(at: start + .seconds(1), isOnline: true)
-    #expect(!publication.areMetricsDue(at: start + .seconds(60), isOnline: true))
-    #expect(publication.areMetricsDue(at: start + .seconds(2), isOnline: false))
+    expect(!publication.areMetricsDue(at: start + .seconds(60), isOnline: true))
+    expect(publication.areMetricsDue(at: start + .seconds(2), isOnline: false))
   }
 
   @Test("without a path no metrics are written")
   mutating func noMetrics() throws {
     daemon = Daemon(running: try Self.configuration(metricsFile: nil), seed: 1)
-    #expect(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true) == false)
-    #expect(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true, isLast: true) == false)
+    expectEqual(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true), false)
+    expectEqual(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true, isLast: true), false)
   }
 
   @Test("another path is written at once")
   mutating func otherPath() throws {
     begin()
-    #expect(handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 1).contains(.measure))
-    #expect(handle(.measured(Measurement()), at: 1).metricsPaths == ["/n"])
-    #expect(!handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 2).contains(.measure))
+    expect(handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 1).contains(.measure))
+    expectEqual(handle(.measured(Measurement()), at: 1).metricsPaths, ["/n"])
+    expect(!handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 2).contains(.measure))
   }
 
   @Test("nothing of it is a deadline")
@@ -107,59 +108,59 @@ import Timekeeping
     let daemonDeadline = handle(.start, at: 0).isEmpty ? nil : daemon.nextDeadline
     _ = handle(.measured(Measurement()), at: 0)
     // The store is opened after 3 s.
-    #expect(daemonDeadline == .boot + .seconds(3) && daemon.nextDeadline == daemonDeadline)
+    expect(daemonDeadline == .boot + .seconds(3) && daemon.nextDeadline == daemonDeadline)
   }
 
   // MARK: - What
 
   @Test("nothing is published before the state of previous runs is known; then the status line and the metrics are")
   mutating func start() {
-    #expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
+    expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
     let effects = handle(.start, at: 0)
-    #expect(effects.statusLines.count == 1 && effects.contains(.measure))
-    #expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
-    #expect(handle(.measured(Measurement()), at: 0).metricsPaths == ["/m"])
+    expect(effects.statusLines.count == 1 && effects.contains(.measure))
+    expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
+    expectEqual(handle(.measured(Measurement()), at: 0).metricsPaths, ["/m"])
   }
 
   @Test("the watchdog refreshes a line that is ten seconds old, with a settings file that was deleted")
   mutating func watchdog() {
     begin()
-    #expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
+    expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
     let lines = handle(.watchdog(deletedFile: "/etc/x.toml"), at: 10).statusLines
-    #expect(
-      lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again")
-        == true)
+    expectEqual(
+      lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again"), true
+    )
   }
 
   @Test("a status has what was measured, and the data volume of this moment; requests share a measurement")
   mutating func status() throws {
     begin()
-    #expect(handle(.request(id: 7, .status), at: 5) == [.measure])
-    #expect(handle(.request(id: 8, .metrics), at: 5).isEmpty)
+    expectEqual(handle(.request(id: 7, .status), at: 5), [.measure])
+    expect(handle(.request(id: 8, .metrics), at: 5).isEmpty)
     _ = handle(.pauseStored("no room"), at: 5)
     var measurement = Measurement(storeBytes: 4096, transport: "HTTP/2")
     measurement.fleetEngine.tcp.sent = 1000
     let effects = handle(.measured(measurement), at: 5)
     let report = try #require(effects.reports[7])
     let heartbeat = ReportingPolicy.Configuration().heartbeat.wholeSeconds
-    #expect(report.version == "1.2" && report.uptime == 5 && report.transport == "HTTP/2")
-    #expect(report.backlog.bytes == 4096 && report.pauseTrouble == "no room" && report.settings?.hash == "a")
-    #expect(report.traffic?.today.sent == 1000 && report.heartbeat == heartbeat)
-    #expect(effects.contains { if case .respond(id: 8, .metrics) = $0 { true } else { false } })
-    #expect(effects.metricsPaths.isEmpty)
+    expect(report.version == "1.2" && report.uptime == 5 && report.transport == "HTTP/2")
+    expect(report.backlog.bytes == 4096 && report.pauseTrouble == "no room" && report.settings?.hash == "a")
+    expect(report.traffic?.today.sent == 1000 && report.heartbeat == heartbeat)
+    expect(effects.contains { if case .respond(id: 8, .metrics) = $0 { true } else { false } })
+    expect(effects.metricsPaths.isEmpty)
   }
 
   @Test("a reload that was refused is in the status, and new settings end that")
   mutating func reload() throws {
     begin()
     let refusal = handle(.settingsRead(.invalid("f:1: wrong\nf:2: wrong")), at: 20)
-    #expect(
+    expectEqual(
       refusal.statusLines.first?.hasSuffix(
-        "; reload failed, the previous settings are in force: f:1: wrong (and 1 more)") == true)
+        "; reload failed, the previous settings are in force: f:1: wrong (and 1 more)"), true)
     _ = handle(.settingsRead(.valid(try Self.configuration(hash: "b"))), at: 31)
     _ = handle(.request(id: 1, .status), at: 32)
     let settings = try #require(handle(.measured(Measurement()), at: 32).reports[1]?.settings)
-    #expect(settings.hash == "b" && settings.lastReload?.isSuccess == true && settings.lastReload?.age == 1)
+    expect(settings.hash == "b" && settings.lastReload?.isSuccess == true && settings.lastReload?.age == 1)
   }
 
   // MARK: - The data volume
@@ -170,14 +171,14 @@ import Timekeeping
     var measurement = Measurement()
     measurement.fleetEngine.tcp.sent = 1000
     begin()
-    #expect(!handle(.watchdog(deletedFile: nil), at: 59.9).contains(.measure))
-    #expect(handle(.watchdog(deletedFile: nil), at: 60).contains(.measure))
+    expect(!handle(.watchdog(deletedFile: nil), at: 59.9).contains(.measure))
+    expect(handle(.watchdog(deletedFile: nil), at: 60).contains(.measure))
     let stored = try #require(handle(.measured(measurement), at: 60).storedTraffic)
-    #expect(handle(.watchdog(deletedFile: nil), at: 61).isEmpty)
+    expect(handle(.watchdog(deletedFile: nil), at: 61).isEmpty)
     daemon = Daemon(running: try Self.configuration(), seed: 1, traffic: stored, at: .boot + .seconds(100))
     _ = handle(.start, at: 100)
     _ = handle(.request(id: 1, .status), at: 101)
-    #expect(handle(.measured(measurement), at: 101).reports[1]?.traffic?.today.sent == 2000)
+    expectEqual(handle(.measured(measurement), at: 101).reports[1]?.traffic?.today.sent, 2000)
   }
 
   @Test("the end of a run reads the data volume and writes the metrics, and then it has finished")
@@ -187,11 +188,11 @@ import Timekeeping
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     _ = handle(.storeEnded(.read([])), at: 3)
     _ = handle(.vehicle(.stop(within: .zero, signal: "SIGTERM")), at: 4)
-    #expect(handle(.storeEnded(.committed), at: 4) == [.store(.close), .measure])
+    expectEqual(handle(.storeEnded(.committed), at: 4), [.store(.close), .measure])
     let effects = handle(.measured(Measurement()), at: 4)
-    #expect(effects.metricsPaths == ["/m"] && effects.storedTraffic != nil)
-    #expect(effects.last == .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
-    #expect(handle(.watchdog(deletedFile: nil), at: 100).isEmpty)
+    expect(effects.metricsPaths == ["/m"] && effects.storedTraffic != nil)
+    expectEqual(effects.last, .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
+    expect(handle(.watchdog(deletedFile: nil), at: 100).isEmpty)
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
+import Expectations
 import Vehicle
 import Observability
 import Testing
@@ -38,65 +39,66 @@ import Timekeeping
 
   @Test("valid settings are used, logged with their warnings, and then the request is answered")
   mutating func valid() throws {
-    #expect(handle(.request(id: 4, .reload)) == [.readSettings])
+    expectEqual(handle(.request(id: 4, .reload)), [.readSettings])
     let new = try Self.configuration(vehicle: "truck-2", warnings: ["x is odd"])
     let effects = handle(.settingsRead(.valid(new)))
-    #expect(effects.first == .useSettings)
-    #expect(
-      effects.suffix(4)
-        == [.event(.reloaded), .event(.settingsWarning("x is odd")), .ready, .respond(id: 4, .done(remark: nil))])
-    #expect(vehicle == "truck-2")
+    expectEqual(effects.first, .useSettings)
+    expectEqual(
+      effects.suffix(4),
+      [.event(.reloaded), .event(.settingsWarning("x is odd")), .ready, .respond(id: 4, .done(remark: nil))])
+    expectEqual(vehicle, "truck-2")
   }
 
   @Test("settings with a mistake change nothing; the request is answered with it")
   mutating func invalid() throws {
     _ = handle(.request(id: 4, .reload))
-    #expect(
-      handle(.settingsRead(.invalid("f:1: no"))) == [
+    expectEqual(
+      handle(.settingsRead(.invalid("f:1: no"))),
+      [
         .event(.reloadRefused("f:1: no")), .ready, .respond(id: 4, .refused(.settingsRefused, "f:1: no")),
       ])
-    #expect(vehicle == "truck-1")
+    expectEqual(vehicle, "truck-1")
   }
 
   @Test("a signal is answered by the journal alone")
   mutating func signal() throws {
-    #expect(handle(.reload) == [.readSettings])
-    #expect(handle(.settingsRead(.invalid("f:1: no"))) == [.event(.reloadRefused("f:1: no")), .ready])
+    expectEqual(handle(.reload), [.readSettings])
+    expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.event(.reloadRefused("f:1: no")), .ready])
   }
 
   @Test("a request while the settings are being read has them read again, and one outcome answers both")
   mutating func again() throws {
     _ = handle(.request(id: 1, .reload))
-    #expect(handle(.request(id: 2, .reload)).isEmpty)
+    expect(handle(.request(id: 2, .reload)).isEmpty)
     // These may be older than the second request.
-    #expect(handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-2")))) == [.readSettings])
-    #expect(vehicle == "truck-1")
+    expectEqual(handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-2")))), [.readSettings])
+    expectEqual(vehicle, "truck-1")
     let effects = handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-3"))))
-    #expect(effects.suffix(2) == [.respond(id: 1, .done(remark: nil)), .respond(id: 2, .done(remark: nil))])
-    #expect(vehicle == "truck-3")
+    expectEqual(effects.suffix(2), [.respond(id: 1, .done(remark: nil)), .respond(id: 2, .done(remark: nil))])
+    expectEqual(vehicle, "truck-3")
   }
 
   @Test("while the store writes, nothing is used and nobody answered; settings that come later replace the first")
   mutating func busy() throws {
     _ = handle(.deadline, at: 3)
     _ = handle(.request(id: 1, .reload), at: 3)
-    #expect(handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-2"))), at: 3).isEmpty)
+    expect(handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-2"))), at: 3).isEmpty)
     _ = handle(.request(id: 2, .reload), at: 3)
-    #expect(
-      handle(.settingsRead(.invalid("no")), at: 3)
-        == [.event(.reloadRefused("no")), .respond(id: 2, .refused(.settingsRefused, "no"))])
+    expectEqual(
+      handle(.settingsRead(.invalid("no")), at: 3),
+      [.event(.reloadRefused("no")), .respond(id: 2, .refused(.settingsRefused, "no"))])
     _ = handle(.request(id: 3, .reload), at: 3)
     _ = handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-3"))), at: 3)
     let effects = handle(.storeEnded(.opened(nil)), at: 3)
-    #expect(effects.filter { $0 == .useSettings || $0 == .ready }.count == 2)
-    #expect(effects.suffix(2) == [.respond(id: 1, .done(remark: nil)), .respond(id: 3, .done(remark: nil))])
-    #expect(vehicle == "truck-3")
+    expectEqual(effects.filter { $0 == .useSettings || $0 == .ready }.count, 2)
+    expectEqual(effects.suffix(2), [.respond(id: 1, .done(remark: nil)), .respond(id: 3, .done(remark: nil))])
+    expectEqual(vehicle, "truck-3")
   }
 
   @Test("a daemon that stops reads no settings")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
-    #expect(handle(.reload).isEmpty)
-    #expect(handle(.request(id: 1, .reload)) == [.respond(id: 1, .refused(.stopping, "the daemon is stopping"))])
+    expect(handle(.reload).isEmpty)
+    expectEqual(handle(.request(id: 1, .reload)), [.respond(id: 1, .refused(.stopping, "the daemon is stopping"))])
   }
 }

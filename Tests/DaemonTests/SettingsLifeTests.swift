@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -10,21 +11,21 @@ import Timekeeping
   @Test("settings are proven by the first update that was sent with them, and once")
   func proven() {
     var settings = SettingsLife(text: "first")
-    #expect(settings.accepted(sentAt: second(1)) == "first")
-    #expect(settings.accepted(sentAt: second(11)) == nil)
+    expectEqual(settings.accepted(sentAt: second(1)), "first")
+    expectNil(settings.accepted(sentAt: second(11)))
     settings.began(text: "second", at: second(20))
     // A response to a request from before says nothing of the new settings.
-    #expect(settings.accepted(sentAt: second(19)) == nil)
-    #expect(settings.accepted(sentAt: second(30)) == "second")
-    #expect(settings.accepted(sentAt: second(40)) == nil)
+    expectNil(settings.accepted(sentAt: second(19)))
+    expectEqual(settings.accepted(sentAt: second(30)), "second")
+    expectNil(settings.accepted(sentAt: second(40)))
   }
 
   @Test("settings that are not to be stored are not proven either")
   func kept() {
     var settings = SettingsLife(text: nil)
-    #expect(settings.accepted(sentAt: second(1)) == nil)
+    expectNil(settings.accepted(sentAt: second(1)))
     settings.began(text: "first", at: second(20))
     settings.began(text: nil, at: second(30))
-    #expect(settings.accepted(sentAt: second(40)) == nil)
+    expectNil(settings.accepted(sentAt: second(40)))
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
+import Expectations
 import Vehicle
 import Observability
 import Testing
@@ -41,12 +42,12 @@ import Timekeeping
 
   @Test("valid settings are used, with their warnings in the journal; the unit counts as started when the run begins")
   mutating func valid() throws {
-    #expect(handle(.launched) == [.readSettings])
-    #expect(
-      handle(.settingsRead(.valid(try Self.configuration(warnings: ["x is odd"]))))
-        == [.useSettings, .event(.settingsWarning("x is odd"))])
-    #expect(daemon.run?.settings.unproven?.text == "settings")
-    #expect(handle(.start).contains(.ready))
+    expectEqual(handle(.launched), [.readSettings])
+    expectEqual(
+      handle(.settingsRead(.valid(try Self.configuration(warnings: ["x is odd"])))),
+      [.useSettings, .event(.settingsWarning("x is odd"))])
+    expectEqual(daemon.run?.settings.unproven?.text, "settings")
+    expect(handle(.start).contains(.ready))
   }
 
   @Test("for files with a mistake the kept settings are used, if they can be; otherwise the process ends with both")
@@ -61,10 +62,10 @@ import Timekeeping
     ] {
       daemon = Self.daemon()
       _ = handle(.launched)
-      #expect(handle(.settingsRead(.invalid("f:1: no"))) == [.readKeptSettings])
-      #expect(handle(.keptSettingsRead(outcome)) == effects)
+      expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings])
+      expectEqual(handle(.keptSettingsRead(outcome)), effects)
       // They were stored before.
-      #expect(daemon.run?.settings.unproven?.text == nil)
+      expectNil(daemon.run?.settings.unproven?.text)
     }
   }
 
@@ -73,18 +74,18 @@ import Timekeeping
     for isMissing in [false, true] {
       daemon = Self.daemon()
       _ = handle(.launched)
-      #expect(
-        handle(.settingsRead(.unusable("no route", isMissing: isMissing)))
-          == [.exit(.failed("no route", isMissing: isMissing))])
+      expectEqual(
+        handle(.settingsRead(.unusable("no route", isMissing: isMissing))),
+        [.exit(.failed("no route", isMissing: isMissing))])
     }
   }
 
   @Test("if something is missing, the unit counts as started, and systemd's status says what; not on a terminal")
   mutating func missing() {
-    #expect(
-      beginWaiting() == [.event(.settingsAwaited("no x")), .showStatus(Self.waiting + "no x"), .ready])
+    expectEqual(
+      beginWaiting(), [.event(.settingsAwaited("no x")), .showStatus(Self.waiting + "no x"), .ready])
     daemon = Self.daemon(waits: false)
-    #expect(beginWaiting() == failure("no x"))
+    expectEqual(beginWaiting(), failure("no x"))
   }
 
   @Test("what the kept settings miss is waited for as well, with the mistake of the files")
@@ -92,9 +93,9 @@ import Timekeeping
     _ = handle(.launched)
     _ = handle(.settingsRead(.invalid("f:1: no")))
     let text = "f:1: no\nThey miss x"
-    #expect(
-      handle(.keptSettingsRead(.read(.missing("They miss x"))))
-        == [.event(.settingsAwaited(text)), .showStatus(Self.waiting + text), .ready])
+    expectEqual(
+      handle(.keptSettingsRead(.read(.missing("They miss x")))),
+      [.event(.settingsAwaited(text)), .showStatus(Self.waiting + text), .ready])
   }
 
   @Test(
@@ -104,14 +105,14 @@ import Timekeeping
     var times: [Int64] = []
     while let time = seconds(daemon.nextDeadline) {
       times.append(time)
-      #expect(handle(.deadline, at: time - 1).isEmpty)
-      #expect(handle(.deadline, at: time) == [.readSettings])
+      expect(handle(.deadline, at: time - 1).isEmpty)
+      expectEqual(handle(.deadline, at: time), [.readSettings])
       let effects = handle(.settingsRead(.missing("no y")), at: time)
-      #expect(effects.first == .showStatus(Self.waiting + "no y"))
-      #expect(
-        effects.dropFirst() == (time >= 900 ? [.event(.settingsAwaited("no y")), .exit(.unavailable)] : []))
+      expectEqual(effects.first, .showStatus(Self.waiting + "no y"))
+      expectEqual(
+        effects.dropFirst(), (time >= 900 ? [.event(.settingsAwaited("no y")), .exit(.unavailable)] : []))
     }
-    #expect(times.prefix(6) == [5, 15, 35, 75, 135, 195] && times.last == 915)
+    expect(times.prefix(6) == [5, 15, 35, 75, 135, 195] && times.last == 915)
   }
 
   @Test("what appears is used, and so is a correction; another mistake ends the process")
@@ -123,29 +124,29 @@ import Timekeeping
       daemon = Self.daemon()
       _ = beginWaiting()
       _ = handle(.deadline, at: 5)
-      #expect(handle(.settingsRead(outcome), at: 5) == [effect])
+      expectEqual(handle(.settingsRead(outcome), at: 5), [effect])
     }
   }
 
   @Test("a reload reads at once, is answered with what is still missing, and leaves the intervals as they are")
   mutating func reload() throws {
     _ = beginWaiting()
-    #expect(handle(.request(id: 1, .reload), at: 2) == [.readSettings])
+    expectEqual(handle(.request(id: 1, .reload), at: 2), [.readSettings])
     // One that comes meanwhile is answered by the same reading.
-    #expect(handle(.request(id: 2, .reload), at: 2).isEmpty)
+    expect(handle(.request(id: 2, .reload), at: 2).isEmpty)
     let text = Self.waiting + "no y"
-    #expect(
-      handle(.settingsRead(.missing("no y")), at: 2)
-        == [
-          .showStatus(text), .respond(id: 1, .refused(.settingsMissing, text)),
-          .respond(id: 2, .refused(.settingsMissing, text)),
-        ])
-    #expect(seconds(daemon.nextDeadline) == 7)
-    #expect(handle(.reload, at: 3) == [.readSettings])
+    expectEqual(
+      handle(.settingsRead(.missing("no y")), at: 2),
+      [
+        .showStatus(text), .respond(id: 1, .refused(.settingsMissing, text)),
+        .respond(id: 2, .refused(.settingsMissing, text)),
+      ])
+    expectEqual(seconds(daemon.nextDeadline), 7)
+    expectEqual(handle(.reload, at: 3), [.readSettings])
     _ = handle(.request(id: 3, .reload), at: 3)
-    #expect(
-      handle(.settingsRead(.valid(try Self.configuration())), at: 3)
-        == [.useSettings, .respond(id: 3, .done(remark: nil))])
+    expectEqual(
+      handle(.settingsRead(.valid(try Self.configuration())), at: 3),
+      [.useSettings, .respond(id: 3, .done(remark: nil))])
   }
 
   @Test("the driver's duty and a position on request need settings: the response says what is missing")
@@ -153,7 +154,7 @@ import Timekeeping
     _ = beginWaiting()
     for request in [Daemon.Request.drive(.offline), .drive(.online), .sendNow] {
       let refusal = Daemon.Response.refused(.settingsMissing, Self.waiting + "no x")
-      #expect(handle(.request(id: 1, request)) == [.respond(id: 1, refusal)])
+      expectEqual(handle(.request(id: 1, request)), [.respond(id: 1, refusal)])
     }
   }
 
@@ -161,22 +162,22 @@ import Timekeeping
   mutating func status() throws {
     _ = beginWaiting()
     _ = handle(.request(id: 4, .drive(.pause)), at: 9)
-    #expect(handle(.request(id: 1, .status), at: 10) == [.measure])
-    #expect(handle(.request(id: 2, .status), at: 10).isEmpty)
+    expectEqual(handle(.request(id: 1, .status), at: 10), [.measure])
+    expect(handle(.request(id: 2, .status), at: 10).isEmpty)
     var recent = RecentEvents()
     recent.note(.settingsAwaited("no x"), at: .boot)
     let events = recent.report(at: .boot + .seconds(10))
     let effects = handle(.measured(Measurement(events: events)), at: 10)
-    #expect(effects.count == 2)
+    expectEqual(effects.count, 2)
     guard case .respond(1, .status(let report))? = effects.first else {
       Issue.record("\(effects)")
       return
     }
-    #expect(report.summary == Self.waiting + "no x" && report.lacksSettings && !report.isOnline)
-    #expect(report.state?.level == "bad" && report.state?.advice?.contains("fleet-locationctl reload") == true)
-    #expect(report.explanation.reason == "noSettings" && report.explanation.sentence.contains("no x"))
-    #expect(report.isPaused && report.pausedSince == (AgentFixture.start + .seconds(9)).canonicalJSON)
-    #expect(report.version == "1.2" && report.uptime == 10 && report.events == events && events.count == 1)
+    expect(report.summary == Self.waiting + "no x" && report.lacksSettings && !report.isOnline)
+    expect(report.state?.level == "bad" && report.state?.advice?.contains("fleet-locationctl reload") == true)
+    expect(report.explanation.reason == "noSettings" && report.explanation.sentence.contains("no x"))
+    expect(report.isPaused && report.pausedSince == (AgentFixture.start + .seconds(9)).canonicalJSON)
+    expect(report.version == "1.2" && report.uptime == 10 && report.events == events && events.count == 1)
   }
 
   @Test("the metrics say that nothing is sent: on request, and in their file if the settings could be read so far")
@@ -188,46 +189,46 @@ import Timekeeping
       Issue.record("\(effects)")
       return
     }
-    #expect(text.contains("\nfleet_locationd_online{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
-    #expect(text.contains("\nfleet_locationd_config_last_reload_success{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
-    #expect(text.contains("version=\"1.2\"} 1\n"))
-    #expect(handle(.request(id: 1, .metrics)) == [.respond(id: 1, .metrics(text))])
+    expect(text.contains("\nfleet_locationd_online{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
+    expect(text.contains("\nfleet_locationd_config_last_reload_success{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
+    expect(text.contains("version=\"1.2\"} 1\n"))
+    expectEqual(handle(.request(id: 1, .metrics)), [.respond(id: 1, .metrics(text))])
     _ = handle(.deadline, at: 5)
-    #expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))
+    expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))
   }
 
   @Test("a pause is answered when it is on disk, with why it is not; one that began before stays as it is")
   mutating func pause() {
     _ = beginWaiting()
     let record = PauseRecord(since: AgentFixture.start + .seconds(9))
-    #expect(handle(.request(id: 1, .drive(.pause)), at: 9) == [.storePause(record)])
-    #expect(handle(.request(id: 2, .drive(.pause)), at: 20) == [.respond(id: 2, .done(remark: nil))])
-    #expect(handle(.request(id: 3, .drive(.resume)), at: 20) == [.storePause(nil)])
-    #expect(handle(.pauseStored("no room"), at: 21) == [.respond(id: 1, .done(remark: "no room"))])
-    #expect(handle(.pauseStored(nil), at: 21) == [.respond(id: 3, .done(remark: nil))])
+    expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(record)])
+    expectEqual(handle(.request(id: 2, .drive(.pause)), at: 20), [.respond(id: 2, .done(remark: nil))])
+    expectEqual(handle(.request(id: 3, .drive(.resume)), at: 20), [.storePause(nil)])
+    expectEqual(handle(.pauseStored("no room"), at: 21), [.respond(id: 1, .done(remark: "no room"))])
+    expectEqual(handle(.pauseStored(nil), at: 21), [.respond(id: 3, .done(remark: nil))])
     daemon = Self.daemon(pause: PauseRecord(since: nil))
     _ = beginWaiting()
-    #expect(handle(.request(id: 1, .drive(.pause))) == [.respond(id: 1, .done(remark: nil))])
+    expectEqual(handle(.request(id: 1, .drive(.pause))), [.respond(id: 1, .done(remark: nil))])
   }
 
   @Test("a pause while the clock is not set has no time")
   mutating func unset() {
     daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
-    #expect(handle(.request(id: 1, .drive(.pause)), at: 9) == [.storePause(PauseRecord(since: nil))])
+    expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
   }
 
   @Test("a stop ends the process, also while it waits; a deleted directory has it started again")
   mutating func stop() throws {
     _ = beginWaiting()
-    #expect(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))) == [.exit(.stopped)])
-    #expect(daemon.nextDeadline == nil)
-    #expect(handle(.settingsRead(.valid(try Self.configuration()))).isEmpty)
+    expectEqual(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))), [.exit(.stopped)])
+    expectNil(daemon.nextDeadline)
+    expect(handle(.settingsRead(.valid(try Self.configuration()))).isEmpty)
     daemon = Self.daemon()
     _ = beginWaiting()
-    #expect(
-      handle(.vehicle(.directoryDeleted("/run/x", within: .zero)))
-        == [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
+    expectEqual(
+      handle(.vehicle(.directoryDeleted("/run/x", within: .zero))),
+      [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
   }
 
   @Test("while another process has the vehicle, the run begins without its receiver")
@@ -235,15 +236,15 @@ import Timekeeping
     _ = handle(.launched)
     let holder = VehicleHolder(unit: "other.service", process: 7)
     let effects = handle(.settingsRead(.valid(try Self.configuration(), lockedBy: holder)))
-    #expect(effects.first == .useSettings)
-    #expect(effects.contains { if case .event(.vehicleInUse) = $0 { true } else { false } })
-    #expect(daemon.run?.sources.isVehicleInUse == true)
+    expectEqual(effects.first, .useSettings)
+    expect(effects.contains { if case .event(.vehicleInUse) = $0 { true } else { false } })
+    expectEqual(daemon.run?.sources.isVehicleInUse, true)
   }
 
   @Test("the watchdog learns of a reading that is overdue")
   mutating func watchdog() {
     _ = beginWaiting()
-    #expect(daemon.isProgressing(at: .boot + .seconds(5)))
-    #expect(!daemon.isProgressing(at: .boot + .seconds(65)))
+    expect(daemon.isProgressing(at: .boot + .seconds(5)))
+    expect(!daemon.isProgressing(at: .boot + .seconds(65)))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Testing
 import Timekeeping
@@ -10,15 +11,15 @@ import Timekeeping
   func minutes() {
     var outcomes = RecentOutcomes()
     func at(_ minute: Int64) -> BootInstant { .boot + .seconds(minute * 60 + 5) }
-    #expect(outcomes.minutes(at: at(1)) == nil)
+    expectNil(outcomes.minutes(at: at(1)))
     outcomes.accepted(past: 0, sentAt: at(1), at: at(1))
     outcomes.accepted(past: 0, sentAt: at(1), at: at(1))
     outcomes.failed(.network, sentAt: at(3), at: at(4))
-    #expect(outcomes.last == RecentOutcomes.Outcome(failure: .network, past: 0, at: at(4), took: .seconds(60)))
-    #expect(outcomes.minutes(at: at(5)) == [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
-    #expect(outcomes.minutes(at: at(31))?.count == 28)
-    #expect(outcomes.minutes(at: at(40)) == nil)
+    expectEqual(outcomes.last, RecentOutcomes.Outcome(failure: .network, past: 0, at: at(4), took: .seconds(60)))
+    expectEqual(outcomes.minutes(at: at(5)), [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
+    expectEqual(outcomes.minutes(at: at(31))?.count, 28)
+    expectNil(outcomes.minutes(at: at(40)))
     for minute in 50...200 { outcomes.accepted(past: 0, sentAt: at(Int64(minute)), at: at(Int64(minute))) }
-    #expect(outcomes.minutes(at: at(200)) == [[Int]](repeating: [1, 0], count: 30))
+    expectEqual(outcomes.minutes(at: at(200)), [[Int]](repeating: [1, 0], count: 30))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Testing
 import Timekeeping
@@ -16,10 +17,10 @@ import Timekeeping
   @Test("before the first update there is none; after it, the next waits")
   func update() {
     var floor = UpdateFloor()
-    #expect(floor.end(after: .seconds(5)) == .boot)
+    expectEqual(floor.end(after: .seconds(5)), .boot)
     floor.begin(at: .boot + .seconds(10))
-    #expect(floor.end(after: .seconds(5)) == .boot + .seconds(15))
-    #expect(floor.end(after: .seconds(20)) == .boot + .seconds(30))
+    expectEqual(floor.end(after: .seconds(5)), .boot + .seconds(15))
+    expectEqual(floor.end(after: .seconds(20)), .boot + .seconds(30))
   }
 
   @Test("a vehicle that the settings name again has its floor, other vehicles have their own")
@@ -27,14 +28,14 @@ import Timekeeping
     var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))
     floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(11))
-    #expect(floor.start == nil)
+    expectNil(floor.start)
     floor.begin(at: .boot + .seconds(11))
     floor.switchVehicle(from: Self.settings("b"), to: Self.settings("c"), at: .boot + .seconds(12))
-    #expect(floor.start == nil)
+    expectNil(floor.start)
     floor.switchVehicle(from: Self.settings("c"), to: Self.settings("a"), at: .boot + .seconds(13))
-    #expect(floor.start == .boot + .seconds(10))
+    expectEqual(floor.start, .boot + .seconds(10))
     floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(14))
-    #expect(floor.start == .boot + .seconds(11))
+    expectEqual(floor.start, .boot + .seconds(11))
   }
 
   @Test("what is past is forgotten, by the longer of both floors")
@@ -43,10 +44,10 @@ import Timekeeping
     floor.begin(at: .boot + .seconds(10))
     floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b", floor: 20), at: .boot + .seconds(16))
     floor.switchVehicle(from: Self.settings("b", floor: 20), to: Self.settings("a"), at: .boot + .seconds(17))
-    #expect(floor.start == .boot + .seconds(10))
+    expectEqual(floor.start, .boot + .seconds(10))
     floor.switchVehicle(from: Self.settings("a"), to: Self.settings("b"), at: .boot + .seconds(18))
     floor.switchVehicle(from: Self.settings("b"), to: Self.settings("c"), at: .boot + .seconds(19))
     floor.switchVehicle(from: Self.settings("c"), to: Self.settings("a"), at: .boot + .seconds(19))
-    #expect(floor.start == nil)
+    expectNil(floor.start)
   }
 }

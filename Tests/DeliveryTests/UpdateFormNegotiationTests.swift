@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FleetEngine
 import HTTPMessages
@@ -58,9 +59,9 @@ import Timekeeping
   @Test("as long as nothing is refused every update is compact, and nothing is stored")
   func accepted() {
     var bench = Bench()
-    #expect(bench.negotiation.summary == .untested)
-    for _ in 0..<100 { #expect(bench.accept() == .compact) }
-    #expect(bench.negotiation.summary == .accepted && bench.stored == nil)
+    expectEqual(bench.negotiation.summary, .untested)
+    for _ in 0..<100 { expectEqual(bench.accept(), .compact) }
+    expect(bench.negotiation.summary == .accepted && bench.stored == nil)
   }
 
   @Test(
@@ -68,22 +69,22 @@ import Timekeeping
     arguments: [400, 403, 406, 413, 415, 500, 501, 502])
   func refused(status: Int) throws {
     var bench = Bench()
-    #expect(bench.fail(status) == true)
-    #expect(bench.negotiation.summary == .fallback(until: nil))
-    #expect(bench.accept() == .plain)
-    #expect(bench.waitForTrial() == 590)
-    #expect(bench.fail(status) == true)
-    #expect(bench.accept() == .plain)
-    #expect(bench.negotiation.summary == .rejected(httpStatus: status))
-    #expect(bench.waitForTrial() >= 200_000)
+    expectEqual(bench.fail(status), true)
+    expectEqual(bench.negotiation.summary, .fallback(until: nil))
+    expectEqual(bench.accept(), .plain)
+    expectEqual(bench.waitForTrial(), 590)
+    expectEqual(bench.fail(status), true)
+    expectEqual(bench.accept(), .plain)
+    expectEqual(bench.negotiation.summary, .rejected(httpStatus: status))
+    expect(bench.waitForTrial() >= 200_000)
     // For this server and release.
     let text = try #require(bench.stored)
     var next = Bench()
     next.negotiation.restore(text)
-    #expect(next.form == .plain && next.negotiation.summary == .rejected(httpStatus: status))
+    expect(next.form == .plain && next.negotiation.summary == .rejected(httpStatus: status))
     for var other in [Bench(release: "2"), Bench(server: "https://f.test")] {
       other.negotiation.restore(text)
-      #expect(other.form == .compact)
+      expectEqual(other.form, .compact)
     }
   }
 
@@ -97,37 +98,37 @@ import Timekeeping
     accepting.negotiation.restore(try #require(bench.stored))
     _ = refusing.fail(415)
     _ = refusing.accept()
-    #expect(refusing.negotiation.summary == .rejected(httpStatus: 415))
+    expectEqual(refusing.negotiation.summary, .rejected(httpStatus: 415))
     _ = accepting.accept()
     var last = Bench()
     last.negotiation.restore(try #require(accepting.stored))
     _ = last.fail(415)
     _ = last.accept()
-    #expect(last.negotiation.summary != .rejected(httpStatus: 415))
+    expect(last.negotiation.summary != .rejected(httpStatus: 415))
   }
 
   @Test("when the plain update is refused as well, the cause is another: plain until one is accepted, and an hour more")
   func otherCause() {
     var bench = Bench()
-    #expect(bench.fail(400) == true)
+    expectEqual(bench.fail(400), true)
     for _ in 0..<5 {
-      #expect(bench.form == .plain)
-      #expect(bench.fail(400) == false)
+      expectEqual(bench.form, .plain)
+      expectEqual(bench.fail(400), false)
     }
-    #expect(bench.accept() == .plain)
-    #expect(bench.stored == nil)
-    #expect(bench.waitForTrial() == 3590)
-    #expect(bench.accept() == .compact)
+    expectEqual(bench.accept(), .plain)
+    expectNil(bench.stored)
+    expectEqual(bench.waitForTrial(), 3590)
+    expectEqual(bench.accept(), .compact)
   }
 
   @Test("a comparison that the network interrupts goes on")
   func interrupted() {
     var bench = Bench()
     _ = bench.fail(415)
-    #expect(bench.fail(nil, .timedOut) == false)
-    #expect(bench.fail(nil, .unreachable) == false)
-    #expect(bench.accept() == .plain)
-    #expect(bench.stored != nil)
+    expectEqual(bench.fail(nil, .timedOut), false)
+    expectEqual(bench.fail(nil, .unreachable), false)
+    expectEqual(bench.accept(), .plain)
+    expect(bench.stored != nil)
   }
 
   @Test(
@@ -138,10 +139,10 @@ import Timekeeping
     ] as [(Int?, TransportFailure.Kind?)])
   func others(status: Int?, transport: TransportFailure.Kind?) {
     var bench = Bench()
-    for _ in 0..<50 { #expect(bench.fail(status, transport) == false) }
-    #expect(bench.accept() == .compact)
-    for _ in 0..<50 { #expect(bench.fail(status, transport) == false) }
-    #expect(bench.form == .compact)
+    for _ in 0..<50 { expectEqual(bench.fail(status, transport), false) }
+    expectEqual(bench.accept(), .compact)
+    for _ in 0..<50 { expectEqual(bench.fail(status, transport), false) }
+    expectEqual(bench.form, .compact)
   }
 
   @Test(
@@ -149,21 +150,21 @@ import Timekeeping
     arguments: [(nil, .timedOut), (nil, .broken), (404, nil), (200, nil)] as [(Int?, TransportFailure.Kind?)])
   func silence(status: Int?, transport: TransportFailure.Kind?) {
     var bench = Bench()
-    #expect(bench.fail(status, transport) == false)
-    #expect(bench.form == .compact)
-    #expect(bench.fail(status, transport) == false)
-    #expect(bench.accept() == .plain)
-    #expect(bench.stored == nil)
+    expectEqual(bench.fail(status, transport), false)
+    expectEqual(bench.form, .compact)
+    expectEqual(bench.fail(status, transport), false)
+    expectEqual(bench.accept(), .plain)
+    expectNil(bench.stored)
     // The wait doubles while the trial fails, up to a day.
     var waits: [Int64] = []
     for _ in 0..<10 {
       waits.append(bench.waitForTrial())
-      #expect(bench.fail(status, transport) == false)
-      #expect(bench.accept() == .plain)
+      expectEqual(bench.fail(status, transport), false)
+      expectEqual(bench.accept(), .plain)
     }
-    #expect(waits.prefix(3) == [590, 1190, 2390] && waits.last == 86_390)
+    expect(waits.prefix(3) == [590, 1190, 2390] && waits.last == 86_390)
     _ = bench.waitForTrial()
-    #expect(bench.accept() == .compact)
+    expectEqual(bench.accept(), .compact)
   }
 
   @Test("after an acceptance three failures in a row with a response reopen it; without a response ten")
@@ -171,40 +172,40 @@ import Timekeeping
     for isReset in [false, true] {
       var bench = Bench()
       _ = bench.accept()
-      for _ in 0..<2 { #expect(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) == false) }
-      #expect(bench.accept() == .compact)
+      for _ in 0..<2 { expectEqual(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset), false) }
+      expectEqual(bench.accept(), .compact)
       for _ in 0..<2 { _ = bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) }
-      #expect(bench.form == .compact)
-      #expect(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset) == !isReset)
-      #expect(bench.accept() == .plain)
+      expectEqual(bench.form, .compact)
+      expectEqual(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset), !isReset)
+      expectEqual(bench.accept(), .plain)
       // Another server: the compact form is accepted again.
       _ = bench.waitForTrial()
-      #expect(bench.accept() == .compact)
+      expectEqual(bench.accept(), .compact)
     }
     var tunnel = Bench()
     _ = tunnel.accept()
     for _ in 0..<9 { _ = tunnel.fail(nil, .timedOut) }
-    #expect(tunnel.form == .compact)
+    expectEqual(tunnel.form, .compact)
     _ = tunnel.fail(nil, .timedOut)
-    #expect(tunnel.form == .plain)
+    expectEqual(tunnel.form, .plain)
   }
 
   @Test("with compact_updates = off everything is plain, and the result so far stays")
   func off() {
     var bench = Bench(.off)
-    for _ in 0..<10 { #expect(bench.accept() == .plain) }
-    #expect(bench.fail(400) == false)
-    #expect(bench.negotiation.summary == .off)
+    for _ in 0..<10 { expectEqual(bench.accept(), .plain) }
+    expectEqual(bench.fail(400), false)
+    expectEqual(bench.negotiation.summary, .off)
     var configuration = UpdateFormNegotiation.Configuration(release: "1")
     bench.negotiation.configure(configuration, server: "https://e.test")
-    #expect(bench.accept() == .compact)
+    expectEqual(bench.accept(), .compact)
     configuration.mode = .off
     bench.negotiation.configure(configuration, server: "https://e.test")
-    #expect(bench.accept() == .plain)
+    expectEqual(bench.accept(), .plain)
     bench.negotiation.configure(UpdateFormNegotiation.Configuration(release: "1"), server: "https://e.test")
-    #expect(bench.negotiation.summary == .accepted)
+    expectEqual(bench.negotiation.summary, .accepted)
     bench.negotiation.configure(UpdateFormNegotiation.Configuration(release: "1"), server: "https://f.test")
-    #expect(bench.negotiation.summary == .untested)
+    expectEqual(bench.negotiation.summary, .untested)
   }
 
   @Test("a file that is damaged in any byte, cut off or from a later release is as good as none, or says the same")
@@ -219,7 +220,7 @@ import Timekeeping
     for count in 0..<text.utf8.count {
       var next = Bench()
       next.negotiation.restore(String(text.prefix(count)))
-      #expect(next.form == .compact)
+      expectEqual(next.form, .compact)
     }
     var random = SplitMix64(seed: 1)
     for _ in 0..<2000 {
@@ -233,7 +234,7 @@ import Timekeeping
     for wrong in ["form 1", "form 2"] {
       var next = Bench()
       next.negotiation.restore(text.replacing("form 1", with: wrong))
-      #expect(next.form == (wrong == "form 1" ? .plain : .compact))
+      expectEqual(next.form, (wrong == "form 1" ? .plain : .compact))
     }
   }
 
@@ -252,6 +253,6 @@ import Timekeeping
       if case .rejected = bench.negotiation.summary { ended += 1 }
     }
     // At the start and ten minutes later, or three in a row and ten minutes later: one in a hundred, and three.
-    #expect(ended <= 35, "\(ended)")
+    expect(ended <= 35, "\(ended)")
   }
 }

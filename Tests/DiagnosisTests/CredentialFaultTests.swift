@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import MessageBus
 import Testing
@@ -22,25 +23,25 @@ import Testing
   @Test("a missing file is named with its credential; a relative path is left to systemd")
   func missing() throws {
     let file = try directory.write("key", to: "key")
-    #expect(faults(["a": file, "b": "relative"]) == [])
+    expectEqual(faults(["a": file, "b": "relative"]), [])
     let fault = CredentialFault(kind: .missing, name: "b", file: directory("none"))
-    #expect(faults(["a": file, "b": directory("none")]) == [fault])
-    #expect(faults([:], ["b": directory("none")]) == [fault])
+    expectEqual(faults(["a": file, "b": directory("none")]), [fault])
+    expectEqual(faults([:], ["b": directory("none")]), [fault])
   }
 
   @Test("a plain file that the unit calls encrypted", arguments: ["Bearer s3cret\n", "s3cret", "eyJh.eyJz.c2ln", ""])
   func plain(_ text: String) throws {
     let file = try directory.write(text, to: "key")
     let found = faults([:], ["key": file])
-    #expect(found.map(\.kind) == [.notEncrypted])
-    #expect(found.first?.advice("u").contains("systemd-creds encrypt --name=key") == true)
+    expectEqual(found.map(\.kind), [.notEncrypted])
+    expectEqual(found.first?.advice("u").contains("systemd-creds encrypt --name=key"), true)
   }
 
   @Test("an encrypted file that systemd could not use is from another machine, unless another credential is missing")
   func foreign() throws {
     let file = try directory.write(Self.encrypted, to: "key")
-    #expect(faults([:], ["key": file]).map(\.kind) == [.undecryptable])
-    #expect(faults(["other": directory("none")], ["key": file]).map(\.kind) == [.missing])
+    expectEqual(faults([:], ["key": file]).map(\.kind), [.undecryptable])
+    expectEqual(faults(["other": directory("none")], ["key": file]).map(\.kind), [.missing])
   }
 
   @Test("a plain file that every user can read is found")
@@ -48,33 +49,33 @@ import Testing
     var status = ServiceStatus(unit: "fleet-locationd.service")
     let file = try directory.write("key", to: "key", mode: 0o644)
     status.credentialFiles = ["a": file, "b": try directory.write("key", to: "other", mode: 0o640)]
-    #expect(ServiceCredentials.exposed(status) == [file])
+    expectEqual(ServiceCredentials.exposed(status), [file])
     let findings = ServiceFindings.findings(
       unit: .success(status), exposed: [file], daemon: .none("silent", advice: "start it"), vehicle: nil,
       heartbeat: .seconds(50))
-    #expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
+    expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
   }
 
   @Test("why no daemon answers: the settings file is missing, or what systemd says about its unit")
   func stopped() throws {
     let service = try #require(InstalledService(socket: "/run/fleet-locationd-van/control.sock"))
-    #expect(service.settings == "/etc/fleet-locationd/van.toml")
+    expectEqual(service.settings, "/etc/fleet-locationd/van.toml")
     var status = ServiceStatus(unit: service.unit)
     let deleted = StoppedService.explanation(service, status, isSettingsFileMissing: true)
-    #expect(
-      deleted
-        == "fleet-locationd@van.service is not started, because its settings file /etc/fleet-locationd/van.toml does not exist"
+    expectEqual(
+      deleted,
+      "fleet-locationd@van.service is not started, because its settings file /etc/fleet-locationd/van.toml does not exist"
     )
-    #expect(StoppedService.explanation(service, nil, isSettingsFileMissing: true) == deleted)
-    #expect(StoppedService.explanation(service, nil, isSettingsFileMissing: false) == nil)
+    expectEqual(StoppedService.explanation(service, nil, isSettingsFileMissing: true), deleted)
+    expectNil(StoppedService.explanation(service, nil, isSettingsFileMissing: false))
     (status.active, status.sub, status.result, status.end) = ("failed", "failed", "exit-code", .exited(78))
     status.text = "Ended: /etc/f.toml:3: wrong"
     let failed = StoppedService.explanation(service, status, isSettingsFileMissing: false)
-    #expect(failed?.contains("has failed: it ended with exit status 78") == true)
-    #expect(failed?.contains("/etc/f.toml:3: wrong") == true)
+    expectEqual(failed?.contains("has failed: it ended with exit status 78"), true)
+    expectEqual(failed?.contains("/etc/f.toml:3: wrong"), true)
     (status.active, status.sub) = ("active", "running")
-    #expect(
+    expectEqual(
       StoppedService.explanation(service, status, isSettingsFileMissing: false)?.hasPrefix(
-        "fleet-locationd@van.service runs, but nothing listens at /run/fleet-locationd-van/control.sock") == true)
+        "fleet-locationd@van.service runs, but nothing listens at /run/fleet-locationd-van/control.sock"), true)
   }
 }

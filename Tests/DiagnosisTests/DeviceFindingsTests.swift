@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Diagnosis
+import Expectations
 import Foundation
 import SerialPort
 import SystemCalls
@@ -23,8 +24,9 @@ import Testing
 
   @Test("a receiver with udev's permissions passes, and is shown with the target of its link")
   func good() {
-    #expect(
-      Self.findings(Self.status()) == [
+    expectEqual(
+      Self.findings(Self.status()),
+      [
         .pass("/dev/gps0 is /dev/ttyUSB1, a character device (188, 1)"),
         .pass("the service's user fleet-locationd may open it (group dialout, mode 0660)"),
       ])
@@ -34,17 +36,17 @@ import Testing
   func group() throws {
     let stranger = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let finding = try #require(Self.findings(Self.status(), for: stranger).last)
-    #expect(finding.severity == .fail)
-    #expect(finding.sentence.contains("group dialout"))
-    #expect(finding.advice?.contains("SupplementaryGroups=dialout") == true)
+    expectEqual(finding.severity, .fail)
+    expect(finding.sentence.contains("group dialout"))
+    expectEqual(finding.advice?.contains("SupplementaryGroups=dialout"), true)
   }
 
   @Test("a device for root only needs a udev rule, and a group without a name is shown by its number")
   func rootOnly() throws {
     for status in [Self.status(group: 0), Self.status(group: 4711, mode: 0o600)] {
       let finding = try #require(Self.findings(status).last)
-      #expect(finding.severity == .fail)
-      #expect(finding.advice?.contains("udev") == true)
+      expectEqual(finding.severity, .fail)
+      expectEqual(finding.advice?.contains("udev"), true)
     }
   }
 
@@ -65,7 +67,7 @@ import Testing
     ])
   private func access(_ access: Access) {
     let user = UserAccount(name: "other", id: access.id, groups: access.groups)
-    #expect(DeviceFindings.mayOpen(Self.status(owner: 7, mode: access.mode), user) == access.may)
+    expectEqual(DeviceFindings.mayOpen(Self.status(owner: 7, mode: access.mode), user), access.may)
   }
 
   @Test(
@@ -78,21 +80,21 @@ import Testing
       let findings = DeviceFindings.findings(
         "/dev/ttyUSB0", hidden, for: service, isService: true, isAccessible: isAccessible, groupName: { _ in "nogroup" }
       )
-      #expect(findings.last?.severity == severity)
-      #expect(findings.last?.message.contains("nogroup") == false)
+      expectEqual(findings.last?.severity, severity)
+      expectEqual(findings.last?.message.contains("nogroup"), false)
     }
-    #expect(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.severity == .fail)
+    expectEqual(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.severity, .fail)
   }
 
   @Test("a class of device that the unit does not allow is named with the line that allows it")
   func deviceClass() {
     let findings = Self.findings(Self.status(classes: ["ttySAC"]))
-    #expect(findings.map(\.severity) == [.pass, .warn, .pass])
-    #expect(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw") == true)
+    expectEqual(findings.map(\.severity), [.pass, .warn, .pass])
+    expectEqual(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw"), true)
     let null = Self.findings(Self.status(classes: ["mem"]))
-    #expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
+    expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
     // A number that two classes share is allowed by either.
-    #expect(Self.findings(Self.status(classes: ["tty", "ttyS"])).count == 2)
+    expectEqual(Self.findings(Self.status(classes: ["tty", "ttyS"])).count, 2)
   }
 
   @Test("the allowed classes are those of the unit")
@@ -103,23 +105,23 @@ import Testing
       guard line.hasPrefix("DeviceAllow=char-"), line.hasSuffix(" rw") else { return nil }
       return String(line.dropFirst("DeviceAllow=char-".count).dropLast(" rw".count))
     }
-    #expect(unit.contains("DevicePolicy=closed"))
-    #expect(DeviceFindings.allowedClasses == Set(classes + ["pts"]))
+    expect(unit.contains("DevicePolicy=closed"))
+    expectEqual(DeviceFindings.allowedClasses, Set(classes + ["pts"]))
   }
 
   @Test("a directory and a file are no devices", arguments: [DeviceStatus.Kind.directory, .other])
   func kinds(kind: DeviceStatus.Kind) {
-    #expect(Self.findings(Self.status(kind: kind)).map(\.severity) == [.fail])
+    expectEqual(Self.findings(Self.status(kind: kind)).map(\.severity), [.fail])
   }
 
   @Test("a missing device, a dangling link and a device that may not be seen have different findings")
   func refusals() {
-    #expect(DeviceFindings.finding("/dev/gps0", .missing).sentence == "/dev/gps0: there is no such device")
-    #expect(
-      DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB0")).sentence
-        == "/dev/gps0 is a link to ttyUSB0, which does not exist")
-    #expect(DeviceFindings.finding("/dev/gps0", .denied).severity == .warn)
-    #expect(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).severity == .fail)
+    expectEqual(DeviceFindings.finding("/dev/gps0", .missing).sentence, "/dev/gps0: there is no such device")
+    expectEqual(
+      DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB0")).sentence,
+      "/dev/gps0 is a link to ttyUSB0, which does not exist")
+    expectEqual(DeviceFindings.finding("/dev/gps0", .denied).severity, .warn)
+    expectEqual(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).severity, .fail)
   }
 
   @Test("a device that the service has open passes; any other program is named and fails")
@@ -128,33 +130,33 @@ import Testing
     let gpsd = DeviceHolder(processID: 8, program: "gpsd", service: "gpsd.service")
     let cat = DeviceHolder(processID: 9, program: "cat", service: nil)
     let alone = DeviceFindings.findings(heldBy: [service], isComplete: true)
-    #expect(alone.findings.map(\.severity) == [.pass])
-    #expect(!alone.isFree)
+    expectEqual(alone.findings.map(\.severity), [.pass])
+    expect(!alone.isFree)
     let both = DeviceFindings.findings(heldBy: [service, gpsd], isComplete: true)
-    #expect(both.findings.map(\.severity) == [.pass, .fail])
-    #expect(both.findings[1].sentence.hasPrefix("gpsd (process 8, gpsd.service) has it open too"))
-    #expect(both.findings[1].advice?.contains("type = \"gpsd\"") == true)
-    #expect(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice == "End it: kill 9")
+    expectEqual(both.findings.map(\.severity), [.pass, .fail])
+    expect(both.findings[1].sentence.hasPrefix("gpsd (process 8, gpsd.service) has it open too"))
+    expectEqual(both.findings[1].advice?.contains("type = \"gpsd\""), true)
+    expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
   }
 
   @Test("the program that feeds a pseudo-terminal is no other reader, whether it has both ends open or only its own")
   func feeder() {
     let socat = DeviceHolder(processID: 9, program: "socat", service: nil, isFeeding: true)
     let feed = DeviceFindings.findings(heldBy: [socat], isComplete: true)
-    #expect(feed.isFree && feed.findings == [.pass("socat (process 9) feeds this pseudo-terminal")])
+    expect(feed.isFree && feed.findings == [.pass("socat (process 9) feeds this pseudo-terminal")])
     let service = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
     let read = DeviceFindings.findings(heldBy: [service, socat], isComplete: true)
-    #expect(!read.isFree && read.findings.map(\.severity) == [.pass, .pass])
+    expect(!read.isFree && read.findings.map(\.severity) == [.pass, .pass])
     let cat = DeviceHolder(processID: 10, program: "cat", service: nil)
-    #expect(
-      DeviceFindings.findings(heldBy: [socat, cat], isComplete: true).findings.map(\.severity) == [.pass, .fail])
+    expectEqual(
+      DeviceFindings.findings(heldBy: [socat, cat], isComplete: true).findings.map(\.severity), [.pass, .fail])
   }
 
   @Test("a device that no visible process has open is free, with a warning if not all processes are visible")
   func free() {
     let seen = DeviceFindings.findings(heldBy: [], isComplete: true)
-    #expect(seen.isFree && seen.findings.map(\.severity) == [.pass])
+    expect(seen.isFree && seen.findings.map(\.severity) == [.pass])
     let unseen = DeviceFindings.findings(heldBy: [], isComplete: false)
-    #expect(unseen.isFree && unseen.findings.map(\.severity) == [.warn])
+    expect(unseen.isFree && unseen.findings.map(\.severity) == [.warn])
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Diagnosis
+import Expectations
 import Testing
 
 @MainActor @Suite struct DoctorTests {
@@ -19,16 +20,16 @@ import Testing
     var doctor = Doctor { parts.append($0) }
     let findings = [Finding.pass("it is there"), .warn(.noFix, "it is old", "Buy another")]
     doctor.run(GivenFindings(findings: findings))
-    #expect(parts == [.title("A thing", .source)] + findings.map { .finding($0) })
-    #expect(doctor.hasNoFailure)
+    expectEqual(parts, [.title("A thing", .source)] + findings.map { .finding($0) })
+    expect(doctor.hasNoFailure)
     doctor.finish()
-    #expect(parts.last == .summary("1 passed, 1 warning, 0 failed", cause: nil))
+    expectEqual(parts.last, .summary("1 passed, 1 warning, 0 failed", cause: nil))
     doctor.run(
       GivenFindings(findings: [
         .fail(.deviceLost, "it is broken", "Repair it"), .fail(.receiverSilent, "so it is silent", "Repair it"),
       ]))
-    #expect(!doctor.hasNoFailure)
+    expect(!doctor.hasNoFailure)
     doctor.finish()
-    #expect(parts.last == .summary("1 passed, 1 warning, 2 failed", cause: "A thing: it is broken"))
+    expectEqual(parts.last, .summary("1 passed, 1 warning, 2 failed", cause: "A thing: it is broken"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import FleetEngine
 import HTTPMessages
@@ -22,8 +23,9 @@ import Timekeeping
 
   @Test("Fleet Engine's rejection of a request without a token passes")
   func good() {
-    #expect(
-      Self.findings(401, Self.refusal) == [
+    expectEqual(
+      Self.findings(401, Self.refusal),
+      [
         .pass("the TLS connection has a certificate of an authority that this system trusts"),
         .pass("it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED"),
         .pass("this machine's clock and Fleet Engine's Date are less than 5 s apart"),
@@ -35,12 +37,12 @@ import Timekeeping
     var settings = Self.settings
     settings.client.proxy = "http://proxy.example.com:3128"
     settings.client.caFile = "/etc/ca.pem"
-    #expect(
-      Self.findings(401, Self.refusal, settings: settings).first
-        == .pass(
-          "the TLS connection through the proxy has a certificate of an authority in /etc/ca.pem"))
+    expectEqual(
+      Self.findings(401, Self.refusal, settings: settings).first,
+      .pass(
+        "the TLS connection through the proxy has a certificate of an authority in /etc/ca.pem"))
     settings.endpoint = "http://127.0.0.1:8700"
-    #expect(Self.findings(401, Self.refusal, settings: settings).first?.severity == .warn)
+    expectEqual(Self.findings(401, Self.refusal, settings: settings).first?.severity, .warn)
   }
 
   @Test("a proxy that accepts connections and then does not answer may be of another kind")
@@ -52,43 +54,44 @@ import Timekeeping
       return FleetEngineFindings.findings(.failure(failure), settings: settings, at: TokenFixture.now).first
     }
     let socks = finding(.timedOut, "socks5h://10.0.0.1:3128")
-    #expect(socks?.sentence == "h:443: timed out, through the proxy, which accepts connections")
-    #expect(socks?.advice?.hasPrefix("It may be a proxy of another kind than socks5h:// in fleet_engine.proxy") == true)
-    #expect(finding(.timedOut, nil)?.sentence == "h:443: timed out")
-    #expect(finding(.certificateUntrusted, "http://10.0.0.1")?.advice?.contains("another kind") == false)
+    expectEqual(socks?.sentence, "h:443: timed out, through the proxy, which accepts connections")
+    expectEqual(
+      socks?.advice?.hasPrefix("It may be a proxy of another kind than socks5h:// in fleet_engine.proxy"), true)
+    expectEqual(finding(.timedOut, nil)?.sentence, "h:443: timed out")
+    expectEqual(finding(.certificateUntrusted, "http://10.0.0.1")?.advice?.contains("another kind"), false)
   }
 
   @Test("a server that answers differently is not Fleet Engine")
   func others() {
     let page = Self.findings(200, "<html>log in</html>")[1]
-    #expect(page.severity == .fail && page.sentence == "something answered 200 that is not Fleet Engine: a web page")
+    expect(page.severity == .fail && page.sentence == "something answered 200 that is not Fleet Engine: a web page")
     for status in [429, 500, 503] {
       let busy = Self.findings(status, "<html>try later</html>")[1]
-      #expect(busy.severity == .warn && busy.sentence == "it cannot be checked now: HTTP \(status), a web page")
+      expect(busy.severity == .warn && busy.sentence == "it cannot be checked now: HTTP \(status), a web page")
     }
-    #expect(Self.findings(511, "<html>log in</html>")[1].severity == .fail)
-    #expect(
-      Self.findings(404, "")[1].sentence == "the server that answers is not Fleet Engine: HTTP 404, an empty body")
-    #expect(Self.findings(200, #"{"name":"x"}"#)[1].severity == .fail)
-    #expect(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].severity == .warn)
+    expectEqual(Self.findings(511, "<html>log in</html>")[1].severity, .fail)
+    expectEqual(
+      Self.findings(404, "")[1].sentence, "the server that answers is not Fleet Engine: HTTP 404, an empty body")
+    expectEqual(Self.findings(200, #"{"name":"x"}"#)[1].severity, .fail)
+    expectEqual(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].severity, .warn)
   }
 
   @Test("a clock error is reported with its size and its direction")
   func clock() {
     let behind = Self.findings(401, Self.refusal, date: "Tue, 01 Dec 2026 03:00:00 GMT")[2]
-    #expect(behind.severity == .warn)
-    #expect(behind.sentence == "this machine's clock is 3 h behind Fleet Engine's Date")
+    expectEqual(behind.severity, .warn)
+    expectEqual(behind.sentence, "this machine's clock is 3 h behind Fleet Engine's Date")
     let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
-    #expect(ahead.sentence == "this machine's clock is 60 s ahead of Fleet Engine's Date")
-    #expect(Self.findings(401, Self.refusal, date: nil)[2].severity == .warn)
+    expectEqual(ahead.sentence, "this machine's clock is 60 s ahead of Fleet Engine's Date")
+    expectEqual(Self.findings(401, Self.refusal, date: nil)[2].severity, .warn)
   }
 
   @Test("each transport error fails with advice", arguments: TransportFailure.Kind.allCases)
   func failures(_ kind: TransportFailure.Kind) {
     let findings = FleetEngineFindings.findings(
       .failure(TransportFailure(kind, "host:443: words")), settings: Self.settings, at: TokenFixture.now)
-    #expect(findings.map(\.severity) == [.fail])
-    #expect(findings.first?.advice?.isEmpty == false)
+    expectEqual(findings.map(\.severity), [.fail])
+    expectEqual(findings.first?.advice?.isEmpty, false)
   }
 
   private static func dryRun(
@@ -101,35 +104,35 @@ import Timekeeping
 
   @Test("a test update that is rejected for its empty mask shows that the token is accepted")
   func dryRunTaken() {
-    #expect(
-      Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty")
-        == .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended"))
-    #expect(Self.dryRun(400, "INVALID_ARGUMENT", "Invalid vehicle id").severity == .warn)
+    expectEqual(
+      Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty"),
+      .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended"))
+    expectEqual(Self.dryRun(400, "INVALID_ARGUMENT", "Invalid vehicle id").severity, .warn)
   }
 
   @Test("a test update that is rejected for its token fails, and names the cause")
   func dryRunRefused() {
     let role = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource")
-    #expect(role.severity == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
+    expect(role.severity == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
     let trips = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.vehicles.update' denied on resource", of: .trips)
-    #expect(trips.severity == .fail && trips.advice?.contains("roles/fleetengine.driverSdkUser") == true)
+    expect(trips.severity == .fail && trips.advice?.contains("roles/fleetengine.driverSdkUser") == true)
     let expired = Self.dryRun(401, "UNAUTHENTICATED", "JWT is expired")
-    #expect(expired.severity == .fail && expired.advice?.contains("clock") == true)
+    expect(expired.severity == .fail && expired.advice?.contains("clock") == true)
     let unknown = Self.dryRun(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
-    #expect(unknown.severity == .fail && unknown.advice?.contains("fleet-locationctl token") == true)
-    #expect(Self.dryRun(404, "NOT_FOUND", "Vehicle not found").severity == .fail)
-    #expect(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity == .warn)
+    expect(unknown.severity == .fail && unknown.advice?.contains("fleet-locationctl token") == true)
+    expectEqual(Self.dryRun(404, "NOT_FOUND", "Vehicle not found").severity, .fail)
+    expectEqual(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity, .warn)
   }
 
   @Test("the first connection goes to the proxy, otherwise to the endpoint, with its default port")
   func firstHop() {
     var settings = Self.settings
-    #expect(settings.firstHop == .init(host: "fleetengine.googleapis.com", port: 443))
+    expectEqual(settings.firstHop, .init(host: "fleetengine.googleapis.com", port: 443))
     settings.endpoint = "http://[::1]:8700"
-    #expect(settings.firstHop == .init(host: "::1", port: 8700))
+    expectEqual(settings.firstHop, .init(host: "::1", port: 8700))
     settings.client.proxy = "http://proxy.example.com"
-    #expect(settings.firstHop == .init(host: "proxy.example.com", port: 1080))
+    expectEqual(settings.firstHop, .init(host: "proxy.example.com", port: 1080))
   }
 }

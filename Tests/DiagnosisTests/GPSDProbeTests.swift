@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Testing
 import Timekeeping
@@ -24,9 +25,10 @@ import Timekeeping
   @Test("a good gpsd: version, receivers, fix and time")
   func good() {
     let (findings, isDone) = Self.findings(Self.version + Self.devices + Self.fix)
-    #expect(isDone)
-    #expect(
-      findings == [
+    expect(isDone)
+    expectEqual(
+      findings,
+      [
         .pass("gpsd 3.22, protocol 3.14"), .pass("gpsd has /dev/ttyUSB0 (u-blox)"),
         .pass("a fix of /dev/ttyUSB0: 3D, gnss"), .pass("this machine's clock and GNSS time are 0.4 s apart"),
       ])
@@ -36,18 +38,18 @@ import Timekeeping
   func lacks() {
     let none = #"{"class":"DEVICES","devices":[]}"# + "\n"
     let noFix = #"{"class":"TPV","device":"/dev/ttyUSB0","mode":1}"# + "\n"
-    #expect(Self.findings("SSH-2.0-OpenSSH\r\n").findings.map(\.severity) == [.fail])
-    #expect(Self.findings(Self.version + none).findings.last?.sentence == "gpsd has no receiver")
-    #expect(
-      Self.findings(Self.version + Self.devices, device: "/dev/ttyS0").findings.last?.sentence
-        == "gpsd has /dev/ttyUSB0 (u-blox), but not /dev/ttyS0")
-    #expect(
-      Self.findings(Self.version + Self.devices).findings.last?.sentence == "no receiver has reported within 12 s")
-    #expect(Self.findings(Self.version + Self.devices + noFix).findings.last?.severity == .warn)
+    expectEqual(Self.findings("SSH-2.0-OpenSSH\r\n").findings.map(\.severity), [.fail])
+    expectEqual(Self.findings(Self.version + none).findings.last?.sentence, "gpsd has no receiver")
+    expectEqual(
+      Self.findings(Self.version + Self.devices, device: "/dev/ttyS0").findings.last?.sentence,
+      "gpsd has /dev/ttyUSB0 (u-blox), but not /dev/ttyS0")
+    expectEqual(
+      Self.findings(Self.version + Self.devices).findings.last?.sentence, "no receiver has reported within 12 s")
+    expectEqual(Self.findings(Self.version + Self.devices + noFix).findings.last?.severity, .warn)
     let old = #"{"class":"VERSION","release":"4.0","proto_major":4,"proto_minor":0}"# + "\n"
-    #expect(Self.findings(old).findings.last?.severity == .fail)
+    expectEqual(Self.findings(old).findings.last?.severity, .fail)
     let refused = Self.findings(Self.version + #"{"class":"ERROR","message":"No such device"}"# + "\n")
-    #expect(refused.isDone)
-    #expect(refused.findings.last?.sentence == "gpsd reports an error: No such device")
+    expect(refused.isDone)
+    expectEqual(refused.findings.last?.sentence, "gpsd reports an error: No such device")
   }
 }

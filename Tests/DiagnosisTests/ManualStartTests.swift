@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import Diagnosis
@@ -10,10 +11,10 @@ import Testing
   @Test("the directories and the option of a service follow from its settings file")
   func directories() throws {
     let (main, van) = (try #require(Self.main), try #require(Self.van))
-    #expect(main.runtimeDirectory == "/run/fleet-locationd" && main.stateDirectory == "/var/lib/fleet-locationd")
-    #expect(main.option.isEmpty)
-    #expect(van.unit == "fleet-locationd@van.service" && van.socket == "/run/fleet-locationd-van/control.sock")
-    #expect(van.stateDirectory == "/var/lib/fleet-locationd-van" && van.option == " --instance van")
+    expect(main.runtimeDirectory == "/run/fleet-locationd" && main.stateDirectory == "/var/lib/fleet-locationd")
+    expect(main.option.isEmpty)
+    expect(van.unit == "fleet-locationd@van.service" && van.socket == "/run/fleet-locationd-van/control.sock")
+    expect(van.stateDirectory == "/var/lib/fleet-locationd-van" && van.option == " --instance van")
   }
 
   @Test(
@@ -30,13 +31,13 @@ import Testing
     let situation = ManualStart.Situation(isRunning: isRunning, isPaused: isPaused)
     let van = try #require(Self.van)
     let message = try #require(ManualStart.refusal(of: van, situation))
-    for word in words { #expect(message.contains(word)) }
+    for word in words { expect(message.contains(word)) }
   }
 
   @Test("a service that is stopped and not paused is no obstacle")
   func stopped() throws {
     let situation = ManualStart.Situation(isRunning: false, isPaused: false)
     let main = try #require(Self.main)
-    #expect(ManualStart.refusal(of: main, situation) == nil)
+    expectNil(ManualStart.refusal(of: main, situation))
   }
 }

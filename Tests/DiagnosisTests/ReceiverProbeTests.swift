@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Testing
 import Timekeeping
@@ -50,8 +51,9 @@ import Timekeeping
 
   @Test("a good receiver: its sentences, checksums, talkers, fix and clock")
   func good() {
-    #expect(
-      Self.findings { Self.epoch($0) } == [
+    expectEqual(
+      Self.findings { Self.epoch($0) },
+      [
         .pass("18 sentences in 5 s at 9600 baud: GGA GSV RMC of GN (several systems), GP (GPS)"),
         .pass("their checksums are correct"),
         .pass("a fix: 3D, gnss, 9 satellites, HDOP 0.9, ±5 m"),
@@ -62,49 +64,49 @@ import Timekeeping
   @Test("no finding has coordinates")
   func secrecy() {
     let text = Self.findings { Self.epoch($0) }.map(\.message).joined()
-    #expect(!text.contains("48.1") && !text.contains("11.5") && !text.contains("4807") && !text.contains("545"))
+    expect(!text.contains("48.1") && !text.contains("11.5") && !text.contains("4807") && !text.contains("545"))
   }
 
   @Test("a clock error is reported relative to GNSS time")
   func clock() {
     let behind = Self.findings(clockOffset: .seconds(-86_400 * 365)) { Self.epoch($0) }.last
-    #expect(behind?.severity == .warn)
-    #expect(behind?.sentence == "this machine's clock is 365 days behind GNSS time")
+    expectEqual(behind?.severity, .warn)
+    expectEqual(behind?.sentence, "this machine's clock is 365 days behind GNSS time")
     let ahead = Self.findings(clockOffset: .seconds(90)) { Self.epoch($0) }.last
-    #expect(ahead?.sentence == "this machine's clock is 90 s ahead of GNSS time")
+    expectEqual(ahead?.sentence, "this machine's clock is 90 s ahead of GNSS time")
   }
 
   @Test("a GPS week number rollover is reported, and the clock compared with the corrected date")
   func rollover() {
     // 1024 weeks before the 21st of November 2026.
     let findings = Self.findings { Self.epoch($0, date: "070407") }
-    #expect(findings.map(\.severity) == [.pass, .pass, .pass, .warn, .pass])
-    #expect(findings[3].sentence.contains("2007-04-07"))
-    #expect(findings[3].advice?.contains("2026-11-21") == true)
+    expectEqual(findings.map(\.severity), [.pass, .pass, .pass, .warn, .pass])
+    expect(findings[3].sentence.contains("2007-04-07"))
+    expectEqual(findings[3].advice?.contains("2026-11-21"), true)
   }
 
   @Test("a receiver without a fix, one without positions, and one with wrong checksums have different findings")
   func faults() {
     let noFix = Self.findings { Self.epoch($0, isValid: false) }
-    #expect(noFix.map(\.severity) == [.pass, .pass, .warn])
+    expectEqual(noFix.map(\.severity), [.pass, .pass, .warn])
     let noPosition = Self.findings { _ in Self.sentence("GPGSV,1,1,00") }
-    #expect(noPosition.first?.severity == .fail)
-    #expect(noPosition.first?.advice?.contains("RMC") == true)
+    expectEqual(noPosition.first?.severity, .fail)
+    expectEqual(noPosition.first?.advice?.contains("RMC"), true)
     let disturbed = Self.findings { Self.epoch($0) + "$GPGLL,4807.038,N,01131.000,E,083000,A*00\r\n" }
-    #expect(disturbed.map(\.severity) == [.pass, .warn, .pass, .pass])
-    #expect(disturbed[1].sentence == "25 % of lines have wrong checksums: cable or baud rate")
+    expectEqual(disturbed.map(\.severity), [.pass, .warn, .pass, .pass])
+    expectEqual(disturbed[1].sentence, "25 % of lines have wrong checksums: cable or baud rate")
   }
 
   @Test("silence is reported after six seconds, and differs from noise and from a binary protocol")
   func nothing() {
     let silent = Self.findings { _ in "" }
-    #expect(silent.map(\.severity) == [.fail])
-    #expect(silent[0].sentence == "it is open, but no byte was received in 6 s")
+    expectEqual(silent.map(\.severity), [.fail])
+    expectEqual(silent[0].sentence, "it is open, but no byte was received in 6 s")
     let noise = Self.probe { _ in [0x8A, 0x11, 0xFF, 0x24, 0x03] }.findings(buildDate: Self.buildDate)
-    #expect(noise.map(\.sentence) == ["35 bytes were received in 6 s, but no sentence at 9600 baud"])
-    #expect(noise[0].advice?.contains("\"auto\"") == true)
+    expectEqual(noise.map(\.sentence), ["35 bytes were received in 6 s, but no sentence at 9600 baud"])
+    expectEqual(noise[0].advice?.contains("\"auto\""), true)
     let binary = Self.probe { _ in [0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19] }.findings(buildDate: Self.buildDate)
-    #expect(binary[0].sentence.contains("u-blox"))
+    expect(binary[0].sentence.contains("u-blox"))
   }
 
   @Test(
@@ -118,9 +120,9 @@ import Timekeeping
     ] as [([UInt8], String, String)])
   func otherProtocols(bytes: [UInt8], name: String, advice: String) {
     let findings = Self.probe { _ in bytes }.findings(buildDate: Self.buildDate)
-    #expect(findings.map(\.severity) == [.fail])
-    #expect(findings[0].sentence.contains(name))
-    #expect(findings[0].advice?.contains(advice) == true)
+    expectEqual(findings.map(\.severity), [.fail])
+    expect(findings[0].sentence.contains(name))
+    expectEqual(findings[0].advice?.contains(advice), true)
   }
 
   @Test("without a speed all are tried, and the one with correct checksums is reported")
@@ -132,15 +134,15 @@ import Timekeeping
       probe.receive(text.span, at: Self.moment(second))
       if let next = probe.advance(at: Self.moment(second)) { speeds.append(next) }
     }
-    #expect(speeds == [9600, 4800, 38_400])
-    #expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
+    expectEqual(speeds, [9600, 4800, 38_400])
+    expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
   @Test("the detection ends if no speed has sentences")
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
-    #expect(probe.isDone)
-    #expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
+    expect(probe.isDone)
+    expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
   }
 
   @Test("unsupported speeds are skipped, up to the last")
@@ -148,6 +150,6 @@ import Timekeeping
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
     var tried = [9600]
     while let next = probe.refused() { tried.append(next) }
-    #expect(tried == BaudProbe.rates)
+    expectEqual(tried, BaudProbe.rates)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPseudoTerminal
 import EventLoop
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -54,27 +55,28 @@ import Timekeeping
       try directory.write("", to: name)
     }
     try FileManager.default.createDirectory(atPath: directory("serial/by-id"), withIntermediateDirectories: true)
-    #expect(symlink("../../ttyUSB1", directory("serial/by-id/usb-u-blox")) == 0)
-    #expect(
+    expectEqual(symlink("../../ttyUSB1", directory("serial/by-id/usb-u-blox")), 0)
+    expectEqual(
       ReceiverSearch.ports(
         in: directory.path,
         kernel: [
           "serinfo:1.0 driver revision:", "0: uart:unknown port:000003F8 irq:4", "1: uart:16550A port:000002F8 irq:3",
         ]
-      ) == [
+      ),
+      [
         directory("serial/by-id/usb-u-blox"), directory("gnss0"), directory("ttyACM0"), directory("ttyAMA0"),
         directory("ttyS1"), directory("ttyUSB0"),
       ])
-    #expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
+    expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
   }
 
   @Test("of a port that is closed nothing more is awaited")
   func closed() throws {
     let line = try Line()
     let listener = try ReceiverListener(line.device, baud: nil, loop: try EventLoop())
-    #expect(!listener.isDone)
+    expect(!listener.isDone)
     listener.close()
-    #expect(listener.isDone)
+    expect(listener.isDone)
   }
 
   @Test("all ports are read at once, and nothing is written to any; one that is held or missing is only named")
@@ -98,13 +100,13 @@ import Timekeeping
     timer?.arm(at: environment.loop.now.boot)
     let found = ReceiverSearch(in: environment).serial([second.device, receiver.device, held.device, "/dev/nowhere"])
     timer?.close()
-    #expect(wereBothOpen)
-    #expect(found.map(\.isUsable) == [false, true, false, false])
-    #expect(found[0].findings.map(\.code) == [.noPositionSentences, .ok])
-    #expect(found[1].findings[0].sentence.contains("GGA of GP (GPS)"), "\(found[1].findings)")
-    #expect(found[2].findings.map(\.code) == [.deviceInUse])
-    #expect(found[2].findings[0].sentence.hasPrefix("sleep (process \(other.processIdentifier)"))
-    #expect(found[3].findings.map(\.code) == [.deviceMissing])
-    for line in [receiver, second, held] { #expect(!line.hasReceived) }
+    expect(wereBothOpen)
+    expectEqual(found.map(\.isUsable), [false, true, false, false])
+    expectEqual(found[0].findings.map(\.code), [.noPositionSentences, .ok])
+    expect(found[1].findings[0].sentence.contains("GGA of GP (GPS)"), "\(found[1].findings)")
+    expectEqual(found[2].findings.map(\.code), [.deviceInUse])
+    expect(found[2].findings[0].sentence.hasPrefix("sleep (process \(other.processIdentifier)"))
+    expectEqual(found[3].findings.map(\.code), [.deviceMissing])
+    for line in [receiver, second, held] { expect(!line.hasReceived) }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Testing
@@ -18,11 +19,11 @@ import Testing
 
   @Test("a file that is no recording is called what it is, with what to do")
   func otherFormats() throws {
-    #expect(try findings([]).map(\.sentence) == ["it is empty"])
-    #expect(try findings([0x1F, 0x8B, 8]) == [.fail(.noSentences, "it is compressed", "Uncompress it: gunzip FILE")])
-    #expect(try findings(Array("PK..".utf8)).map(\.advice) == ["Uncompress it: unzip FILE"])
-    #expect(try findings(Array("<?xml?><gpx>".utf8)).first?.advice?.contains("simulated") == true)
-    #expect(try findings(Array(#"{"class":"TPV"}"#.utf8)).first?.sentence == "it is JSON, and not NMEA 0183")
-    #expect(try findings(Array("hello".utf8)).first?.sentence.hasPrefix("it has no NMEA sentence") == true)
+    try expectEqual(findings([]).map(\.sentence), ["it is empty"])
+    try expectEqual(findings([0x1F, 0x8B, 8]), [.fail(.noSentences, "it is compressed", "Uncompress it: gunzip FILE")])
+    try expectEqual(findings(Array("PK..".utf8)).map(\.advice), ["Uncompress it: unzip FILE"])
+    try expectEqual(findings(Array("<?xml?><gpx>".utf8)).first?.advice?.contains("simulated"), true)
+    try expectEqual(findings(Array(#"{"class":"TPV"}"#.utf8)).first?.sentence, "it is JSON, and not NMEA 0183")
+    try expectEqual(findings(Array("hello".utf8)).first?.sentence.hasPrefix("it has no NMEA sentence"), true)
   }
 }

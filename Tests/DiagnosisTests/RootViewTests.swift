@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import MessageBus
 import SystemCalls
 import Testing
@@ -12,11 +13,11 @@ import Testing
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)
     let view = RootView(status)
-    guard let pipe = view.pipe else { return #expect(Bool(false)) }
+    guard let pipe = view.pipe else { return expect(Bool(false)) }
     let first = RootView.read(from: pipe)
     let second = RootView.read(from: pipe)
-    #expect(first == view)
-    #expect(second == nil)
+    expectEqual(first, view)
+    expectNil(second)
   }
 
   @Test("a view that does not fit into a pipe is not passed")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import Foundation
 import MessageBus
@@ -59,8 +60,9 @@ import Timekeeping
   @Test("a service that runs and whose update was accepted within two heartbeats passes", arguments: [0, 60, 120])
   func well(age: Int) throws {
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lastUpdate": age])))
-    #expect(
-      findings == [
+    expectEqual(
+      findings,
+      [
         .pass("fleet-locationd.service runs"),
         .pass("Fleet Engine accepted an update \(age == 120 ? "2 min" : "\(age) s") ago"),
       ])
@@ -71,11 +73,11 @@ import Timekeeping
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])
       let findings = Self.findings(.success(Self.running()), .status(report))
-      #expect(!findings.contains { $0.severity == .fail } == isWell)
+      expectEqual(!findings.contains { $0.severity == .fail }, isWell)
     }
     // An earlier release says none.
     let report = try Self.status(["lastUpdate": 121, "heartbeat": NSNull()])
-    #expect(Self.findings(nil, .status(report)).contains { $0.severity == .fail })
+    expect(Self.findings(nil, .status(report)).contains { $0.severity == .fail })
   }
 
   @Test("a vehicle that is paused by command passes, with a finding that says so")
@@ -83,18 +85,18 @@ import Timekeeping
     let report = try Self.status([
       "isPaused": true, "pausedSince": "2026-12-01T08:00:00Z", "isOnline": false, "lastUpdate": 90_000,
     ])
-    #expect(
-      Self.findings(.success(Self.running()), .status(report)).last
-        == .pass(
-          "paused by command since 2026-12-01T08:00:00Z: no position is sent until fleet-locationctl resume"
-        ))
-    #expect(!Self.findings(nil, .status(report)).contains { $0.severity == .fail })
+    expectEqual(
+      Self.findings(.success(Self.running()), .status(report)).last,
+      .pass(
+        "paused by command since 2026-12-01T08:00:00Z: no position is sent until fleet-locationctl resume"
+      ))
+    expect(!Self.findings(nil, .status(report)).contains { $0.severity == .fail })
     let unread = try Self.status(["isPaused": true, "isOnline": false, "sourceTrouble": "not read while paused"])
-    #expect(
-      Self.findings(.success(Self.running()), .status(unread)).last
-        == .pass(
-          "paused by command: no position is sent until fleet-locationctl resume; the receiver is not read while paused"
-        ))
+    expectEqual(
+      Self.findings(.success(Self.running()), .status(unread)).last,
+      .pass(
+        "paused by command: no position is sent until fleet-locationctl resume; the receiver is not read while paused"
+      ))
   }
 
   @Test("a pause whose OFFLINE is not accepted yet is a warning with the reason")
@@ -107,25 +109,25 @@ import Timekeeping
       ],
     ])
     let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)
-    #expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
+    expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
   @Test("off duty passes with a finding that says so, and is a warning until OFFLINE is accepted")
   func offDuty() throws {
     let off: [String: Any] = ["duty": "OFFLINE", "offDutySince": "2026-12-01T08:00:00Z"]
     let accepted = try Self.status(off.merging(["isOfflinePending": false]) { $1 })
-    #expect(
+    expect(
       Self.findings(.success(Self.running()), .status(accepted)).contains(
         .pass("off duty by command since 2026-12-01T08:00:00Z: the vehicle is OFFLINE until fleet-locationctl online")))
     let pending = try Self.status(off.merging(["isOfflinePending": true]) { $1 })
-    #expect(Self.findings(.success(Self.running()), .status(pending)).contains { $0.severity == .warn })
+    expect(Self.findings(.success(Self.running()), .status(pending)).contains { $0.severity == .warn })
   }
 
   @Test("a pause or duty that could not be read or stored fails", arguments: ["pauseTrouble", "dutyTrouble"])
   func driverTrouble(key: String) throws {
     let report = try Self.status([key: "/var/lib/fleet-locationd/x: cannot be read"])
     let finding = Self.findings(.success(Self.running()), .status(report)).first { $0.severity == .fail }
-    #expect(finding?.sentence == "/var/lib/fleet-locationd/x: cannot be read")
+    expectEqual(finding?.sentence, "/var/lib/fleet-locationd/x: cannot be read")
   }
 
   @Test("a vehicle that another process has fails, even if it was reported a moment ago or the driver is off duty")
@@ -137,9 +139,9 @@ import Timekeeping
     for isPaused in [false, true] {
       let report = try Self.status(["isPaused": isPaused, "isOnline": false, "state": state])
       let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)
-      #expect(finding.severity == .fail)
-      #expect(finding.sentence.hasPrefix("vehicle in use by fleet-locationd@van.service (process 812)"))
-      #expect(!ServiceFindings.health(report).isHealthy)
+      expectEqual(finding.severity, .fail)
+      expect(finding.sentence.hasPrefix("vehicle in use by fleet-locationd@van.service (process 812)"))
+      expect(!ServiceFindings.health(report).isHealthy)
     }
   }
 
@@ -309,63 +311,63 @@ import Timekeeping
   func mistake(row: Row) {
     let findings = Self.findings(.success(row.unit), row.report.map { .status($0) } ?? Self.silent)
     let failed = findings.filter { $0.severity == .fail }
-    #expect(failed.contains { finding in row.words.allSatisfy(finding.sentence.contains) }, "\(failed)")
-    #expect(failed.allSatisfy { $0.advice?.isEmpty == false })
+    expect(failed.contains { finding in row.words.allSatisfy(finding.sentence.contains) }, "\(failed)")
+    expect(failed.allSatisfy { $0.advice?.isEmpty == false })
   }
 
   @Test("that no daemon answers is no finding of its own where the state of the unit says why")
   func consequence() {
     let failed = Self.running { ($0.active, $0.sub, $0.end) = ("failed", "failed", .exited(78)) }
-    #expect(Self.findings(.success(failed), Self.silent).count == 1)
-    #expect(Self.findings(.success(failed), .none("no permission", advice: "Be root")).count == 1)
+    expectEqual(Self.findings(.success(failed), Self.silent).count, 1)
+    expectEqual(Self.findings(.success(failed), .none("no permission", advice: "Be root")).count, 1)
     let denied = Self.findings(.success(Self.running()), .none("no permission", advice: "Be root"))
-    #expect(denied.map(\.sentence) == ["fleet-locationd.service runs", "no permission"])
-    #expect(Self.findings(nil, Self.silent).map(\.advice) == ["Start it"])
+    expectEqual(denied.map(\.sentence), ["fleet-locationd.service runs", "no permission"])
+    expectEqual(Self.findings(nil, Self.silent).map(\.advice), ["Start it"])
   }
 
   @Test("the status of an earlier run is not reported as the cause of its end")
   func lastWords() {
     let findings = Self.findings(
       .success(Self.looping(.killed(signal: 9), "Online; fix 3D, 11 satellites")), Self.silent)
-    #expect(findings.first?.sentence.contains("Online") == false)
+    expectEqual(findings.first?.sentence.contains("Online"), false)
   }
 
   @Test("without systemd the daemon's response is enough, and nothing fails")
   func noSystemd() throws {
     let error = MessageBusError(.absent, "no systemd runs here")
     let findings = Self.findings(.failure(error), .status(try Self.status()))
-    #expect(findings.map(\.severity) == [.warn, .pass])
-    #expect(Self.findings(.failure(error), Self.silent).map(\.severity) == [.warn, .fail])
+    expectEqual(findings.map(\.severity), [.warn, .pass])
+    expectEqual(Self.findings(.failure(error), Self.silent).map(\.severity), [.warn, .fail])
   }
 
   @Test("a problem that does not prevent delivery is a warning")
   func warnings() throws {
     let restarted = Self.findings(.success(Self.running { $0.restarts = 3 }), .status(try Self.status()))
-    #expect(restarted.first?.severity == .warn && restarted.first?.sentence.contains("3 times") == true)
+    expect(restarted.first?.severity == .warn && restarted.first?.sentence.contains("3 times") == true)
     let changed = Self.findings(.success(Self.running { $0.needsReload = true }), .status(try Self.status()))
-    #expect(changed.contains { $0.severity == .warn && $0.advice?.contains("daemon-reload") == true })
+    expect(changed.contains { $0.severity == .warn && $0.advice?.contains("daemon-reload") == true })
     let disabled = Self.findings(.success(Self.running { $0.file = "disabled" }), .status(try Self.status()))
-    #expect(disabled.contains { $0.severity == .warn && $0.advice?.contains("systemctl enable") == true })
+    expect(disabled.contains { $0.severity == .warn && $0.advice?.contains("systemctl enable") == true })
     let other = Self.findings(.success(Self.running()), .status(try Self.status(["vehicle": "van-2"])))
-    #expect(
+    expect(
       other.contains { $0.severity == .warn && $0.sentence.contains("van-2") && $0.sentence.contains("truck-17") })
     let old = Self.findings(.success(Self.running()), .status(try Self.status(["version": "0.0.9"])))
-    #expect(old.contains { $0.severity == .warn && $0.sentence.contains("0.0.9") })
+    expect(old.contains { $0.severity == .warn && $0.sentence.contains("0.0.9") })
     var settings: [String: Any] = ["hash": "0123456789abcdef", "isKept": false]
     settings["lastReload"] = ["isSuccess": false, "age": 9, "mistake": "f.toml:3:1: sped"] as [String: Any]
     let refused = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
-    #expect(refused.map(\.severity) == [.pass, .warn, .pass] && refused[1].sentence.hasSuffix(": f.toml:3:1: sped"))
+    expect(refused.map(\.severity) == [.pass, .warn, .pass] && refused[1].sentence.hasSuffix(": f.toml:3:1: sped"))
     let byHand = Self.findings(.success(ServiceStatus(unit: Self.unit)), .status(try Self.status()))
-    #expect(byHand.map(\.severity) == [.warn, .pass])
+    expectEqual(byHand.map(\.severity), [.warn, .pass])
     let backlog = ["count": 3, "store": "memory", "storeTrouble": "disk full", "removed": [:]] as [String: Any]
     let memory = Self.findings(.success(Self.running()), .status(try Self.status(["backlog": backlog])))
-    #expect(memory.contains { $0.severity == .warn && $0.sentence.contains("disk full") })
+    expect(memory.contains { $0.severity == .warn && $0.sentence.contains("disk full") })
     let offline = try Self.status([
       "isOnline": false, "state": ["cause": "network", "label": "offline", "detail": " for 9 s", "level": "bad"],
       "summary": "offline for 9 s",
     ])
     let now = Self.findings(.success(Self.running()), .status(offline))
-    #expect(now.map(\.severity) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
+    expect(now.map(\.severity) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
   }
 
   @Test("plain updates are named with their reason, unless the settings ask for them")
@@ -375,12 +377,12 @@ import Timekeeping
     }
     // While nothing arrives, it is no cause.
     let offline = try findings(["form": "plain", "reason": "compact ones failed", "isSet": false], isOnline: false)
-    #expect(!offline.contains { $0.sentence.contains("compact") })
-    #expect(try findings(["form": "compact", "isSet": false]).map(\.severity) == [.pass, .pass])
-    #expect(try findings(["form": "plain", "reason": "it is off", "isSet": true]).map(\.severity) == [.pass, .pass])
+    expect(!offline.contains { $0.sentence.contains("compact") })
+    try expectEqual(findings(["form": "compact", "isSet": false]).map(\.severity), [.pass, .pass])
+    try expectEqual(findings(["form": "plain", "reason": "it is off", "isSet": true]).map(\.severity), [.pass, .pass])
     let refused = try findings(["form": "plain", "reason": "the server refuses compact ones", "isSet": false])
-    #expect(refused.map(\.severity) == [.pass, .warn, .pass])
-    #expect(refused[1].sentence.hasSuffix("plain, because the server refuses compact ones"))
+    expectEqual(refused.map(\.severity), [.pass, .warn, .pass])
+    expect(refused[1].sentence.hasSuffix("plain, because the server refuses compact ones"))
   }
 
   @Test("a line with wrong checksums is named with its receiver")
@@ -390,10 +392,10 @@ import Timekeeping
     ]
     let trouble = "4 % of lines have wrong checksums: cable or baud rate"
     let good = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
-    #expect(good.allSatisfy { $0.severity == .pass })
+    expect(good.allSatisfy { $0.severity == .pass })
     let bad = try Self.status(["lines": [line.merging(["trouble": trouble]) { $1 }]])
     let findings = Self.findings(.success(Self.running()), .status(bad))
-    #expect(findings.contains { $0.severity == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
+    expect(findings.contains { $0.severity == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
   }
 
   @Test("network senders are listed, and for an hour those that are not permitted", arguments: [2, 3600])
@@ -407,10 +409,10 @@ import Timekeeping
       ],
     ]
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
-    #expect(findings.contains(.pass("udp 0.0.0.0:10110: senders 192.168.0.1, which is used; 192.168.0.2")))
-    #expect(
-      findings.filter { $0.severity == .warn }.map(\.sentence)
-        == (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
+    expect(findings.contains(.pass("udp 0.0.0.0:10110: senders 192.168.0.1, which is used; 192.168.0.2")))
+    expectEqual(
+      findings.filter { $0.severity == .warn }.map(\.sentence),
+      (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
   }
 
   @Test("settings with a mistake fail, although the last ones that worked are in force")
@@ -419,8 +421,8 @@ import Timekeeping
       "hash": "0123456789abcdef", "isKept": true, "mistake": "f.toml:3:1: sped\nf.toml:4:1: x",
     ]
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
-    #expect(findings.map(\.severity) == [.pass, .fail, .pass])
-    #expect(findings[1].sentence.contains("f.toml:3:1: sped"))
+    expectEqual(findings.map(\.severity), [.pass, .fail, .pass])
+    expect(findings[1].sentence.contains("f.toml:3:1: sped"))
   }
 
   @Test("the check waits for a daemon that has just started, unless it already has a problem or is paused")
@@ -432,13 +434,13 @@ import Timekeeping
     func isStarting(_ changes: [String: Any]) throws -> Bool {
       ServiceFindings.isStarting(.status(try Self.status(fresh.merging(changes) { $1 })))
     }
-    #expect(try isStarting([:]))
-    #expect(try !isStarting(["uptime": 30]))
-    #expect(try !isStarting(["lastUpdate": 1]))
-    #expect(try !isStarting(["isPaused": true]))
-    #expect(
+    expect(try isStarting([:]))
+    expect(try !isStarting(["uptime": 30]))
+    expect(try !isStarting(["lastUpdate": 1]))
+    expect(try !isStarting(["isPaused": true]))
+    expect(
       try !isStarting(["state": ["cause": "noSource", "label": "no source", "detail": ": silent", "level": "bad"]]))
-    #expect(!ServiceFindings.isStarting(Self.silent))
+    expect(!ServiceFindings.isStarting(Self.silent))
   }
 
   @Test(
@@ -452,7 +454,7 @@ import Timekeeping
     ])
   func service(path: String, unit: String?, socket: String?) {
     let service = InstalledService(settings: path)
-    #expect(service?.unit == unit && service?.socket == socket)
+    expect(service?.unit == unit && service?.socket == socket)
   }
 
   @Test(
@@ -464,7 +466,7 @@ import Timekeeping
       ("/run/fleet-locationdx/control.sock", nil), ("/run/fleet-locationd-a/b/control.sock", nil), ("", nil),
     ])
   func socket(path: String, unit: String?) {
-    #expect(InstalledService(socket: path)?.unit == unit)
+    expectEqual(InstalledService(socket: path)?.unit, unit)
   }
 
   @Test("healthy is what doctor passes: an update accepted within two heartbeats, or a pause by command")
@@ -473,19 +475,19 @@ import Timekeeping
       let (isHealthy, sentence) = ServiceFindings.health(try Self.status(changes))
       return "\(isHealthy) \(sentence)"
     }
-    #expect(try health(["lastUpdate": 120]) == "true Fleet Engine accepted an update 2 min ago")
-    #expect(try health(["lastUpdate": 121]).hasPrefix("false Fleet Engine has accepted no update for 2 min"))
-    #expect(
+    try expectEqual(health(["lastUpdate": 120]), "true Fleet Engine accepted an update 2 min ago")
+    expect(try health(["lastUpdate": 121]).hasPrefix("false Fleet Engine has accepted no update for 2 min"))
+    expect(
       try health(["lastUpdate": NSNull(), "uptime": 9]).hasPrefix(
         "false Fleet Engine has accepted no update since the daemon started 9 s ago"))
     // For a release that does not report its heartbeat, the default of 50 s is used.
-    #expect(try health(["lastUpdate": 100, "heartbeat": NSNull()]).hasPrefix("true "))
-    #expect(try health(["lastUpdate": 101, "heartbeat": NSNull()]).hasPrefix("false "))
-    #expect(try health(["lastUpdate": 900, "isPaused": true]).hasPrefix("true paused by command"))
+    expect(try health(["lastUpdate": 100, "heartbeat": NSNull()]).hasPrefix("true "))
+    expect(try health(["lastUpdate": 101, "heartbeat": NSNull()]).hasPrefix("false "))
+    expect(try health(["lastUpdate": 900, "isPaused": true]).hasPrefix("true paused by command"))
     let offline: [String: Any] = [
       "isOnline": false, "state": ["cause": "network", "label": "offline", "detail": " for 9 s", "level": "bad"],
     ]
-    #expect(try health(offline) == "true Fleet Engine accepted an update 3 s ago, but now: offline for 9 s")
+    try expectEqual(health(offline), "true Fleet Engine accepted an update 3 s ago, but now: offline for 9 s")
   }
 
   @Test("a credential whose file is missing is named, with its file")
@@ -494,9 +496,9 @@ import Timekeeping
       unit: .success(Self.looping(.exited(243))),
       faults: [CredentialFault(kind: .missing, name: "token-provider", file: "/etc/f/key")], daemon: Self.silent,
       vehicle: nil, heartbeat: Self.heartbeat)
-    #expect(findings.first?.severity == .fail)
-    #expect(
-      findings.first?.sentence.contains("the file of the credential token-provider does not exist: /etc/f/key") == true)
+    expectEqual(findings.first?.severity, .fail)
+    expectEqual(
+      findings.first?.sentence.contains("the file of the credential token-provider does not exist: /etc/f/key"), true)
   }
 
   // MARK: - Settings and credentials
@@ -507,8 +509,8 @@ import Timekeeping
       $0.text = "Waiting for a file or credential that the settings name: /run/key: there is no such file"
     }
     let findings = Self.findings(.success(waiting), Self.silent)
-    #expect(findings.first?.severity == .fail)
-    #expect(findings.first?.sentence.hasSuffix("/run/key: there is no such file") == true)
+    expectEqual(findings.first?.severity, .fail)
+    expectEqual(findings.first?.sentence.hasSuffix("/run/key: there is no such file"), true)
   }
 
   @Test("of a daemon that answers while it waits, what is missing is said once, as a failure")
@@ -516,11 +518,11 @@ import Timekeeping
     let missing = MissingSettings("/run/key: there is no such file")
     let report = StatusReport(missing, pause: PauseRecord(since: nil))
     let findings = Self.findings(.success(Self.running { $0.text = missing.sentence }), .status(report))
-    #expect(findings.filter { $0.severity == .fail }.count == 1)
-    #expect(findings.filter { $0.sentence.contains("/run/key") }.count == 1)
-    #expect(findings.contains { $0.severity == .pass && $0.sentence.contains("runs") })
-    #expect(!ServiceFindings.isStarting(.status(report)))
-    #expect(!ServiceFindings.health(report).isHealthy)
+    expectEqual(findings.filter { $0.severity == .fail }.count, 1)
+    expectEqual(findings.filter { $0.sentence.contains("/run/key") }.count, 1)
+    expect(findings.contains { $0.severity == .pass && $0.sentence.contains("runs") })
+    expect(!ServiceFindings.isStarting(.status(report)))
+    expect(!ServiceFindings.health(report).isHealthy)
   }
 
   @Test("a credential whose file has changed since the start is named, with the restart that it needs")
@@ -529,7 +531,7 @@ import Timekeeping
       unit: .success(Self.running()), outdated: ["token-provider"], daemon: .status(try Self.status()),
       vehicle: "truck-17", heartbeat: Self.heartbeat)
     let warning = try #require(findings.first { $0.severity == .warn })
-    #expect(warning.sentence.contains("the credential token-provider has changed since"))
-    #expect(warning.advice == "systemctl restart fleet-locationd.service")
+    expect(warning.sentence.contains("the credential token-provider has changed since"))
+    expectEqual(warning.advice, "systemctl restart fleet-locationd.service")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import MessageBus
 import Testing
 
@@ -23,36 +24,36 @@ import Testing
       case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
         "no response", "a.service", runsCommand: true)
     else {
-      return #expect(Bool(false))
+      return expect(Bool(false))
     }
-    #expect(finding.sentence == "this cannot run as a.service: no response")
-    #expect(finding.advice?.contains("token.command is not run as root") == true)
+    expectEqual(finding.sentence, "this cannot run as a.service: no response")
+    expectEqual(finding.advice?.contains("token.command is not run as root"), true)
     guard
       case .inPlace(let remark) = ServiceImpersonation.withoutTransientUnit(
         "no response", "a.service", runsCommand: false)
     else {
-      return #expect(Bool(false))
+      return expect(Bool(false))
     }
-    #expect(remark.hasSuffix("not as the service: no response\n"))
+    expect(remark.hasSuffix("not as the service: no response\n"))
   }
 
   @Test("an exit status is passed on")
   func ended() {
-    #expect(Self.outcome("success", .exited(78)) == .ended(78))
+    expectEqual(Self.outcome("success", .exited(78)), .ended(78))
   }
 
   @Test("systemd's result for the transient unit is reported for the service")
   func notStarted() {
-    guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return #expect(Bool(false)) }
-    #expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
+    guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return expect(Bool(false)) }
+    expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
   }
 
   @Test("a tool that the service may not execute is not reported as a fault of the service")
   func outOfReach() {
-    guard case .unknown(let finding) = Self.outcome("exit-code", .exited(203)) else { return #expect(Bool(false)) }
-    #expect(finding.sentence.hasPrefix("\(Self.program) cannot be executed as fleet-locationd.service"))
+    guard case .unknown(let finding) = Self.outcome("exit-code", .exited(203)) else { return expect(Bool(false)) }
+    expect(finding.sentence.hasPrefix("\(Self.program) cannot be executed as fleet-locationd.service"))
     guard case .notStarted = Self.outcome("exit-code", .exited(203), runs: [Self.program]) else {
-      return #expect(Bool(false))
+      return expect(Bool(false))
     }
   }
 
@@ -64,19 +65,19 @@ import Testing
       ("oom-kill", .killed(signal: 9), "was ended: the kernel killed it"),
     ] as [(String, ServiceStatus.End, String)])
   func killed(result: String, end: ServiceStatus.End, words: String) {
-    guard case .unknown(let finding) = Self.outcome(result, end) else { return #expect(Bool(false)) }
-    #expect(finding.sentence.contains(words))
-    #expect(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-") == true)
+    guard case .unknown(let finding) = Self.outcome(result, end) else { return expect(Bool(false)) }
+    expect(finding.sentence.contains(words))
+    expectEqual(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-"), true)
   }
 
   @Test("the unit's description has the subcommand, but no other arguments")
   func description() {
-    #expect(
+    expectEqual(
       ServiceImpersonation.description(
-        ["/usr/bin/fleet-locationctl", "token", "--tracking-id", "parcel-1"], "a.service")
-        == "fleet-locationctl token, as a.service")
-    #expect(
-      ServiceImpersonation.description(["fleet-locationd", "--check", "--config", "x"], "a.service")
-        == "fleet-locationd, as a.service")
+        ["/usr/bin/fleet-locationctl", "token", "--tracking-id", "parcel-1"], "a.service"),
+      "fleet-locationctl token, as a.service")
+    expectEqual(
+      ServiceImpersonation.description(["fleet-locationd", "--check", "--config", "x"], "a.service"),
+      "fleet-locationd, as a.service")
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import LocationDaemon
 import Testing
@@ -33,8 +34,9 @@ import Timekeeping
   func good() throws {
     let answer = try TokenFixture.answer()
     let findings = try Self.findings(answer, second: answer, wrongCredentials: Self.refusal(401))
-    #expect(
-      findings == [
+    expectEqual(
+      findings,
+      [
         .pass("it answers with JSON in 12 ms, with the token at `token`"),
         .pass("the response's Content-Type is JSON"), .pass("caches may not store the response"),
         .pass("`end` can be read, and matches `exp`"),
@@ -64,89 +66,90 @@ import Timekeeping
     ])
   func tokenFaults(_ token: String, _ words: String) throws {
     let complaints = try Self.complaints(try TokenFixture.answer(token)).filter { $0.hasPrefix("fail") }
-    #expect(complaints.count == 1)
-    #expect(complaints.first?.contains(words) == true)
+    expectEqual(complaints.count, 1)
+    expectEqual(complaints.first?.contains(words), true)
   }
 
   @Test("a token for every vehicle is a warning")
   func anyVehicle() throws {
     let token = TokenFixture.token(["authorization": #"{"deliveryvehicleid":"*"}"#])
     let complaints = try Self.complaints(try TokenFixture.answer(token))
-    #expect(complaints.count == 1)
-    #expect(complaints.first?.hasPrefix("warn it is for every vehicle") == true)
+    expectEqual(complaints.count, 1)
+    expectEqual(complaints.first?.hasPrefix("warn it is for every vehicle"), true)
   }
 
   @Test("the response's expiration is compared with the token's")
   func expiration() throws {
-    #expect(
-      try Self.complaints(try TokenFixture.answer(end: 1_796_087_400))
-        == ["fail `end` is 10 min after `exp`: the vehicle would use an expired token"])
-    #expect(
-      try Self.complaints(try TokenFixture.answer(end: 1_796_086_200))
-        == ["warn `end` is 10 min before `exp`: tokens are requested more often than necessary"])
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(end: 1_796_087_400)),
+      ["fail `end` is 10 min after `exp`: the vehicle would use an expired token"])
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(end: 1_796_086_200)),
+      ["warn `end` is 10 min before `exp`: tokens are requested more often than necessary"])
     // Milliseconds that are read as seconds.
-    #expect(
-      try Self.complaints(try TokenFixture.answer(end: 1_796_086_800_000)).first?.contains("days after `exp`") == true)
-    #expect(try Self.complaints(try TokenFixture.answer(end: 3600, expiration: .relativeSeconds)).isEmpty)
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(end: 1_796_086_800_000)).first?.contains("days after `exp`"), true)
+    expect(try Self.complaints(try TokenFixture.answer(end: 3600, expiration: .relativeSeconds)).isEmpty)
     let missing = try Self.complaints(try TokenFixture.answer(end: nil))
-    #expect(missing.count == 1 && missing.first?.contains("nothing at `end`") == true)
+    expect(missing.count == 1 && missing.first?.contains("nothing at `end`") == true)
   }
 
   @Test("headers that let caches store the token are reported")
   func headers() throws {
-    #expect(
-      try Self.complaints(try TokenFixture.answer(headers: [])) == [
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(headers: [])),
+      [
         "warn the response's Content-Type is not stated",
         "warn the response has no Cache-Control, so caches may store it",
       ])
     let json = (name: "Content-Type", value: "application/json; charset=utf-8")
-    #expect(
-      try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "public, max-age=300")]))
-        == ["warn the response's Cache-Control lets caches store it"])
-    #expect(
-      try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "no-store"), ("Age", "40")]))
-        == ["fail the response comes from a cache, 40 s old"])
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "public, max-age=300")])),
+      ["warn the response's Cache-Control lets caches store it"])
+    try expectEqual(
+      Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "no-store"), ("Age", "40")])),
+      ["fail the response comes from a cache, 40 s old"])
   }
 
   @Test("a missing token is one failure with the reason, and nothing else")
   func nothing() throws {
     let redirect = try Self.findings(try TokenFixture.answer(status: 302))
-    #expect(redirect.map(\.severity) == [.fail])
-    #expect(
-      redirect.first?.advice
-        == "A captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed")
+    expectEqual(redirect.map(\.severity), [.fail])
+    expectEqual(
+      redirect.first?.advice,
+      "A captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed")
     let failure = TransportFailure(.certificateUntrusted, "tokens.example.com:443: self-signed certificate")
     let untrusted = try Self.findings(try TokenFixture.answer(.http(.failure(failure))))
-    #expect(untrusted.map(\.severity) == [.fail])
-    #expect(untrusted.first?.advice?.contains("ca_file") == true)
+    expectEqual(untrusted.map(\.severity), [.fail])
+    expectEqual(untrusted.first?.advice?.contains("ca_file"), true)
   }
 
   @Test("a second token that is worse than the first fails")
   func again() throws {
     let good = try TokenFixture.answer()
     let bad = try TokenFixture.answer(TokenFixture.token(["iat": "1796000000", "exp": "1796003600"]))
-    #expect(
+    expect(
       try Self.findings(good, second: bad).contains {
         $0.severity == .fail && $0.sentence.hasPrefix("a second request returns a token with a problem: it expired")
       })
     let refused = try Self.findings(good, second: try Self.refusal(429))
-    #expect(refused.contains { $0.severity == .fail && $0.sentence.contains("HTTP 429") })
+    expect(refused.contains { $0.severity == .fail && $0.sentence.contains("HTTP 429") })
   }
 
   @Test("a token for wrong credentials fails; another status than 401 or 403 is a warning")
   func wrongCredentials() throws {
     let good = try TokenFixture.answer()
-    #expect(
-      try Self.findings(good, wrongCredentials: good).last?.sentence == "it also returns a token for wrong credentials")
-    #expect(try Self.findings(good, wrongCredentials: Self.refusal(403)).last?.severity == .pass)
-    #expect(try Self.findings(good, wrongCredentials: Self.refusal(500)).last?.severity == .warn)
+    try expectEqual(
+      Self.findings(good, wrongCredentials: good).last?.sentence, "it also returns a token for wrong credentials")
+    try expectEqual(Self.findings(good, wrongCredentials: Self.refusal(403)).last?.severity, .pass)
+    try expectEqual(Self.findings(good, wrongCredentials: Self.refusal(500)).last?.severity, .warn)
     // The settings of the tests have no credential.
-    #expect(try Self.findings(good).last?.severity == .warn)
+    try expectEqual(Self.findings(good).last?.severity, .warn)
     let alert = try TokenFixture.answer(.http(.failure(TransportFailure(.broken, "alert certificate required"))))
-    #expect(try Self.findings(good, wrongCredentials: alert).last?.severity == .warn)
+    try expectEqual(Self.findings(good, wrongCredentials: alert).last?.severity, .warn)
     var conformance = TokenConformance(
       TokenFixture.provider, hasCertificate: true, for: try TokenFixture.context(), first: good)
     conformance.withWrongCredentials = alert
-    #expect(conformance.findings.last == .pass("it accepts no connection without the vehicle's certificate"))
+    expectEqual(conformance.findings.last, .pass("it accepts no connection without the vehicle's certificate"))
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import HTTPMessages
 import LocationDaemon
 import Testing
@@ -10,28 +11,29 @@ import Testing
   @Test("a good token: header, claims with their times, lifetime, and no problem")
   func good() throws {
     let description = TokenDescription(try TokenFixture.answer(), reveals: false)
-    #expect(description.isGood)
-    #expect(
-      description.text == """
-        Header
-          alg           "RS256"
-          kid           "key-1"
-        Claims
-          aud           "https://fleetengine.googleapis.com/"
-          authorization {"deliveryvehicleid": "truck-17"}
-          exp           1796086800  (2026-12-01T01:00:00Z)
-          iat           1796083200  (2026-12-01T00:00:00Z)
-          iss           "a@b"
-          sub           "a@b"
-        Signature
-          3 bytes; only Google can verify it; --reveal shows it
-        Lifetime
-          `exp` is in 60 min
-          the daemon would use it for 60 min (its expiration minus the response's Date)
-        Problems
-          none
+    expect(description.isGood)
+    expectEqual(
+      description.text,
+      """
+      Header
+        alg           "RS256"
+        kid           "key-1"
+      Claims
+        aud           "https://fleetengine.googleapis.com/"
+        authorization {"deliveryvehicleid": "truck-17"}
+        exp           1796086800  (2026-12-01T01:00:00Z)
+        iat           1796083200  (2026-12-01T00:00:00Z)
+        iss           "a@b"
+        sub           "a@b"
+      Signature
+        3 bytes; only Google can verify it; --reveal shows it
+      Lifetime
+        `exp` is in 60 min
+        the daemon would use it for 60 min (its expiration minus the response's Date)
+      Problems
+        none
 
-        """)
+      """)
   }
 
   @Test("the token and its signature are shown only on request, and control sequences never")
@@ -39,12 +41,12 @@ import Testing
     let inner = TokenFixture.token()
     let token = TokenFixture.token(["note": "\"\\u001b[2J\"", "inner": "\"\(inner)\""], signature: "c2lnbmF0dXJl")
     let closed = TokenDescription(try TokenFixture.answer(token), reveals: false).text
-    #expect(!closed.contains("c2lnbmF0dXJl") && !closed.contains("eyJ"))
-    #expect(closed.contains("<redacted>"))
-    #expect(closed.contains(#""\u001b[2J""#) && !closed.contains("\u{1B}"))
+    expect(!closed.contains("c2lnbmF0dXJl") && !closed.contains("eyJ"))
+    expect(closed.contains("<redacted>"))
+    expect(closed.contains(#""\u001b[2J""#) && !closed.contains("\u{1B}"))
     let open = TokenDescription(try TokenFixture.answer(token), reveals: true).text
-    #expect(open.contains("Signature\n  c2lnbmF0dXJl\n"))
-    #expect(open.hasSuffix("Token\n  \(token)\n"))
+    expect(open.contains("Signature\n  c2lnbmF0dXJl\n"))
+    expect(open.hasSuffix("Token\n  \(token)\n"))
   }
 
   @Test("every problem is shown once, those that Fleet Engine accepts are marked, and a missing token has a reason")
@@ -52,16 +54,16 @@ import Testing
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
     let description = TokenDescription(try TokenFixture.answer(token), reveals: false)
-    #expect(!description.isGood)
-    #expect(description.text.contains("  the algorithm is \"none\""))
-    #expect(description.text.contains("for \"truck-17\" (Fleet Engine accepts it nevertheless)"))
-    #expect(description.text.contains("Signature\n  none\n"))
+    expect(!description.isGood)
+    expect(description.text.contains("  the algorithm is \"none\""))
+    expect(description.text.contains("for \"truck-17\" (Fleet Engine accepts it nevertheless)"))
+    expect(description.text.contains("Signature\n  none\n"))
     let marked = TokenDescription(
       try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), reveals: false)
-    #expect(marked.isGood)
+    expect(marked.isGood)
     let refused = TokenDescription(try TokenFixture.answer(.http(.response(HTTPResponse(status: 404)))), reveals: true)
-    #expect(!refused.isGood)
-    #expect(
+    expect(!refused.isGood)
+    expect(
       refused.text.hasPrefix(
         "Lifetime\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
   }
@@ -69,7 +71,7 @@ import Testing
   @Test("a problem of the response is shown if the token itself is valid")
   func answer() throws {
     let description = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
-    #expect(!description.isGood)
-    #expect(description.text.contains("Problems\n  the token provider gave nothing at `end`"))
+    expect(!description.isGood)
+    expect(description.text.contains("Problems\n  the token provider gave nothing at `end`"))
   }
 }

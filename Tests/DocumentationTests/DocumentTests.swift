@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Expectations
 import Vehicle
 import Documentation
 import ExternalInput
@@ -21,28 +22,28 @@ import Testing
   func documents(name: String, text: String) throws {
     let path = "\(Self.root)/\(name)"
     if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), text)
   }
 
   @Test("every explanation of an event is whole sentences on one line of a table", arguments: Event.Kind.allCases)
   func sentences(kind: Event.Kind) {
     let sentences = kind.explanation.split(separator: ". ", omittingEmptySubsequences: false)
     for sentence in sentences {
-      #expect(sentence.first?.isUppercase == true && sentence.contains(" "), "\(sentence)")
+      expect(sentence.first?.isUppercase == true && sentence.contains(" "), "\(sentence)")
     }
-    #expect(kind.explanation.hasSuffix(".") && !kind.explanation.contains(".."))
-    #expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
+    expect(kind.explanation.hasSuffix(".") && !kind.explanation.contains(".."))
+    expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
   }
 
   @Test("each page that messages name is in the documentation", arguments: ManualPage.allCases)
   func page(page: ManualPage) {
-    #expect(access("\(Self.root)/docs/\(page.rawValue).md", F_OK) == 0)
-    #expect(page.description == "/usr/share/doc/fleet-locationd/docs/\(page.rawValue).md")
+    expectEqual(access("\(Self.root)/docs/\(page.rawValue).md", F_OK), 0)
+    expectEqual(page.description, "/usr/share/doc/fleet-locationd/docs/\(page.rawValue).md")
   }
 
   @Test("every event has its own explanation")
   func different() {
-    #expect(Set(Event.Kind.allCases.map(\.explanation)).count == Event.Kind.allCases.count)
+    expectEqual(Set(Event.Kind.allCases.map(\.explanation)).count, Event.Kind.allCases.count)
   }
 
   @Test("documents and settings that an explanation names exist", arguments: Event.Kind.allCases)
@@ -51,11 +52,11 @@ import Testing
     for word in kind.explanation.split(whereSeparator: { " ,;:()".contains($0) }) {
       let word = word.hasSuffix(".") ? word.dropLast() : word
       if word.hasPrefix("docs/") {
-        #expect(access("\(Self.root)/\(word)", F_OK) == 0, "\(word)")
+        expectEqual(access("\(Self.root)/\(word)", F_OK), 0, "\(word)")
       } else if let dot = word.firstIndex(of: "."), word.allSatisfy({ $0.isLowercase || "._".contains($0) }) {
         let (section, key) = (word[..<dot], word[word.index(after: dot)...])
         let rows = settings.split(separator: "\n## [").first { $0.hasPrefix("\(section)]") }
-        #expect(rows?.contains("`\(key)`") == true, "\(word)")
+        expectEqual(rows?.contains("`\(key)`"), true, "\(word)")
       }
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import FileTesting
 import Glibc
 import LoopTesting
@@ -12,7 +13,7 @@ import Timekeeping
   func exitCode() throws {
     let loop = try EventLoop()
     loop.defer { loop.exit(3) }
-    #expect(try loop.run() == 3)
+    try expectEqual(loop.run(), 3)
   }
 
   @Test("Both clocks are read: elapsed time from boot, and a wall clock of this century")
@@ -20,9 +21,9 @@ import Timekeeping
     let loop = try EventLoop()
     let first = loop.now
     let second = loop.now
-    #expect(first.boot > .boot)
-    #expect(second.boot >= first.boot)
-    #expect(first.wall > Timestamp(seconds: 1_000_000_000))
+    expect(first.boot > .boot)
+    expect(second.boot >= first.boot)
+    expect(first.wall > Timestamp(seconds: 1_000_000_000))
   }
 
   @Test("Deferred work runs after the current handler, in order, and what it defers in turn runs later")
@@ -35,9 +36,9 @@ import Timekeeping
       order.append(2)
     }
     loop.defer { order.append(3) }
-    #expect(order.isEmpty)
-    #expect(try loop.runs { order.count == 4 })
-    #expect(order == [1, 2, 3, 4])
+    expect(order.isEmpty)
+    expect(try loop.runs { order.count == 4 })
+    expectEqual(order, [1, 2, 3, 4])
   }
 
   @Test("Work that defers itself forever leaves the other sources their turns")
@@ -48,7 +49,7 @@ import Timekeeping
     again()
     let timer = try loop.makeTimer { isOver = true }
     timer.arm(at: loop.now.boot + .milliseconds(1))
-    #expect(try loop.runs { isOver })
+    expect(try loop.runs { isOver })
     // The last of that work holds the loop, which holds it.
     try loop.runUntilIdle()
   }
@@ -59,20 +60,20 @@ import Timekeeping
     var count = 0
     let timer = try loop.makeTimer { count += 1 }
     try loop.runUntilIdle()
-    #expect(count == 0)
+    expectEqual(count, 0)
     timer.arm(at: .boot)
     try loop.runUntilIdle()
-    #expect(count == 1)
+    expectEqual(count, 1)
     timer.arm(at: .boot)
     timer.disarm()
     try loop.runUntilIdle()
-    #expect(count == 1)
+    expectEqual(count, 1)
     timer.arm(at: .boot)
     try loop.runUntilIdle()
-    #expect(count == 2)
+    expectEqual(count, 2)
     timer.arm(at: .distantFuture)
     try loop.runUntilIdle()
-    #expect(count == 2)
+    expectEqual(count, 2)
   }
 
   @Test("A timer that goes away does not fire")
@@ -83,7 +84,7 @@ import Timekeeping
     timer?.arm(at: .boot)
     timer = nil
     try loop.runUntilIdle()
-    #expect(count == 0)
+    expectEqual(count, 0)
   }
 
   @Test("A source may be closed and dropped inside its own handler")
@@ -98,10 +99,10 @@ import Timekeeping
       source = nil
     }
     pipe.write("x")
-    #expect(try loop.runs { calls == 1 })
+    expect(try loop.runs { calls == 1 })
     try loop.runUntilIdle()
-    #expect(calls == 1)
-    #expect(source == nil)
+    expectEqual(calls, 1)
+    expectNil(source)
   }
 
   @Test("A descriptor is reported as readable as long as it is, and a hang-up is reported")
@@ -113,10 +114,10 @@ import Timekeeping
     var seen: [IOEvents] = []
     let source = try loop.addIO(readEnd, .readable) { seen.append($0) }
     pipe?.write("x")
-    #expect(try loop.runs { seen.count == 2 })
-    #expect(seen == [.readable, .readable])
+    expect(try loop.runs { seen.count == 2 })
+    expectEqual(seen, [.readable, .readable])
     pipe = nil
-    #expect(try loop.runs { seen.last?.contains(.hangUp) == true })
+    expect(try loop.runs { seen.last?.contains(.hangUp) == true })
     source.close()
   }
 
@@ -126,8 +127,8 @@ import Timekeeping
     let descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
     let error = #expect(throws: EventLoopError.self) { _ = try loop.addIO(descriptor, .readable) { _ in } }
-    #expect(error?.code == .source)
-    #expect(error?.cause?.code == EPERM)
+    expectEqual(error?.code, .source)
+    expectEqual(error?.cause?.code, EPERM)
   }
 
   @Test("A blocked signal arrives as an event; one that is not blocked cannot be watched")
@@ -142,7 +143,7 @@ import Timekeeping
     var count = 0
     let source = try loop.addSignal(SIGUSR1) { count += 1 }
     raise(SIGUSR1)
-    #expect(try loop.runs { count == 1 })
+    expect(try loop.runs { count == 1 })
     source.close()
   }
 
@@ -152,10 +153,10 @@ import Timekeeping
     let loop = try EventLoop()
     var ends: [ChildStatus] = []
     let first = try loop.addChild(try spawn("exit 7")) { ends.append($0) }
-    #expect(try loop.runs { ends.count == 1 })
+    expect(try loop.runs { ends.count == 1 })
     let second = try loop.addChild(try spawn("kill -KILL $$")) { ends.append($0) }
-    #expect(try loop.runs { ends.count == 2 })
-    #expect(ends == [.exited(7), .killed(SIGKILL)])
+    expect(try loop.runs { ends.count == 2 })
+    expectEqual(ends, [.exited(7), .killed(SIGKILL)])
     first.close()
     second.close()
   }
@@ -169,12 +170,12 @@ import Timekeeping
     let path = directory("name")
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
     unlink(path)
-    #expect(try loop.runs { events.count == 2 })
-    #expect(events.map(\.name) == ["name", "name"])
-    #expect(!events[0].events.isDisjoint(with: .appeared))
-    #expect(!events[1].events.isDisjoint(with: .vanished))
+    expect(try loop.runs { events.count == 2 })
+    expectEqual(events.map(\.name), ["name", "name"])
+    expect(!events[0].events.isDisjoint(with: .appeared))
+    expect(!events[1].events.isDisjoint(with: .vanished))
     rmdir(directory.path)
-    #expect(try loop.runs { events.last?.events.isDisjoint(with: .gone) == false })
+    expect(try loop.runs { events.last?.events.isDisjoint(with: .gone) == false })
     source.close()
   }
 
@@ -182,8 +183,8 @@ import Timekeeping
   func missingPath() throws {
     let loop = try EventLoop()
     let error = #expect(throws: EventLoopError.self) { _ = try loop.addWatch("/no/such/path", .appeared) { _ in } }
-    #expect(error?.cause?.code == ENOENT)
-    #expect(error?.message.contains("/no/such/path") == true)
+    expectEqual(error?.cause?.code, ENOENT)
+    expectEqual(error?.message.contains("/no/such/path"), true)
   }
 }
 

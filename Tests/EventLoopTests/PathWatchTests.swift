@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import FileTesting
 import Glibc
 import LoopTesting
@@ -14,9 +15,9 @@ import Testing
     let watch = PathWatch(loop: loop, path: directory("ttyUSB0")) { changes += 1 }
     try directory.write("", to: "ttyUSB1")
     try loop.runUntilIdle()
-    #expect(changes == 0)
+    expectEqual(changes, 0)
     try directory.write("", to: "ttyUSB0")
-    #expect(try loop.runs { changes > 0 })
+    expect(try loop.runs { changes > 0 })
     watch.close()
   }
 
@@ -36,9 +37,9 @@ import Testing
       try loop.runUntilIdle()
       mkdir(byID, 0o700)
       try loop.runUntilIdle()
-      #expect(changes == 0)
+      expectEqual(changes, 0)
       try directory.write("", to: "serial/by-id/receiver")
-      #expect(try loop.runs { changes > 0 }, "round \(round)")
+      expect(try loop.runs { changes > 0 }, "round \(round)")
       unlink(byID + "/receiver")
       rmdir(byID)
       rmdir(serial)
@@ -56,7 +57,7 @@ import Testing
     mkdir(directory("a"), 0o700)
     mkdir(directory("a/b"), 0o700)
     try directory.write("", to: "a/b/c")
-    #expect(try loop.runs { changes > 0 })
+    expect(try loop.runs { changes > 0 })
     watch.close()
   }
 
@@ -69,13 +70,13 @@ import Testing
     var changes = 0
     let watch = PathWatch(loop: loop, path: directory("by-id/receiver")) { changes += 1 }
     try loop.runUntilIdle()
-    #expect(changes == 0)
+    expectEqual(changes, 0)
     let device = try directory.write("", to: "ttyUSB0")
-    #expect(try loop.runs { changes > 0 })
+    expect(try loop.runs { changes > 0 })
     try loop.runUntilIdle()
     changes = 0
     chmod(device, 0o660)
-    #expect(try loop.runs { changes > 0 })
+    expect(try loop.runs { changes > 0 })
     watch.close()
   }
 

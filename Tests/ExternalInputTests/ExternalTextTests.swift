@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Testing
 
@@ -36,11 +37,11 @@ import Testing
     for (name, form) in ExternalTextTests.disguises(secret) {
       for text in [form, "got \(form), sorry", "token=\(form)", "\"\(form)\"", "/\(form)/x", "\(form)\n"] {
         let shown = ExternalText(text).description
-        #expect(shown.contains("<redacted>"), "\(name): \(text) -> \(shown)")
+        expect(shown.contains("<redacted>"), "\(name): \(text) -> \(shown)")
         // What is left must not give away more than a piece.
         let left = shown.replacing("<redacted>", with: "").lowercased().filter { $0.isLetter || $0.isNumber }
         let extra = text.contains("sorry") ? 8 : text.hasPrefix("token=") ? 5 : text.hasSuffix("/x") ? 1 : 0
-        #expect(left.count <= extra + secret.count / 4, "\(name): \(text) -> \(shown)")
+        expect(left.count <= extra + secret.count / 4, "\(name): \(text) -> \(shown)")
       }
     }
   }
@@ -51,11 +52,11 @@ import Testing
   @Test("the settings' own names are shown, whatever they look like, and nothing else with them", arguments: names)
   func ownNames(name: String) {
     let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(name) not found"
-    #expect(ExternalText(text, showing: ["acme-fleet-3f9a2b", name]).description == text)
-    #expect(ExternalText("\(name): \(name)", showing: [name]).description == "\(name): \(name)")
+    expectEqual(ExternalText(text, showing: ["acme-fleet-3f9a2b", name]).description, text)
+    expectEqual(ExternalText("\(name): \(name)", showing: [name]).description, "\(name): \(name)")
     // Not as a part of something longer.
     let longer = "\(name)9f86d081884c7d65"
-    #expect(!ExternalText("token \(longer)", showing: [name]).description.contains("9f86d081884c7d65"))
+    expect(!ExternalText("token \(longer)", showing: [name]).description.contains("9f86d081884c7d65"))
   }
 
   @Test("a secret in pieces with the vehicle's name between them is masked", arguments: examples)
@@ -68,12 +69,12 @@ import Testing
           text.append(character)
         }
         let shown = ExternalText(text, limit: 2000, showing: [name]).description
-        #expect(shown.contains(name))
+        expect(shown.contains(name))
         let rest = [name, "<redacted>"].reduce(shown) { $0.replacing($1, with: "") }
         let left = rest.count { $0.isLetter || $0.isNumber }
         // No more than without the name.
         let plain = ExternalText(text.replacing(" \(name) ", with: "  "), limit: 2000).description
-        #expect(
+        expect(
           left <= plain.replacing("<redacted>", with: "").count { $0.isLetter || $0.isNumber }, "\(text): \(shown)")
       }
     }
@@ -92,14 +93,14 @@ import Testing
         all += token.count
       }
     }
-    #expect(seen * 20 < all, "\(seen) of \(all)")
+    expect(seen * 20 < all, "\(seen) of \(all)")
   }
 
   @Test("a very long word is masked, even if it looks like a natural one")
   func longWords() {
-    #expect(ExternalText("the correcthorsebatterystaple").description == "the <redacted>")
-    #expect(ExternalText("card 4111111111111111, ID 123e4567-e89b-12d3-a456-426614174000").description.count == 30)
-    #expect(ExternalText("THE CORRECTHORSEBATTERYSTAPLE").description == "THE <redacted>")
+    expectEqual(ExternalText("the correcthorsebatterystaple").description, "the <redacted>")
+    expectEqual(ExternalText("card 4111111111111111, ID 123e4567-e89b-12d3-a456-426614174000").description.count, 30)
+    expectEqual(ExternalText("THE CORRECTHORSEBATTERYSTAPLE").description, "THE <redacted>")
   }
 
   @Test(
@@ -114,7 +115,7 @@ import Testing
       ("basic Zm9v rejected", "basic <redacted> rejected"), ("accessToken='x.y.z'", "accessToken='<redacted>'"),
     ])
   func assigned(text: String, shown: String) {
-    #expect(ExternalText(text).description == shown)
+    expectEqual(ExternalText(text).description, shown)
   }
 
   @Test(
@@ -134,34 +135,34 @@ import Testing
       "délai dépassé à la requête", "Zugriff verweigert: Fahrzeug nicht gefunden",
     ])
   func plain(text: String) {
-    #expect(ExternalText(text).description == text)
+    expectEqual(ExternalText(text).description, text)
   }
 
   @Test("it is one line, on which nothing moves the cursor, turns the text around or hides")
   func oneLine() {
-    #expect(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description == "a b c  d  ")
-    #expect(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description == "xy 31mz w vu")
-    #expect(ExternalText("\u{FF41}\u{1D41A}\u{24D0}\u{E000}").description == "????")
+    expectEqual(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description, "a b c  d  ")
+    expectEqual(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description, "xy 31mz w vu")
+    expectEqual(ExternalText("\u{FF41}\u{1D41A}\u{24D0}\u{E000}").description, "????")
     let stacked = "a" + String(repeating: "\u{301}", count: 1000)
-    #expect(ExternalText(stacked).description.unicodeScalars.count == 3)
+    expectEqual(ExternalText(stacked).description.unicodeScalars.count, 3)
   }
 
   @Test("it is short, and says that something is missing")
   func shortened() {
     let words = String(repeating: "word ", count: 100_000)
     let shown = ExternalText(words).description
-    #expect(shown.unicodeScalars.count == ExternalText.maximumLength + 1)
-    #expect(shown.hasSuffix("…"))
-    #expect(ExternalText("four words in all", limit: 4).description == "four…")
-    #expect(ExternalText([UInt8](words.utf8)).description == shown)
+    expectEqual(shown.unicodeScalars.count, ExternalText.maximumLength + 1)
+    expect(shown.hasSuffix("…"))
+    expectEqual(ExternalText("four words in all", limit: 4).description, "four…")
+    expectEqual(ExternalText([UInt8](words.utf8)).description, shown)
     // A secret that the cut goes through.
-    #expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
+    expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
   }
 
   @Test("bytes that are no text are shown as such")
   func noText() {
-    #expect(ExternalText([0x61, 0xFF, 0x62]).description == "a\u{FFFD}b")
-    #expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
+    expectEqual(ExternalText([0x61, 0xFF, 0x62]).description, "a\u{FFFD}b")
+    expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
   }
 
   @Test("a sentence has what others wrote for the journal, and not for everybody")
@@ -169,8 +170,8 @@ import Testing
     let said = ExternalText("no such vehicle")
     let sentence: Sentence = "HTTP \(404): \(said)"
     let whole: Sentence = "offline: \(sentence); " + "check it"
-    #expect(whole.text == "offline: HTTP 404: no such vehicle; check it")
-    #expect(whole.ownText == "offline: HTTP 404: …; check it")
-    #expect(Sentence(own: "own") == "own")
+    expectEqual(whole.text, "offline: HTTP 404: no such vehicle; check it")
+    expectEqual(whole.ownText, "offline: HTTP 404: …; check it")
+    expectEqual(Sentence(own: "own"), "own")
   }
 }

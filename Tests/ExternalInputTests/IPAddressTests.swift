@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Testing
 
@@ -12,8 +13,8 @@ import Testing
       ("::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"), ("64:ff9b::192.0.2.1", "64:ff9b::c000:201"),
     ])
   func read(text: String, written: String) {
-    #expect(IPAddress(text)?.description == written)
-    #expect(IPAddress(written) == IPAddress(text))
+    expectEqual(IPAddress(text)?.description, written)
+    expectEqual(IPAddress(written), IPAddress(text))
   }
 
   @Test(
@@ -24,7 +25,7 @@ import Testing
       "12345::", "g::", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "::1.2.3", "1:2:3:4:5:6:7:", ":1:2:3:4:5:6:7", "١::1",
     ])
   func refused(text: String) {
-    #expect(IPAddress(text) == nil)
+    expectNil(IPAddress(text))
   }
 
   @Test("loopback, link-local and multicast are distinguished in both families")
@@ -32,14 +33,14 @@ import Testing
     func kinds(_ text: String) -> [Bool] {
       IPAddress(text).map { [$0.isV4, $0.isLoopback, $0.isLinkLocal, $0.isMulticast] } ?? []
     }
-    #expect(kinds("127.8.9.1") == [true, true, false, false])
-    #expect(kinds("169.254.3.1") == [true, false, true, false])
-    #expect(kinds("239.255.46.9") == [true, false, false, true])
-    #expect(kinds("192.168.0.1") == [true, false, false, false])
-    #expect(kinds("::1") == [false, true, false, false])
-    #expect(kinds("febf::1") == [false, false, true, false])
-    #expect(kinds("fec0::1") == [false, false, false, false])
-    #expect(kinds("ff02::1") == [false, false, false, true])
+    expectEqual(kinds("127.8.9.1"), [true, true, false, false])
+    expectEqual(kinds("169.254.3.1"), [true, false, true, false])
+    expectEqual(kinds("239.255.46.9"), [true, false, false, true])
+    expectEqual(kinds("192.168.0.1"), [true, false, false, false])
+    expectEqual(kinds("::1"), [false, true, false, false])
+    expectEqual(kinds("febf::1"), [false, false, true, false])
+    expectEqual(kinds("fec0::1"), [false, false, false, false])
+    expectEqual(kinds("ff02::1"), [false, false, false, true])
   }
 
   @Test(
@@ -52,7 +53,7 @@ import Testing
       ("2001:db8::/65", "2001:db8::8000:0:0:0", false), ("::ffff:10.0.0.0/8", "10.9.9.9", true),
     ])
   func contains(range: String, address: String, isIn: Bool) throws {
-    #expect(try #require(AddressRange(range)).contains(try #require(IPAddress(address))) == isIn)
+    try expectEqual(#require(AddressRange(range)).contains(try #require(IPAddress(address))), isIn)
   }
 
   @Test(
@@ -61,13 +62,13 @@ import Testing
       "192.168.0.1/24", "10.0.0.0/33", "fe80::1/10", "::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1", "/8",
     ])
   func noRange(text: String) {
-    #expect(AddressRange(text) == nil)
+    expectNil(AddressRange(text))
   }
 
   @Test("only a range of a whole family is everything", arguments: ["0.0.0.0/0", "::/0"])
   func everything(text: String) throws {
-    #expect(try #require(AddressRange(text)).isEverything)
-    #expect(try #require(AddressRange(text)).description == text)
-    #expect(try !#require(AddressRange("0.0.0.0/1")).isEverything)
+    expect(try #require(AddressRange(text)).isEverything)
+    try expectEqual(#require(AddressRange(text)).description, text)
+    expect(try !#require(AddressRange("0.0.0.0/1")).isEverything)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Testing
 
@@ -10,13 +11,13 @@ import Testing
       ("banana", nil), ("", nil), ("x", nil),
     ] as [(String, String?)])
   func nearest(_ written: String, _ meant: String?) {
-    #expect(NearestName.find(written, among: ["interval", "heartbeat", "device"]) == meant)
+    expectEqual(NearestName.find(written, among: ["interval", "heartbeat", "device"]), meant)
   }
 
   @Test(
     "a letter omitted, added, replaced or swapped is one edit",
     arguments: [("abc", "ac"), ("abc", "abcd"), ("abc", "abd"), ("abc", "acb")])
   func one(_ left: String, _ right: String) {
-    #expect(NearestName.distance(from: Array(left.unicodeScalars), to: Array(right.unicodeScalars)) == 1)
+    expectEqual(NearestName.distance(from: Array(left.unicodeScalars), to: Array(right.unicodeScalars)), 1)
   }
 }

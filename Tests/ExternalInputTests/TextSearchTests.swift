@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Testing
 
@@ -7,21 +8,21 @@ import Testing
     "a text is found wherever it is",
     arguments: [("mask", "mask"), ("update_mask is", "mask"), ("mamask", "mask"), ("aab", "ab"), ("über", "ber")])
   func found(text: String, part: String) {
-    #expect(text.contains(text: part))
+    expect(text.contains(text: part))
   }
 
   @Test("a text is split around the first occurrence of another")
   func parts() {
     let parts = "no source: /dev/gps0: silent".parts(around: ": ")
-    #expect(parts?.before == "no source" && parts?.after == "/dev/gps0: silent")
-    #expect("aaab".parts(around: "ab").map { "\($0.before)|\($0.after)" } == "aa|")
-    #expect("no".parts(around: ": ") == nil)
+    expect(parts?.before == "no source" && parts?.after == "/dev/gps0: silent")
+    expectEqual("aaab".parts(around: "ab").map { "\($0.before)|\($0.after)" }, "aa|")
+    expectNil("no".parts(around: ": "))
   }
 
   @Test(
     "what is not there whole is not found",
     arguments: [("", "a"), ("mas", "mask"), ("m ask", "mask"), ("Mask", "mask")])
   func notFound(text: String, part: String) {
-    #expect(!text.contains(text: part))
+    expect(!text.contains(text: part))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FoundationEssentials
 import Glibc
@@ -42,18 +43,18 @@ import Testing
   func bounds(trouble: Trouble) {
     let score = Score(trouble, seeds: 1000..<1006)
     let bound = FilterScoreTests.bound(trouble)
-    if let passed = bound.passed { #expect(score.passedShare <= passed, "\(score)") }
-    #expect(score.refusedShare <= bound.refused, "\(score)")
-    #expect(score.longestSilence <= bound.silence, "\(score)")
+    if let passed = bound.passed { expect(score.passedShare <= passed, "\(score)") }
+    expect(score.refusedShare <= bound.refused, "\(score)")
+    expect(score.longestSilence <= bound.silence, "\(score)")
   }
 
   @Test("every reason has a sentence and advice that fit a table", arguments: FixRejection.allCases)
   func reasons(reason: FixRejection) {
     let sentence = reason.sentence.text
     let advice = reason.advice ?? ""
-    #expect(sentence.count >= 10 && !sentence.hasSuffix("."))
-    #expect(advice.count >= 30 && !advice.hasSuffix("."))
-    #expect(!(sentence + advice).contains { $0 == "|" || $0 == "\n" })
+    expect(sentence.count >= 10 && !sentence.hasSuffix("."))
+    expect(advice.count >= 30 && !advice.hasSuffix("."))
+    expect(!(sentence + advice).contains { $0 == "|" || $0 == "\n" })
   }
 
   /// `docs/filter.md`.
@@ -66,7 +67,7 @@ import Testing
   func document() throws {
     let isUpdating = getenv("UPDATE_GOLDENS") != nil
     guard isUpdating || getenv("FILTER_SCORE") != nil else {
-      #expect(try FilterScoreTests.page().hasPrefix(FilterDocument.beginning))
+      expect(try FilterScoreTests.page().hasPrefix(FilterDocument.beginning))
       return
     }
     let road = FilterDocument.road(try RoadScoreTests.scores.get())
@@ -74,6 +75,6 @@ import Testing
     print(road + scores)
     let text = FilterDocument.beginning + road + scores
     if isUpdating { try text.write(toFile: FilterScoreTests.pagePath, atomically: true, encoding: .utf8) }
-    #expect(try FilterScoreTests.page() == text)
+    try expectEqual(FilterScoreTests.page(), text)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Reporting
 import Vehicle
 import FleetEngine
@@ -15,8 +16,8 @@ import Timekeeping
   func headings() throws {
     let total = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }
       .reduce(RoadReport(), +)
-    #expect(total.standing >= 2500, "\(total.standing)")
-    #expect(total.misdirectedShare <= 0.025, "\(total.misdirected) of \(total.standing)")
+    expect(total.standing >= 2500, "\(total.standing)")
+    expect(total.misdirectedShare <= 0.025, "\(total.misdirected) of \(total.standing)")
   }
 
   @Test(
@@ -24,9 +25,9 @@ import Timekeeping
     arguments: ReportingDocument.kinds.indices, [(2, 0.02), (20, 0.03), (50, 0.03)])
   func freshness(kind: Int, bound: (jitter: Int, share: Double)) throws {
     let total = try ReportingDocument.outdated(over: ReportingDocument.kinds[kind].line, jitter: bound.jitter)
-    #expect(total.driving > 2000)
-    #expect(total.outdatedShare <= bound.share, "\(total.outdated) of \(total.driving)")
-    #expect(abs(RoadReport.mean(total.intervals) - 10) < 0.15, "\(RoadReport.mean(total.intervals)) s")
+    expect(total.driving > 2000)
+    expect(total.outdatedShare <= bound.share, "\(total.outdated) of \(total.driving)")
+    expect(abs(RoadReport.mean(total.intervals) - 10) < 0.15, "\(RoadReport.mean(total.intervals)) s")
   }
 
   @Test("the corner of a street is on the map, for a few more updates")
@@ -35,9 +36,9 @@ import Timekeeping
       RoadReport(RoadRun(.geniviMunich, over: .uart(baud: 38_400))),
       RoadReport(RoadRun(.geniviMunich, .init(deviation: 5), over: .uart(baud: 38_400)))
     )
-    #expect(RoadReport.quantile(0.95, of: early.track) < 0.8 * RoadReport.quantile(0.95, of: usual.track))
-    #expect(early.track.max() ?? 0 < 0.7 * (usual.track.max() ?? 0))
-    #expect(early.updates < usual.updates * 5 / 4)
+    expect(RoadReport.quantile(0.95, of: early.track) < 0.8 * RoadReport.quantile(0.95, of: usual.track))
+    expect(early.track.max() ?? 0 < 0.7 * (usual.track.max() ?? 0))
+    expect(early.updates < usual.updates * 5 / 4)
   }
 
   @Test("the reported accuracy of an RTK receiver covers its error")
@@ -60,8 +61,8 @@ import Timekeeping
       if error <= accuracy { within += 1 }
       if error <= 3 * accuracy { withinThree += 1 }
     }
-    #expect(known > 90 && least >= 0.5)
-    #expect(within * 5 >= known * 2 && withinThree * 20 >= known * 19, "\(within), \(withinThree) of \(known)")
+    expect(known > 90 && least >= 0.5)
+    expect(within * 5 >= known * 2 && withinThree * 20 >= known * 19, "\(within), \(withinThree) of \(known)")
   }
 
   private static let page = root + "/docs/reporting.md"
@@ -87,7 +88,7 @@ import Timekeeping
       try page.write(toFile: RoadReportTests.page, atomically: true, encoding: .utf8)
       try picture.write(toFile: RoadReportTests.picture, atomically: true, encoding: .utf8)
     }
-    #expect(try String(contentsOfFile: RoadReportTests.page, encoding: .utf8) == page)
-    #expect(try String(contentsOfFile: RoadReportTests.picture, encoding: .utf8) == picture)
+    try expectEqual(String(contentsOfFile: RoadReportTests.page, encoding: .utf8), page)
+    try expectEqual(String(contentsOfFile: RoadReportTests.picture, encoding: .utf8), picture)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Testing
 import Timekeeping
@@ -13,27 +14,27 @@ import Timekeeping
     var tried = [probe.baud]
     while probe.baud != right {
       let deadline = probe.nextDeadline ?? now
-      #expect(deadline == now + BaudProbe.dwell)
+      expectEqual(deadline, now + BaudProbe.dwell)
       now = deadline
       if let next = probe.advance(at: now) { tried.append(next) }
     }
-    #expect(tried == Array(BaudProbe.rates.prefix(tried.count)))
-    #expect(probe.received(sentences: 1) == 0)
-    #expect(probe.received(sentences: 2) == 3)
-    #expect(probe.isFound)
-    #expect(probe.nextDeadline == nil)
-    #expect(probe.advance(at: now + .seconds(100)) == nil)
-    #expect(probe.received(sentences: 5) == 5)
+    expectEqual(tried, Array(BaudProbe.rates.prefix(tried.count)))
+    expectEqual(probe.received(sentences: 1), 0)
+    expectEqual(probe.received(sentences: 2), 3)
+    expect(probe.isFound)
+    expectNil(probe.nextDeadline)
+    expectNil(probe.advance(at: now + .seconds(100)))
+    expectEqual(probe.received(sentences: 5), 5)
     // After a replug it comes first, and all others after it.
     probe.closed()
-    #expect(probe.baud == right)
+    expectEqual(probe.baud, right)
     probe.opened(at: now)
     var again = [probe.baud]
     while again.count < BaudProbe.rates.count {
       now = now + BaudProbe.dwell
       if let next = probe.advance(at: now) { again.append(next) }
     }
-    #expect(Set(again) == Set(BaudProbe.rates))
+    expectEqual(Set(again), Set(BaudProbe.rates))
   }
 
   @Test("A first sentence earns its speed more time, once")
@@ -41,28 +42,28 @@ import Timekeeping
     var probe = BaudProbe()
     probe.opened(at: .boot)
     _ = probe.received(sentences: 1)
-    #expect(probe.advance(at: .boot + BaudProbe.dwell) == nil)
-    #expect(probe.baud == 9600)
-    #expect(probe.advance(at: .boot + BaudProbe.dwell * 2) == 4800)
+    expectNil(probe.advance(at: .boot + BaudProbe.dwell))
+    expectEqual(probe.baud, 9600)
+    expectEqual(probe.advance(at: .boot + BaudProbe.dwell * 2), 4800)
   }
 
   @Test("A speed that the device does not do is not tried again")
   func refused() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
-    #expect(probe.advance(at: .boot + BaudProbe.dwell) == 4800)
-    #expect(probe.refused() == 38_400)
+    expectEqual(probe.advance(at: .boot + BaudProbe.dwell), 4800)
+    expectEqual(probe.refused(), 38_400)
     for _ in 1..<BaudProbe.rates.count - 1 { _ = probe.refused() }
-    #expect(probe.refused() == nil)
+    expectNil(probe.refused())
   }
 
   @Test("A closed port has no deadline")
   func closed() {
     var probe = BaudProbe()
-    #expect(probe.nextDeadline == nil)
+    expectNil(probe.nextDeadline)
     probe.opened(at: .boot)
     probe.closed()
-    #expect(probe.nextDeadline == nil)
-    #expect(probe.baud == 9600)
+    expectNil(probe.nextDeadline)
+    expectEqual(probe.baud, 9600)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -32,23 +33,23 @@ import DriveTesting
   @Test("it names itself, reports a fix a second, and ends once")
   func drive() throws {
     var session = try session()
-    #expect(session.nextDeadline == nil)
-    #expect(session.handle(.deadline, at: moment(0)) == [])
+    expectNil(session.nextDeadline)
+    expectEqual(session.handle(.deadline, at: moment(0)), [])
     let first = session.handle(.start, at: moment(0))
-    #expect(first.first == .report(.reading("the simulated route a.gpx")))
-    #expect(times(first) == [1_796_083_200])
-    #expect(session.handle(.start, at: moment(0)) == [])
+    expectEqual(first.first, .report(.reading("the simulated route a.gpx")))
+    expectEqual(times(first), [1_796_083_200])
+    expectEqual(session.handle(.start, at: moment(0)), [])
     var second = 0
     while let deadline = session.nextDeadline {
       second += 1
-      #expect(deadline == .boot + .seconds(second))
-      #expect(session.handle(.deadline, at: Moment(boot: deadline - .milliseconds(1), wall: .init(seconds: 0))) == [])
+      expectEqual(deadline, .boot + .seconds(second))
+      expectEqual(session.handle(.deadline, at: Moment(boot: deadline - .milliseconds(1), wall: .init(seconds: 0))), [])
       let reports = session.handle(.deadline, at: moment(second))
-      #expect(times(reports) == [1_796_083_200 + Int64(second)] || reports == [.report(.ended)])
-      #expect((reports == [.report(.ended)]) == (session.nextDeadline == nil))
+      expect(times(reports) == [1_796_083_200 + Int64(second)] || reports == [.report(.ended)])
+      expectEqual((reports == [.report(.ended)]), (session.nextDeadline == nil))
     }
-    #expect((11...20).contains(second))
-    #expect(session.handle(.deadline, at: moment(second + 1)) == [])
+    expect((11...20).contains(second))
+    expectEqual(session.handle(.deadline, at: moment(second + 1)), [])
   }
 
   @Test("after suspend it continues at the current position, with one fix and not with those in between")
@@ -56,14 +57,14 @@ import DriveTesting
     var session = try session()
     _ = session.handle(.start, at: moment(0))
     _ = session.handle(.deadline, at: moment(1))
-    #expect(times(session.handle(.deadline, at: moment(7))) == [1_796_083_207])
-    #expect(session.nextDeadline == .boot + .seconds(8))
+    expectEqual(times(session.handle(.deadline, at: moment(7))), [1_796_083_207])
+    expectEqual(session.nextDeadline, .boot + .seconds(8))
   }
 
   @Test("with a wall clock that is not set it begins at the build date")
   func clockUnset() throws {
     var session = try session()
-    #expect(times(session.handle(.start, at: moment(5, wall: 0))) == [1_795_000_000])
-    #expect(times(session.handle(.deadline, at: moment(6, wall: 0))) == [1_795_000_001])
+    expectEqual(times(session.handle(.start, at: moment(5, wall: 0))), [1_795_000_000])
+    expectEqual(times(session.handle(.deadline, at: moment(6, wall: 0))), [1_795_000_001])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import GPSDTesting
 import FixSources
 import NMEATesting
@@ -26,25 +27,25 @@ import Timekeeping
   @Test("A report becomes a fix with every member, errors of 95 % as one standard deviation, satellites from SKY")
   func everyMember() throws {
     let all = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
-    #expect(all.count == 4)
-    #expect(all.contains(.sky(inView: 3)))
-    #expect(all.first == .version(release: "3.22", major: 3, minor: 14))
-    #expect(all.dropFirst().first == .devices(["/dev/a"]))
+    expectEqual(all.count, 4)
+    expect(all.contains(.sky(inView: 3)))
+    expectEqual(all.first, .version(release: "3.22", major: 3, minor: 14))
+    expectEqual(all.dropFirst().first, .devices(["/dev/a"]))
     let fix = try #require(all.fixes.first)
-    #expect(fix.time == .utc(try #require(Timestamp(rfc3339: "2026-11-21T06:00:03.250Z"))))
-    #expect(fix.coordinate == Coordinate(latitude: 48.117681667, longitude: 11.517268333))
-    #expect(fix.mode == .threeD)
-    #expect(fix.quality == .gnss)
-    #expect(fix.altitude == 545.4)
-    #expect(fix.altitudeHAE == 592.3)
-    #expect(fix.speed == 15.022)
-    #expect(fix.heading == 0)
-    #expect(fix.satellites == 2)
-    #expect(fix.hdop == 0.9)
-    #expect(fix.horizontalAccuracy == 9.8 / 1.96)
-    #expect(fix.verticalAccuracy == 19.6 / 1.96)
-    #expect(fix.speedAccuracy == 0.98 / 1.96)
-    #expect(fix.headingAccuracy == 3.92 / 1.96)
+    expectEqual(fix.time, .utc(try #require(Timestamp(rfc3339: "2026-11-21T06:00:03.250Z"))))
+    expectEqual(fix.coordinate, Coordinate(latitude: 48.117681667, longitude: 11.517268333))
+    expectEqual(fix.mode, .threeD)
+    expectEqual(fix.quality, .gnss)
+    expectEqual(fix.altitude, 545.4)
+    expectEqual(fix.altitudeHAE, 592.3)
+    expectEqual(fix.speed, 15.022)
+    expectEqual(fix.heading, 0)
+    expectEqual(fix.satellites, 2)
+    expectEqual(fix.hdop, 0.9)
+    expectEqual(fix.horizontalAccuracy, 9.8 / 1.96)
+    expectEqual(fix.verticalAccuracy, 19.6 / 1.96)
+    expectEqual(fix.speedAccuracy, 0.98 / 1.96)
+    expectEqual(fix.headingAccuracy, 3.92 / 1.96)
   }
 
   @Test(
@@ -59,10 +60,10 @@ import Timekeeping
     let position =
       #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,\#(members)}"#
     let fix = try #require(events([sky, position]).fixes.first)
-    #expect(fix.hdop == hdop)
-    #expect(fix.horizontalAccuracy.map { ($0 * 1e6).rounded() } == accuracy.map { ($0 * 1e6).rounded() })
-    #expect(fix.reportedAccuracy == nil)
-    #expect(fix.isAccuracyDerived == (accuracy != nil))
+    expectEqual(fix.hdop, hdop)
+    expectEqual(fix.horizontalAccuracy.map { ($0 * 1e6).rounded() }, accuracy.map { ($0 * 1e6).rounded() })
+    expectNil(fix.reportedAccuracy)
+    expectEqual(fix.isAccuracyDerived, (accuracy != nil))
   }
 
   @Test(
@@ -75,34 +76,34 @@ import Timekeeping
     let position =
       #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2\#(members)}"#
     let fix = try #require(events([version, sky, position].compactMap(\.self)).fixes.first)
-    #expect(fix.satellites == satellites)
+    expectEqual(fix.satellites, satellites)
   }
 
   @Test("With eph, the other errors that gpsd computes from dilutions are no accuracies either")
   func derivedErrors() throws {
     let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
-    #expect(fix.verticalAccuracy == 6.5)
-    #expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
+    expectEqual(fix.verticalAccuracy, 6.5)
+    expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
   }
 
   @Test("An eph that is no product of an HDOP is the receiver's accuracy")
   func ownError() throws {
     let fix = try #require(position(#","eph":9.8"#))
-    #expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
+    expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
     // u-blox reports its accuracy, whatever it is.
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
     let text = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,"eph":19.0}"#
-    #expect(try #require(events([device, text]).fixes.first).reportedAccuracy == 19)
+    try expectEqual(#require(events([device, text]).fixes.first).reportedAccuracy, 19)
   }
 
   @Test("What a u-blox says about itself is one standard deviation already")
   func ownEstimate() throws {
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
     let fix = try #require(events([device, GPSDDecoderTests.position]).fixes.first)
-    #expect(fix.horizontalAccuracy == 9.8)
-    #expect(fix.verticalAccuracy == 19.6)
-    #expect(fix.speedAccuracy == 0.98)
-    #expect(fix.headingAccuracy == 3.92)
+    expectEqual(fix.horizontalAccuracy, 9.8)
+    expectEqual(fix.verticalAccuracy, 19.6)
+    expectEqual(fix.speedAccuracy, 0.98)
+    expectEqual(fix.headingAccuracy, 3.92)
   }
 
   @Test("gpsd 3.17, which knows one altitude, two errors of the plane, and satellites to count")
@@ -113,13 +114,13 @@ import Timekeeping
         #"{"class":"SKY","device":"/dev/a","xdop":0.5,"hdop":1.1,"satellites":[{"PRN":1,"used":true},{"PRN":2,"used":false}]}"#,
         #"{"class":"TPV","device":"/dev/a","status":2,"mode":3,"time":"2017-10-01T12:00:00.000Z","ept":0.005,"lat":-33.5,"lon":151.25,"alt":20.5,"epx":6.0,"epy":8.0,"epv":23.0,"track":12.3,"speed":1.5,"climb":0.1,"eps":30.0,"epc":46.0}"#,
       ]).fixes.first)
-    #expect(fix.altitude == 20.5)
-    #expect(fix.altitudeHAE == nil)
-    #expect(fix.quality == .dgnss)
-    #expect(fix.horizontalAccuracy == 10 / 1.96)
-    #expect(fix.satellites == 1)
-    #expect(fix.hdop == 1.1)
-    #expect(fix.headingAccuracy == nil)
+    expectEqual(fix.altitude, 20.5)
+    expectNil(fix.altitudeHAE)
+    expectEqual(fix.quality, .dgnss)
+    expectEqual(fix.horizontalAccuracy, 10 / 1.96)
+    expectEqual(fix.satellites, 1)
+    expectEqual(fix.hdop, 1.1)
+    expectNil(fix.headingAccuracy)
   }
 
   @Test(
@@ -131,8 +132,8 @@ import Timekeeping
     ] as [(String, Double?, Double?)])
   func altitudes(members: String, mean: Double?, ellipsoid: Double?) throws {
     let fix = try #require(position(members))
-    #expect(fix.altitude == mean)
-    #expect(fix.altitudeHAE == ellipsoid)
+    expectEqual(fix.altitude, mean)
+    expectEqual(fix.altitudeHAE, ellipsoid)
   }
 
   @Test(
@@ -142,7 +143,7 @@ import Timekeeping
       (7, .estimated), (8, .simulated), (9, .gnss), (10, .gnss), (-1, .gnss),
     ])
   func statuses(status: Int, quality: Fix.Quality) {
-    #expect(position(#","status":\#(status)"#)?.quality == quality)
+    expectEqual(position(#","status":\#(status)"#)?.quality, quality)
   }
 
   @Test(
@@ -159,17 +160,17 @@ import Timekeeping
       #"{"class":"TPV","device":"/dev/a","mode":3,"time":1,"lat":"1","lon":2}"#,
     ])
   func noFix(line: String) {
-    #expect(events([line]) == [.report(device: "/dev/a", nil)])
+    expectEqual(events([line]), [.report(device: "/dev/a", nil)])
   }
 
   @Test("A zero is a number, and a member of the wrong type takes no other with it")
   func zeros() throws {
     let fix = try #require(position(#","speed":0,"track":0,"altMSL":0,"eph":"bad","epx":null,"epv":[]"#))
-    #expect(fix.speed == 0)
-    #expect(fix.heading == 0)
-    #expect(fix.altitude == 0)
-    #expect(fix.horizontalAccuracy == nil)
-    #expect(fix.verticalAccuracy == nil)
+    expectEqual(fix.speed, 0)
+    expectEqual(fix.heading, 0)
+    expectEqual(fix.altitude, 0)
+    expectNil(fix.horizontalAccuracy)
+    expectNil(fix.verticalAccuracy)
   }
 
   @Test(
@@ -181,7 +182,7 @@ import Timekeeping
     ])
   func impossible(members: String) throws {
     let fix = try #require(position(members))
-    #expect(fix.speed == nil && fix.heading == nil && fix.horizontalAccuracy == nil && fix.headingAccuracy == nil)
+    expect(fix.speed == nil && fix.heading == nil && fix.horizontalAccuracy == nil && fix.headingAccuracy == nil)
   }
 
   @Test(
@@ -198,12 +199,12 @@ import Timekeeping
       "HTTP/1.1 400 Bad Request", #"{"class":"VERSION"}"#,
     ])
   func control(line: String) {
-    #expect(events([line]).isEmpty)
+    expect(events([line]).isEmpty)
   }
 
   @Test("An error is reported with gpsd's message")
   func refusal() {
-    #expect(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]) == [.refused("Unrecognized request")])
+    expectEqual(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]), [.refused("Unrecognized request")])
   }
 
   @Test("Any split of the stream gives the same")
@@ -219,7 +220,7 @@ import Timekeeping
       for start in stride(from: 0, to: bytes.count, by: size) {
         decoder.decode(Array(bytes[start..<min(start + size, bytes.count)]), at: .boot) { all.append($0) }
       }
-      #expect(all == whole)
+      expectEqual(all, whole)
     }
   }
 
@@ -229,20 +230,20 @@ import Timekeeping
     var all: [GPSDDecoder.Event] = []
     for _ in 0..<100 { decoder.decode([UInt8](repeating: 0x5B, count: 1000), at: .boot) { all.append($0) } }
     decoder.decode(Array(("\n" + GPSDDecoderTests.position + "\n").utf8), at: .boot) { all.append($0) }
-    #expect(all.fixes.count == 1)
-    #expect(decoder.counters.overlong == 1)
+    expectEqual(all.fixes.count, 1)
+    expectEqual(decoder.counters.overlong, 1)
   }
 
   @Test("Nested far too deep is unreadable, not a crash")
   func deep() {
     let line = #"{"class":"DEVICES","devices":"# + String(repeating: "[", count: 20_000)
-    #expect(events([line]).isEmpty)
+    expect(events([line]).isEmpty)
   }
 
   @Test("With a device named, only its reports count")
   func named() {
     let lines = [GPSDTranscript.tpv("/dev/b", 1), GPSDTranscript.tpv("/dev/a", 2), GPSDTranscript.tpv(nil, 3)]
-    #expect(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude) == [2])
+    expectEqual(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude), [2])
   }
 
   @Test("The first receiver with a fix is stayed with; another takes over when it has been silent, and two never mix")
@@ -251,33 +252,34 @@ import Timekeeping
     func latitudes(_ second: Int, _ lines: String...) -> [Double] {
       decoder.events(lines, at: .boot + .seconds(second)).fixes.map(\.coordinate.latitude)
     }
-    #expect(
+    expectEqual(
       latitudes(
         0, #"{"class":"TPV","device":"/dev/b","mode":1}"#, GPSDTranscript.tpv("/dev/a", 1),
-        GPSDTranscript.tpv("/dev/b", 2)) == [
-          1
-        ])
-    #expect(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)) == [1])
+        GPSDTranscript.tpv("/dev/b", 2)),
+      [
+        1
+      ])
+    expectEqual(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)), [1])
     // Without a fix it counts as silent, however much it says.
-    #expect(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)) == [])
-    #expect(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)) == [2])
-    #expect(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
+    expectEqual(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)), [])
+    expectEqual(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)), [2])
+    expectEqual(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
     // A new connection changes nothing in that.
     decoder.restart()
-    #expect(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
+    expectEqual(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
   }
 
   @Test("Satellites and dilution are those of the same receiver, and not of long ago")
   func skyOfTheSame() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
     _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
-    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites == 2)
+    expectEqual(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites, 2)
     // A SKY with dilution alone changes no count.
     _ = decoder.events([#"{"class":"SKY","device":"/dev/a","hdop":2}"#], at: .boot + .seconds(5))
     let later = decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
-    #expect(later?.hdop == 2)
-    #expect(later?.satellites == 2)
-    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(30)).fixes.first?.satellites == nil)
+    expectEqual(later?.hdop, 2)
+    expectEqual(later?.satellites, 2)
+    expectNil(decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(30)).fixes.first?.satellites)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import NMEATesting
 import Positioning
@@ -26,8 +27,9 @@ import Timekeeping
     let text =
       #"{"class":"VERSION","release":"3.25","proto_major":3,"proto_minor":15}"# + "\r\n"
       + [10, 11, 12].map { GPSDRecordingTests.position($0) }.joined(separator: "\n")
-    #expect(
-      decode(text, portion: portion).map(\.timestamp?.rfc3339) == [
+    expectEqual(
+      decode(text, portion: portion).map(\.timestamp?.rfc3339),
+      [
         "2026-11-21T08:30:10.000Z", "2026-11-21T08:30:11.000Z", "2026-11-21T08:30:12.000Z",
       ])
   }
@@ -43,6 +45,6 @@ import Timekeeping
       GPSDRecordingTests.position(55, device: "/dev/ttyUSB1"),
     ]
     let fixes = decode(lines.joined(separator: "\n"), portion: 4096)
-    #expect(fixes.map(\.satellites) == [9, 9, 9, nil])
+    expectEqual(fixes.map(\.satellites), [9, 9, 9, nil])
   }
 }

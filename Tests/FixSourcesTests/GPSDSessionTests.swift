@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import GPSDTesting
 import FixSources
 import Testing
@@ -20,15 +21,15 @@ import Timekeeping
   @Test("It connects, asks for reports, says what it reads, and gives fixes")
   func conversation() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
-    #expect(session.handle(.start, at: .boot) == [.line(.open())])
-    #expect(session.nextDeadline == nil)
-    #expect(
-      session.handle(.opened(), at: .boot) == [.line(.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)))])
-    #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
+    expectEqual(session.handle(.start, at: .boot), [.line(.open())])
+    expectNil(session.nextDeadline)
+    expectEqual(
+      session.handle(.opened(), at: .boot), [.line(.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)))])
+    expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
     let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
-    #expect(first.first == .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
-    #expect(first.count == 2)
-    #expect(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count == 1)
+    expectEqual(first.first, .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
+    expectEqual(first.count, 2)
+    expectEqual(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count, 1)
   }
 
   @Test("satellites in view are reported as long as there is no fix")
@@ -37,13 +38,13 @@ import Timekeeping
     func sky(_ count: Int, _ device: String = "/dev/a") -> [String] {
       [#"{"class":"SKY","device":"\#(device)","nSat":\#(count),"satellites":[]}"#]
     }
-    #expect(session.receive(sky(7), at: .boot) == [.report(.sky(inView: 7))])
-    #expect(session.receive(sky(7), at: .boot) == [])
+    expectEqual(session.receive(sky(7), at: .boot), [.report(.sky(inView: 7))])
+    expectEqual(session.receive(sky(7), at: .boot), [])
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
-    #expect(session.receive(sky(8), at: .boot) == [])
+    expectEqual(session.receive(sky(8), at: .boot), [])
     // Not of a receiver that is passed over.
-    #expect(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)) == [])
-    #expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
+    expectEqual(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)), [])
+    expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
   }
 
   @Test(
@@ -59,8 +60,8 @@ import Timekeeping
   func command(device: String, command: String) {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
-    #expect(session.handle(.opened(), at: .boot) == [.line(.send(Array((command + "\n").utf8)))])
-    #expect(command.utf8.count <= 80)
+    expectEqual(session.handle(.opened(), at: .boot), [.line(.send(Array((command + "\n").utf8)))])
+    expect(command.utf8.count <= 80)
   }
 
   @Test("A gpsd that is not there is tried again, ever more slowly, and at once after it was good")
@@ -70,20 +71,20 @@ import Timekeeping
     _ = session.handle(.start, at: now)
     var waits: [Duration] = []
     for _ in 0..<6 {
-      #expect(session.handle(.openFailed("no"), at: now) == [.report(.lost("no"))])
+      expectEqual(session.handle(.openFailed("no"), at: now), [.report(.lost("no"))])
       let deadline = session.nextDeadline ?? now
       waits.append(deadline - now)
-      #expect(session.handle(.deadline, at: now).isEmpty)
+      expect(session.handle(.deadline, at: now).isEmpty)
       now = deadline
-      #expect(session.handle(.deadline, at: now) == [.line(.open())])
+      expectEqual(session.handle(.deadline, at: now), [.line(.open())])
     }
     for (wait, bound) in zip(waits, [1, 2, 4, 8, 10, 10]) {
-      #expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
+      expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
     }
     _ = session.handle(.opened(), at: now)
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
-    #expect(session.handle(.ended("gone"), at: now) == [.report(.lost("gone"))])
-    #expect(session.nextDeadline.map { $0 - now <= .seconds(1) } == true)
+    expectEqual(session.handle(.ended("gone"), at: now), [.report(.lost("gone"))])
+    expectEqual(session.nextDeadline.map { $0 - now <= .seconds(1) }, true)
   }
 
   @Test(
@@ -104,12 +105,12 @@ import Timekeeping
     ] as [([String], String?, String)])
   func silence(lines: [String], device: String?, word: String) {
     var session = connected(device: device)
-    #expect(session.receive(lines, at: .boot).isEmpty)
-    #expect(session.handle(.deadline, at: .boot + .seconds(9)).isEmpty)
+    expect(session.receive(lines, at: .boot).isEmpty)
+    expect(session.handle(.deadline, at: .boot + .seconds(9)).isEmpty)
     let effects = session.handle(.deadline, at: .boot + .seconds(10))
-    #expect(effects.first == .line(.close))
-    #expect(loss(effects).hasPrefix("gpsd at localhost:2947 "))
-    #expect(loss(effects).contains(word), "\(loss(effects))")
+    expectEqual(effects.first, .line(.close))
+    expect(loss(effects).hasPrefix("gpsd at localhost:2947 "))
+    expect(loss(effects).contains(word), "\(loss(effects))")
   }
 
   @Test("A receiver that falls silent ends the connection; one without a fix does not")
@@ -118,12 +119,12 @@ import Timekeeping
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     for second in 1...60 {
       let now = BootInstant.boot + .seconds(second)
-      #expect(session.receive([#"{"class":"TPV","device":"/dev/a","mode":1}"#], at: now).isEmpty)
-      #expect(session.handle(.deadline, at: now).isEmpty)
+      expect(session.receive([#"{"class":"TPV","device":"/dev/a","mode":1}"#], at: now).isEmpty)
+      expect(session.handle(.deadline, at: now).isEmpty)
     }
     let effects = session.handle(.deadline, at: .boot + .seconds(70))
-    #expect(effects.first == .line(.close))
-    #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
+    expectEqual(effects.first, .line(.close))
+    expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
   }
 
   @Test("while no fix is needed the connection is emptied with 48 kB, and what it has until one is needed is discarded")
@@ -131,21 +132,21 @@ import Timekeeping
     var session = connected()
     let tpv = GPSDTranscript.tpv("/dev/a", 1)
     // The receiver is not known yet.
-    #expect(session.handle(.needed(false), at: .boot) == [])
+    expectEqual(session.handle(.needed(false), at: .boot), [])
     let first = session.receive([tpv], at: .boot + .seconds(1))
-    #expect(first.last == .line(.awaitBytes(49_152)))
-    #expect(session.nextDeadline == nil)
-    #expect(session.receive(Array(repeating: tpv, count: 450), at: .boot + .seconds(450)) == [])
-    #expect(session.handle(.needed(true), at: .boot + .seconds(500)) == [.line(.read)])
-    #expect(session.receive([tpv, tpv], at: .boot + .seconds(500)) == [])
-    #expect(session.handle(.drained, at: .boot + .seconds(500)) == [.line(.awaitBytes(1))])
-    #expect(session.receive([tpv], at: .boot + .seconds(501)).count == 1)
-    #expect(session.handle(.deadline, at: .boot + .seconds(510)) == [])
+    expectEqual(first.last, .line(.awaitBytes(49_152)))
+    expectNil(session.nextDeadline)
+    expectEqual(session.receive(Array(repeating: tpv, count: 450), at: .boot + .seconds(450)), [])
+    expectEqual(session.handle(.needed(true), at: .boot + .seconds(500)), [.line(.read)])
+    expectEqual(session.receive([tpv, tpv], at: .boot + .seconds(500)), [])
+    expectEqual(session.handle(.drained, at: .boot + .seconds(500)), [.line(.awaitBytes(1))])
+    expectEqual(session.receive([tpv], at: .boot + .seconds(501)).count, 1)
+    expectEqual(session.handle(.deadline, at: .boot + .seconds(510)), [])
     // At once, now that it is known; the end of the connection is noticed.
-    #expect(session.handle(.needed(false), at: .boot + .seconds(510)) == [.line(.awaitBytes(49_152))])
-    #expect(session.handle(.ended("gone"), at: .boot + .seconds(520)) == [.report(.lost("gone"))])
-    #expect(session.nextDeadline != nil)
-    #expect(session.handle(.needed(true), at: .boot + .seconds(521)) == [])
+    expectEqual(session.handle(.needed(false), at: .boot + .seconds(510)), [.line(.awaitBytes(49_152))])
+    expectEqual(session.handle(.ended("gone"), at: .boot + .seconds(520)), [.report(.lost("gone"))])
+    expect(session.nextDeadline != nil)
+    expectEqual(session.handle(.needed(true), at: .boot + .seconds(521)), [])
   }
 
   @Test("a receiver that has stopped while no fix was needed is reported when one is")
@@ -154,10 +155,10 @@ import Timekeeping
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     _ = session.handle(.needed(false), at: .boot)
     let time = BootInstant.boot + .seconds(500)
-    #expect(session.handle(.deadline, at: time) == [])
+    expectEqual(session.handle(.deadline, at: time), [])
     _ = session.handle(.needed(true), at: time)
     _ = session.handle(.drained, at: time)
-    #expect(loss(session.handle(.deadline, at: time)).contains("has sent no report of its receiver"))
+    expect(loss(session.handle(.deadline, at: time)).contains("has sent no report of its receiver"))
   }
 
   @Test("Another version of the protocol is reported, and its data ignored")
@@ -166,20 +167,19 @@ import Timekeeping
     let effects = session.receive(
       [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, GPSDTranscript.tpv("/dev/a", 1)],
       at: .boot)
-    #expect(effects.first == .line(.close))
-    #expect(effects.count == 2)
-    #expect(loss(effects).contains("version 4 of its protocol"))
-    #expect(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) } == true)
+    expectEqual(effects.first, .line(.close))
+    expectEqual(effects.count, 2)
+    expect(loss(effects).contains("version 4 of its protocol"))
+    expectEqual(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) }, true)
   }
 
   @Test("A command that gpsd refuses is reported with the device, and without the words of gpsd")
   func refused() {
     var session = connected(device: "/dev/b")
     let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)
-    #expect(effects.first == .line(.close))
-    #expect(
-      loss(effects)
-        == "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
+    expectEqual(effects.first, .line(.close))
+    expectEqual(
+      loss(effects), "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
   }
 }
 

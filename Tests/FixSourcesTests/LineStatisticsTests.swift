@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import NMEA
 import NMEATesting
@@ -16,18 +17,18 @@ import Timekeeping
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))
-    #expect(statistics.wrongShare == nil && statistics.trouble == nil)
+    expect(statistics.wrongShare == nil && statistics.trouble == nil)
     statistics.observe(Self.counters(96, wrong: 9))
-    #expect(statistics.trouble == "9 % of lines have wrong checksums: cable or baud rate")
+    expectEqual(statistics.trouble, "9 % of lines have wrong checksums: cable or baud rate")
     statistics.observe(Self.counters(491, wrong: 9))
-    #expect(statistics.trouble == nil)
+    expectNil(statistics.trouble)
   }
 
   @Test("over the network the advice is to look at the sender")
   func network() {
     var statistics = LineStatistics(.network)
     statistics.observe(Self.counters(96, wrong: 4))
-    #expect(statistics.trouble == "4 % of lines have wrong checksums: the sender's receiver or its cable")
+    expectEqual(statistics.trouble, "4 % of lines have wrong checksums: the sender's receiver or its cable")
   }
 
   @Test("what was wrong long ago is counted, and no trouble any more")
@@ -35,13 +36,13 @@ import Timekeeping
     var statistics = LineStatistics(.serial)
     var counters = Self.counters(0, wrong: 400)
     statistics.observe(counters)
-    #expect(statistics.trouble != nil)
+    expect(statistics.trouble != nil)
     for _ in 0..<1100 {
       counters.sentences += 1
       statistics.observe(counters)
     }
-    #expect(statistics.trouble == nil)
-    #expect(statistics.counters.wrongChecksum == 400)
+    expectNil(statistics.trouble)
+    expectEqual(statistics.counters.wrongChecksum, 400)
   }
 
   @Test("a decoder that replaces another continues the counters")
@@ -50,7 +51,7 @@ import Timekeeping
     statistics.observe(Self.counters(70, wrong: 3))
     statistics.decoderReplaced()
     statistics.observe(Self.counters(30, wrong: 1))
-    #expect(statistics.counters == Self.counters(100, wrong: 4))
+    expectEqual(statistics.counters, Self.counters(100, wrong: 4))
   }
 
   @Test("lines of other languages and private sentences are counted as foreign, and their neighbours are read")
@@ -71,9 +72,9 @@ import Timekeeping
       decoder.decode(Array(bytes[..<split]), at: .boot) { _ in fixes += 1 }
       decoder.decode(Array(bytes[split...]), at: .boot) { _ in fixes += 1 }
       decoder.finish { _ in fixes += 1 }
-      #expect(fixes == 1, "split at \(split)")
-      #expect(decoder.counters.foreign == 4, "split at \(split)")
-      #expect(decoder.counters.sentences == 2 && decoder.counters.unchecked == 0, "split at \(split)")
+      expectEqual(fixes, 1, "split at \(split)")
+      expectEqual(decoder.counters.foreign, 4, "split at \(split)")
+      expect(decoder.counters.sentences == 2 && decoder.counters.unchecked == 0, "split at \(split)")
     }
   }
 
@@ -85,15 +86,15 @@ import Timekeeping
     _ = session.handle(.opened(isTerminal: true), at: now)
     let noise = Array("$garbage\u{1}$GPGLL,1*00\r\n".utf8)
     _ = session.receive(noise.span, at: now)
-    #expect(session.lineStatistics.counters.lines == 0)
+    expectEqual(session.lineStatistics.counters.lines, 0)
     let good = Array("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\r\n$GPGLL,4500.0,N,00100.0,E,083002,A,A*4F\r\n".utf8)
     now = now + .milliseconds(200)
     _ = session.receive(good.span, at: now)
-    #expect(session.lineStatistics.counters.sentences == 1)
+    expectEqual(session.lineStatistics.counters.sentences, 1)
     _ = session.handle(.ended("unplugged"), at: now)
     _ = session.handle(.appeared, at: now)
     _ = session.handle(.opened(isTerminal: true), at: now)
     _ = session.receive(good.span, at: now)
-    #expect(session.lineStatistics.counters.sentences == 2)
+    expectEqual(session.lineStatistics.counters.sentences, 2)
   }
 }

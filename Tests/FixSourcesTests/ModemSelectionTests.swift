@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FixSources
 import Testing
@@ -29,23 +30,23 @@ import Testing
   @Test("the first modem with a receiver is read, and of several one that is on; it is stayed with")
   func first() {
     let any = ModemSelection()
-    #expect(any.step(among: [modem(10), modem(9)]) == .enable(modem(9), [.raw, .nmea]))
-    #expect(path(any.step(among: [modem(0, offered: nil), modem(1)])) == modem(1).path)
+    expectEqual(any.step(among: [modem(10), modem(9)]), .enable(modem(9), [.raw, .nmea]))
+    expectEqual(path(any.step(among: [modem(0, offered: nil), modem(1)])), modem(1).path)
     let on = modem(3, enabled: [.nmea])
-    #expect(any.step(among: [modem(0), on]) == .read(on))
-    #expect(path(any.step(among: [modem(1, enabled: .nmea), on], keeping: on.path)) == on.path)
+    expectEqual(any.step(among: [modem(0), on]), .read(on))
+    expectEqual(path(any.step(among: [modem(1, enabled: .nmea), on], keeping: on.path)), on.path)
   }
 
   @Test("a modem that the settings name is the only one")
   func named() {
     let modems = [modem(0), modem(1)]
-    #expect(path(ModemSelection(device: "/sys/devices/usb1/1-1").step(among: modems)) == modem(1).path)
-    #expect(path(ModemSelection(device: modem(1).path).step(among: modems)) == modem(1).path)
-    #expect(path(ModemSelection(imei: modem(1).imei).step(among: modems)) == modem(1).path)
+    expectEqual(path(ModemSelection(device: "/sys/devices/usb1/1-1").step(among: modems)), modem(1).path)
+    expectEqual(path(ModemSelection(device: modem(1).path).step(among: modems)), modem(1).path)
+    expectEqual(path(ModemSelection(imei: modem(1).imei).step(among: modems)), modem(1).path)
     let text = trouble(modems, ModemSelection(imei: "990000862471854")) ?? ""
-    #expect(text.contains("no modem with the imei of the settings"))
-    #expect(!text.contains("990000862471854"))
-    #expect(trouble([], ModemSelection(imei: "990000862471854"))?.contains("has no modem; check its plug") == true)
+    expect(text.contains("no modem with the imei of the settings"))
+    expect(!text.contains("990000862471854"))
+    expectEqual(trouble([], ModemSelection(imei: "990000862471854"))?.contains("has no modem; check its plug"), true)
   }
 
   @Test(
@@ -58,31 +59,31 @@ import Testing
       (.enabled, "offers no positions"),
     ])
   func states(state: Modem.State, words: String) {
-    #expect(trouble([modem(0, state, offered: nil)])?.contains(words) == true)
+    expectEqual(trouble([modem(0, state, offered: nil)])?.contains(words), true)
   }
 
   @Test("a modem without a SIM whose ModemManager gives positions all the same is read")
   func withoutSIM() {
-    #expect(path(ModemSelection().step(among: [modem(0, .failed(.noSIM))])) == modem(0).path)
+    expectEqual(path(ModemSelection().step(among: [modem(0, .failed(.noSIM))])), modem(0).path)
   }
 
   @Test("a receiver that another program has is left to it, and its port named; one that has both is read")
   func unmanaged() {
     var taken = modem(2, offered: [.raw, .nmea, .unmanaged], enabled: .unmanaged)
     taken.receiverPorts = ["ttyUSB1"]
-    #expect(trouble([taken])?.contains("another program has enabled gps-unmanaged of modem 2") == true)
-    #expect(trouble([taken])?.contains("device = \"/dev/ttyUSB1\"") == true)
+    expectEqual(trouble([taken])?.contains("another program has enabled gps-unmanaged of modem 2"), true)
+    expectEqual(trouble([taken])?.contains("device = \"/dev/ttyUSB1\""), true)
     let both = modem(2, offered: [.nmea, .unmanaged], enabled: [.nmea, .unmanaged])
-    #expect(ModemSelection().step(among: [both]) == .read(both))
-    #expect(trouble([modem(0, offered: .unmanaged)])?.contains("can only switch the receiver") == true)
-    #expect(trouble([modem(0, offered: Modem.LocationSources(rawValue: 1))])?.contains("no receiver") == true)
+    expectEqual(ModemSelection().step(among: [both]), .read(both))
+    expectEqual(trouble([modem(0, offered: .unmanaged)])?.contains("can only switch the receiver"), true)
+    expectEqual(trouble([modem(0, offered: Modem.LocationSources(rawValue: 1))])?.contains("no receiver"), true)
   }
 
   @Test("a modem's words that are no plain text get nowhere")
   func words() {
     var odd = modem(0)
     (odd.maker, odd.model) = ("Evil\u{1B}[2J", String(repeating: "x", count: 200))
-    #expect(odd.name == "modem 0")
+    expectEqual(odd.name, "modem 0")
   }
 
   @Test(
@@ -92,6 +93,6 @@ import Testing
       (1, 0, .starting), (2, 0, .locked), (3, 0, .disabled), (6, 0, .enabled), (11, 0, .enabled),
     ])
   func numbers(number: Int32, failure: UInt32, state: Modem.State) {
-    #expect(Modem.State(number, failure: failure) == state)
+    expectEqual(Modem.State(number, failure: failure), state)
   }
 }

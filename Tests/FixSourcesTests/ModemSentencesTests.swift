@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FixSources
@@ -21,9 +22,9 @@ import NMEATesting
     var sentences = ModemSentences()
     let old = [rmc("235959"), "GPVTG,084.4,T,,M,099.0,N,183.0,K", "GPGSA,A,3,01,02,03,,,,,,,,,,1.5,0.9,1.2"]
     let gsa = "GNGSA,A,3,11,12,13,14,,,,,,,,,1.5,0.9,1.2"
-    #expect(examine(&sentences, old + [rmc("120000", "GN"), gsa]) == .first)
-    #expect(examine(&sentences, old + [gsa, rmc("120001", "GN")]) == .epoch(bytes([rmc("120001", "GN"), gsa])))
-    #expect(examine(&sentences, old + [rmc("120001", "GN"), gsa]) == .repeated)
+    expectEqual(examine(&sentences, old + [rmc("120000", "GN"), gsa]), .first)
+    expectEqual(examine(&sentences, old + [gsa, rmc("120001", "GN")]), .epoch(bytes([rmc("120001", "GN"), gsa])))
+    expectEqual(examine(&sentences, old + [rmc("120001", "GN"), gsa]), .repeated)
   }
 
   @Test("a sentence that comes after its epoch was given gives no position again, and is waited for from then on")
@@ -31,26 +32,26 @@ import NMEATesting
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     _ = examine(&sentences, [rmc("120000"), gga("115959")])
-    #expect(examine(&sentences, [rmc("120001"), gga("115959")]) == .epoch(bytes([rmc("120001")])))
-    #expect(examine(&sentences, [rmc("120001"), gga("120000")]) == .repeated)
-    #expect(examine(&sentences, [rmc("120001"), gga("120001")]) == .repeated)
+    expectEqual(examine(&sentences, [rmc("120001"), gga("115959")]), .epoch(bytes([rmc("120001")])))
+    expectEqual(examine(&sentences, [rmc("120001"), gga("120000")]), .repeated)
+    expectEqual(examine(&sentences, [rmc("120001"), gga("120001")]), .repeated)
     let half = bytes([rmc("120002"), gga("120001")])
-    #expect(sentences.examine(half.span, isComplete: false) == .partial)
-    #expect(
-      examine(&sentences, [rmc("120002"), gga("120002")]) == .epoch(bytes([rmc("120002"), gga("120002")])))
+    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
+    expectEqual(
+      examine(&sentences, [rmc("120002"), gga("120002")]), .epoch(bytes([rmc("120002"), gga("120002")])))
     // A clock that is set back replaces all times.
-    #expect(
-      examine(&sentences, [rmc("110000"), gga("110000")]) == .epoch(bytes([rmc("110000"), gga("110000")])))
+    expectEqual(
+      examine(&sentences, [rmc("110000"), gga("110000")]), .epoch(bytes([rmc("110000"), gga("110000")])))
   }
 
   @Test("what is left of a garbled line, a second sentence of a kind, makes no old position a new one")
   func secondOfKind() {
     var sentences = ModemSentences()
     let old = [rmc("120043"), rmc("120013")]
-    #expect(examine(&sentences, old) == .first)
-    #expect(examine(&sentences, old) == .repeated)
-    #expect(examine(&sentences, [rmc("120044"), rmc("120013")]) == .epoch(bytes([rmc("120044")])))
-    #expect(examine(&sentences, [rmc("120044"), rmc("120013")]) == .repeated)
+    expectEqual(examine(&sentences, old), .first)
+    expectEqual(examine(&sentences, old), .repeated)
+    expectEqual(examine(&sentences, [rmc("120044"), rmc("120013")]), .epoch(bytes([rmc("120044")])))
+    expectEqual(examine(&sentences, [rmc("120044"), rmc("120013")]), .repeated)
   }
 
   @Test("a receiver that is asked amid its first epochs is asked again for the rest")
@@ -59,9 +60,9 @@ import NMEATesting
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     _ = examine(&sentences, [gga("120000"), rmc("115959")])
     let half = bytes([gga("120001"), rmc("120000")])
-    #expect(sentences.examine(half.span, isComplete: false) == .partial)
+    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
     let whole = bytes([gga("120001"), rmc("120001")])
-    #expect(sentences.examine(whole.span, isComplete: false) == .epoch(whole))
+    expectEqual(sentences.examine(whole.span, isComplete: false), .epoch(whole))
   }
 
   @Test("midnight is the next second")
@@ -69,7 +70,7 @@ import NMEATesting
     var sentences = ModemSentences()
     _ = examine(&sentences, [rmc("235958")])
     _ = examine(&sentences, [rmc("235959")])
-    #expect(examine(&sentences, [rmc("000000")]) == .epoch(bytes([rmc("000000")])))
+    expectEqual(examine(&sentences, [rmc("000000")]), .epoch(bytes([rmc("000000")])))
   }
 
   @Test("the date comes first, and only when it is new")
@@ -77,8 +78,8 @@ import NMEATesting
     var sentences = ModemSentences()
     let zda = "GPZDA,120000.00,23,03,2026,00,00"
     _ = examine(&sentences, [rmc("115959")])
-    #expect(examine(&sentences, [rmc("120000"), zda]) == .epoch(bytes([zda, rmc("120000")])))
-    #expect(examine(&sentences, [rmc("120001"), zda]) == .epoch(bytes([rmc("120001")])))
+    expectEqual(examine(&sentences, [rmc("120000"), zda]), .epoch(bytes([zda, rmc("120000")])))
+    expectEqual(examine(&sentences, [rmc("120001"), zda]), .epoch(bytes([rmc("120001")])))
   }
 
   @Test("damaged sentences and noise are passed over, and without a time there is nothing to compare")
@@ -87,10 +88,10 @@ import NMEATesting
     for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {
       let bytes = Array(noise.utf8)
       let finding = sentences.examine(bytes.span, isComplete: true)
-      #expect(finding == .empty)
+      expectEqual(finding, .empty)
     }
     let void = "GPRMC,,V,,,,,,,,,,N"
-    #expect(examine(&sentences, [void]) == .untimed(bytes([void])))
-    #expect(examine(&sentences, [void]) == .untimed(bytes([void])))
+    expectEqual(examine(&sentences, [void]), .untimed(bytes([void])))
+    expectEqual(examine(&sentences, [void]), .untimed(bytes([void])))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import NMEATesting
 import Positioning
@@ -17,15 +18,15 @@ import Timekeeping
 
   private func session(_ selection: ModemSelection = ModemSelection()) -> ModemSession {
     var session = ModemSession(selection: selection, silenceTimeout: .seconds(10), seed: 1)
-    #expect(session.handle(.start, at: .boot) == [.open])
-    #expect(session.handle(.opened, at: .boot) == [.list])
+    expectEqual(session.handle(.start, at: .boot), [.open])
+    expectEqual(session.handle(.opened, at: .boot), [.list])
     return session
   }
 
   /// One that is asked for its position for the first time.
   private func reading() -> ModemSession {
     var session = session()
-    #expect(session.handle(.modems([modem()]), at: .boot) == [.locate(path: Self.path)])
+    expectEqual(session.handle(.modems([modem()]), at: .boot), [.locate(path: Self.path)])
     return session
   }
 
@@ -53,24 +54,24 @@ import Timekeeping
   @Test("a position is asked for once a second, and the first response, whose age is unknown, is no fix")
   func poll() throws {
     var session = reading()
-    #expect(session.nextDeadline == nil)
-    #expect(session.handle(answer(10), at: .boot + .milliseconds(5)) == [])
+    expectNil(session.nextDeadline)
+    expectEqual(session.handle(answer(10), at: .boot + .milliseconds(5)), [])
     var now = BootInstant.boot + .seconds(1)
-    #expect(session.nextDeadline == now)
-    #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+    expectEqual(session.nextDeadline, now)
+    expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
     let first = session.handle(answer(11), at: now)
-    #expect(first.first == .report(.reading("modem 0, Quectel EC25, of ModemManager")))
+    expectEqual(first.first, .report(.reading("modem 0, Quectel EC25, of ModemManager")))
     let fix = try #require(fixes(first).first)
-    #expect(fix.timestamp?.rfc3339 == "2026-03-23T12:00:11.000Z")
-    #expect(fix.mode == .threeD)
-    #expect(fix.altitude == 545.4)
-    #expect(fix.satellites == 8)
+    expectEqual(fix.timestamp?.rfc3339, "2026-03-23T12:00:11.000Z")
+    expectEqual(fix.mode, .threeD)
+    expectEqual(fix.altitude, 545.4)
+    expectEqual(fix.satellites, 8)
     for second in 12..<15 {
       now = try #require(session.nextDeadline)
-      #expect(now == .boot + .seconds(second - 10))
-      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+      expectEqual(now, .boot + .seconds(second - 10))
+      expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
       let effects = session.handle(answer(second), at: now)
-      #expect(effects.count == 1 && fixes(effects).count == 1)
+      expect(effects.count == 1 && fixes(effects).count == 1)
     }
   }
 
@@ -82,28 +83,28 @@ import Timekeeping
       session.handle(.needed(isNeeded), at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000)))
     }
     // Without a receiver that is known it is asked as always.
-    #expect(need(false) == [])
+    expectEqual(need(false), [])
     _ = session.handle(answer(10), at: now)
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     _ = session.handle(answer(11), at: now)
-    #expect(session.nextDeadline == nil)
+    expectNil(session.nextDeadline)
     // A change of the modem is noticed.
-    #expect(session.handle(.changed, at: now) == [.list])
-    #expect(session.handle(.modems([modem()]), at: now) == [])
-    #expect(session.nextDeadline == nil)
+    expectEqual(session.handle(.changed, at: now), [.list])
+    expectEqual(session.handle(.modems([modem()]), at: now), [])
+    expectNil(session.nextDeadline)
 
     now = now + .seconds(30)
-    #expect(need(true) == [.line(.modem(.locate(path: Self.path)))])
+    expectEqual(need(true), [.line(.modem(.locate(path: Self.path)))])
     let resumed = now
     for second in [41, 41, 41, 42] {
       let effects = session.handle(answer(second), at: now)
-      #expect(fixes(effects).count == (second == 42 ? 1 : 0))
+      expectEqual(fixes(effects).count, (second == 42 ? 1 : 0))
       now = try #require(session.nextDeadline)
-      if second == 41 { #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)]) }
+      if second == 41 { expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)]) }
     }
     // A quarter of a second after each response, and then once a second again.
-    #expect(now == resumed + .milliseconds(1750))
+    expectEqual(now, resumed + .milliseconds(1750))
   }
 
   @Test("a position that was asked for before a fix is needed again is of the time before")
@@ -118,12 +119,12 @@ import Timekeeping
       now = try #require(session.nextDeadline)
       _ = session.handle(.deadline, at: now)
     }
-    #expect(need(false) == [])
-    #expect(need(true) == [])
-    #expect(session.handle(answer(12), at: now) == [])
+    expectEqual(need(false), [])
+    expectEqual(need(true), [])
+    expectEqual(session.handle(answer(12), at: now), [])
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
-    #expect(fixes(session.handle(answer(13), at: now)).count == 1)
+    expectEqual(fixes(session.handle(answer(13), at: now)).count, 1)
   }
 
   @Test("a modem that repeats itself gives no fix twice, and is reported as frozen after the silence timeout")
@@ -132,25 +133,25 @@ import Timekeeping
     _ = session.handle(answer(10), at: .boot)
     var now = BootInstant.boot + .seconds(1)
     _ = session.handle(.deadline, at: now)
-    #expect(fixes(session.handle(answer(11), at: now)).count == 1)
+    expectEqual(fixes(session.handle(answer(11), at: now)).count, 1)
     var losses: [String] = []
     while now < .boot + .seconds(40) {
       now = try #require(session.nextDeadline)
-      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+      expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
       let effects = session.handle(answer(11), at: now)
-      #expect(fixes(effects).isEmpty)
+      expect(fixes(effects).isEmpty)
       if let why = loss(effects) { losses.append(why) }
     }
-    #expect(losses.count == 1)
-    #expect(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 1") == true)
+    expectEqual(losses.count, 1)
+    expectEqual(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 1"), true)
     // It is polled less often, and used again at once when it continues.
     let pause = try #require(session.nextDeadline) - now
-    #expect(pause == .seconds(5))
+    expectEqual(pause, .seconds(5))
     now = now + pause
     _ = session.handle(.deadline, at: now)
     let back = session.handle(answer(40), at: now)
-    #expect(back.first == .report(.reading("modem 0, Quectel EC25, of ModemManager")))
-    #expect(fixes(back).count == 1)
+    expectEqual(back.first, .report(.reading("modem 0, Quectel EC25, of ModemManager")))
+    expectEqual(fixes(back).count, 1)
   }
 
   @Test("what ModemManager has stored since before the start is never a fix")
@@ -164,8 +165,8 @@ import Timekeeping
       _ = session.handle(.deadline, at: now)
       effects += session.handle(answer(10), at: now)
     }
-    #expect(fixes(effects).isEmpty)
-    #expect(loss(effects)?.contains("frozen") == true)
+    expect(fixes(effects).isEmpty)
+    expectEqual(loss(effects)?.contains("frozen"), true)
   }
 
   @Test("a response from the middle of an epoch is asked for again a little later, and then taken as it is")
@@ -177,21 +178,21 @@ import Timekeeping
     _ = session.handle(answer(11), at: now)
     now = now + .seconds(1)
     _ = session.handle(.deadline, at: now)
-    #expect(session.handle(answer(12, gga: 11), at: now) == [])
+    expectEqual(session.handle(answer(12, gga: 11), at: now), [])
     now = now + .milliseconds(250)
-    #expect(session.nextDeadline == now)
+    expectEqual(session.nextDeadline, now)
     _ = session.handle(.deadline, at: now)
     let whole = fixes(session.handle(answer(12), at: now))
-    #expect(whole.count == 1 && whole.first?.satellites == 8)
+    expect(whole.count == 1 && whole.first?.satellites == 8)
     // From then on at that moment of the second.
     now = now + .seconds(1)
-    #expect(session.nextDeadline == now)
+    expectEqual(session.nextDeadline, now)
     _ = session.handle(.deadline, at: now)
-    #expect(session.handle(answer(13, gga: 12), at: now) == [])
+    expectEqual(session.handle(answer(13, gga: 12), at: now), [])
     now = now + .milliseconds(250)
     _ = session.handle(.deadline, at: now)
-    #expect(
-      fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339) == ["2026-03-23T12:00:13.000Z"])
+    expectEqual(
+      fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339), ["2026-03-23T12:00:13.000Z"])
   }
 
   @Test("without a fix it is read all the same, less often, and its satellites in view are reported")
@@ -200,29 +201,31 @@ import Timekeeping
     _ = session.handle(answer(10, valid: false), at: .boot)
     let now = BootInstant.boot + .seconds(1)
     _ = session.handle(.deadline, at: now)
-    #expect(
-      session.handle(answer(11, valid: false), at: now) == [
+    expectEqual(
+      session.handle(answer(11, valid: false), at: now),
+      [
         .report(.reading("modem 0, Quectel EC25, of ModemManager")), .report(.sky(inView: 3)),
       ])
-    #expect(session.nextDeadline == now + .seconds(2))
+    expectEqual(session.nextDeadline, now + .seconds(2))
   }
 
   @Test("a receiver that is off is switched on, and at the end off again, beside what was on before")
   func enable() {
     let cells = Modem.LocationSources(rawValue: 1)
     var session = session()
-    #expect(session.release == nil)
-    #expect(
-      session.handle(.modems([modem(enabled: cells, offered: [cells, .raw, .nmea])]), at: .boot) == [
+    expectNil(session.release)
+    expectEqual(
+      session.handle(.modems([modem(enabled: cells, offered: [cells, .raw, .nmea])]), at: .boot),
+      [
         .enable(path: Self.path, [cells, .raw, .nmea])
       ])
-    #expect(session.handle(.enabled, at: .boot) == [.locate(path: Self.path)])
-    #expect(session.release == .enable(path: Self.path, cells))
+    expectEqual(session.handle(.enabled, at: .boot), [.locate(path: Self.path)])
+    expectEqual(session.release, .enable(path: Self.path, cells))
     // Another program switches it off, so there is nothing to switch back.
     _ = session.handle(answer(1), at: .boot)
-    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
+    expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([]), at: .boot)
-    #expect(session.release == nil)
+    expectNil(session.release)
   }
 
   @Test("a receiver that is being switched on at the end, or that may be on without a response, is switched off")
@@ -230,12 +233,12 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let off = ModemSession.Effect.enable(path: Self.path, [])
-    #expect(session.release == off)
-    #expect(loss(session.handle(.refused(.silent), at: .boot))?.contains("does not answer") == true)
-    #expect(session.release == off)
-    #expect(session.handle(.deadline, at: .boot + .seconds(1)) == [.list])
+    expectEqual(session.release, off)
+    expectEqual(loss(session.handle(.refused(.silent), at: .boot))?.contains("does not answer"), true)
+    expectEqual(session.release, off)
+    expectEqual(session.handle(.deadline, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([modem(enabled: [.raw, .nmea])]), at: .boot + .seconds(1))
-    #expect(session.release == off)
+    expectEqual(session.release, off)
   }
 
   @Test("what ModemManager refuses to switch on is not switched off", arguments: [false, true])
@@ -243,8 +246,8 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(isRight ? .unauthorized : .wrongState), at: .boot)
-    #expect(loss(effects)?.contains(isRight ? "may not switch it on" : "is not enabled; enable it") == true)
-    #expect(session.release == nil)
+    expectEqual(loss(effects)?.contains(isRight ? "may not switch it on" : "is not enabled; enable it"), true)
+    expectNil(session.release)
   }
 
   @Test("a receiver that ModemManager cannot switch on is tried again, and where to find its words is said")
@@ -252,9 +255,9 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let why = loss(session.handle(.refused(.other), at: .boot))
-    #expect(
-      why?.contains("cannot switch the receiver of modem 0, Quectel EC25 on; see why: sudo fleet-locationctl") == true)
-    #expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
+    expectEqual(
+      why?.contains("cannot switch the receiver of modem 0, Quectel EC25 on; see why: sudo fleet-locationctl"), true)
+    expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
   }
 
   @Test("a position without a time, which may be as old as the modem, is no fix")
@@ -264,7 +267,7 @@ import Timekeeping
     for _ in 0..<3 {
       let effects = session.handle(
         .position(ModemPosition(sentences: Array(sentence(body).utf8))), at: session.nextDeadline ?? .boot)
-      #expect(fixes(effects).isEmpty)
+      expect(fixes(effects).isEmpty)
       _ = session.handle(.deadline, at: try #require(session.nextDeadline))
     }
   }
@@ -279,14 +282,14 @@ import Timekeeping
       _ = session.handle(.deadline, at: now)
       effects += session.handle(.position(ModemPosition(sentences: [])), at: now)
     }
-    #expect(loss(effects)?.contains("has given no sentence for 10 s") == true)
+    expectEqual(loss(effects)?.contains("has given no sentence for 10 s"), true)
   }
 
   @Test("a receiver that another program has switched on is left on")
   func notOurs() {
     var session = reading()
     _ = session.handle(answer(1), at: .boot)
-    #expect(session.release == nil)
+    expectNil(session.release)
   }
 
   @Test(
@@ -295,37 +298,36 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(.unauthorized), at: .boot)
-    #expect(
+    expectEqual(
       loss(effects)?.contains(
-        "is off, and this user may not switch it on; switch it on: sudo fleet-locationctl modem enable")
-        == true)
-    #expect(session.nextDeadline == .boot + .seconds(60))
-    #expect(session.handle(.deadline, at: .boot + .seconds(60)) == [.list])
+        "is off, and this user may not switch it on; switch it on: sudo fleet-locationctl modem enable"), true)
+    expectEqual(session.nextDeadline, .boot + .seconds(60))
+    expectEqual(session.handle(.deadline, at: .boot + .seconds(60)), [.list])
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot + .seconds(60))
-    #expect(session.handle(.refused(.unauthorized), at: .boot + .seconds(60)) == [])
+    expectEqual(session.handle(.refused(.unauthorized), at: .boot + .seconds(60)), [])
     // Root does.
-    #expect(session.handle(.changed, at: .boot + .seconds(70)) == [.list])
-    #expect(session.handle(.modems([modem()]), at: .boot + .seconds(70)) == [.locate(path: Self.path)])
+    expectEqual(session.handle(.changed, at: .boot + .seconds(70)), [.list])
+    expectEqual(session.handle(.modems([modem()]), at: .boot + .seconds(70)), [.locate(path: Self.path)])
     // And there is no right to read.
     let refused = session.handle(.refused(.unauthorized), at: .boot + .seconds(70))
-    #expect(loss(refused)?.contains("ModemManager1.Location") == true)
+    expectEqual(loss(refused)?.contains("ModemManager1.Location"), true)
   }
 
   @Test("ModemManager may come and go, and nothing wakes the daemon until it does")
   func absent() {
     var session = session()
-    #expect(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run") == true)
-    #expect(session.nextDeadline == nil)
-    #expect(session.handle(.changed, at: .boot + .seconds(1)) == [.list])
-    #expect(loss(session.handle(.modems([]), at: .boot + .seconds(1)))?.contains("ModemManager has no modem") == true)
-    #expect(session.nextDeadline == nil)
-    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [.list])
-    #expect(session.handle(.modems([modem()]), at: .boot + .seconds(2)) == [.locate(path: Self.path)])
+    expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run"), true)
+    expectNil(session.nextDeadline)
+    expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
+    expectEqual(loss(session.handle(.modems([]), at: .boot + .seconds(1)))?.contains("ModemManager has no modem"), true)
+    expectNil(session.nextDeadline)
+    expectEqual(session.handle(.changed, at: .boot + .seconds(2)), [.list])
+    expectEqual(session.handle(.modems([modem()]), at: .boot + .seconds(2)), [.locate(path: Self.path)])
     // News during a question are looked into after its response.
-    #expect(session.handle(.changed, at: .boot + .seconds(2)) == [])
-    #expect(session.handle(answer(1), at: .boot + .seconds(3)) == [.list])
+    expectEqual(session.handle(.changed, at: .boot + .seconds(2)), [])
+    expectEqual(session.handle(answer(1), at: .boot + .seconds(3)), [.list])
     // It was never read, so nothing has changed.
-    #expect(session.handle(.modems([]), at: .boot + .seconds(3)) == [])
+    expectEqual(session.handle(.modems([]), at: .boot + .seconds(3)), [])
   }
 
   @Test("a storm of signals causes one list a second, and the last change is seen")
@@ -342,12 +344,12 @@ import Timekeeping
       lists.append(now)
       _ = session.handle(.modems([]), at: now)
     }
-    #expect(lists == (1...10).map { .boot + .seconds($0) })
+    expectEqual(lists, (1...10).map { .boot + .seconds($0) })
     let last = try #require(session.nextDeadline)
-    #expect(last == .boot + .seconds(11))
-    #expect(session.handle(.deadline, at: last) == [.list])
+    expectEqual(last, .boot + .seconds(11))
+    expectEqual(session.handle(.deadline, at: last), [.list])
     _ = session.handle(.modems([]), at: last)
-    #expect(session.nextDeadline == nil)
+    expectNil(session.nextDeadline)
   }
 
   @Test("signals do not delay the polling of a modem")
@@ -372,28 +374,28 @@ import Timekeeping
         }
       }
     }
-    #expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
+    expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
   }
 
   @Test("a modem that vanishes between two questions is looked for")
   func gone() throws {
     var session = reading()
-    #expect(session.handle(.refused(.gone), at: .boot) == [])
+    expectEqual(session.handle(.refused(.gone), at: .boot), [])
     let retry = try #require(session.nextDeadline)
-    #expect(retry <= .boot + .seconds(1))
-    #expect(session.handle(.deadline, at: retry) == [.list])
+    expect(retry <= .boot + .seconds(1))
+    expectEqual(session.handle(.deadline, at: retry), [.list])
   }
 
   @Test("a bus that closes is connected to again, ever more slowly")
   func bus() throws {
     var session = reading()
-    #expect(loss(session.handle(.ended("closed"), at: .boot)) == "closed")
+    expectEqual(loss(session.handle(.ended("closed"), at: .boot)), "closed")
     var now = try #require(session.nextDeadline)
     for _ in 0..<8 {
-      #expect(session.handle(.deadline, at: now) == [.open])
+      expectEqual(session.handle(.deadline, at: now), [.open])
       _ = session.handle(.openFailed("no bus"), at: now)
       let next = try #require(session.nextDeadline)
-      #expect(next > now && next <= now + .seconds(10))
+      expect(next > now && next <= now + .seconds(10))
       now = next
     }
   }
@@ -405,20 +407,20 @@ import Timekeeping
     func answer(_ time: String, altitude: Double? = 500) -> ModemSession.Input {
       .position(ModemPosition(raw: .init(time: time, latitude: 48, longitude: 11, altitude: altitude)))
     }
-    #expect(session.handle(answer("120000.00"), at: .boot) == [])
+    expectEqual(session.handle(answer("120000.00"), at: .boot), [])
     var now = BootInstant.boot + .seconds(1)
     _ = session.handle(.deadline, at: now)
     let fix = try #require(fixes(session.handle(answer("120001.00"), at: now)).first)
-    #expect(fix.time == .ofDay(milliseconds: 43_201_000))
-    #expect(fix.altitude == 500)
+    expectEqual(fix.time, .ofDay(milliseconds: 43_201_000))
+    expectEqual(fix.altitude, 500)
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
-    #expect(fixes(session.handle(answer("120001.00"), at: now)).isEmpty)
+    expect(fixes(session.handle(answer("120001.00"), at: now)).isEmpty)
     // What ModemManager writes for none.
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     let flat = fixes(session.handle(answer("120002.00", altitude: -1.7976931348623157e308), at: now))
-    #expect(flat.count == 1 && flat.first?.altitude == nil)
+    expect(flat.count == 1 && flat.first?.altitude == nil)
   }
 
   @Test("no response, however foreign, ends in a trap or a fix", arguments: 0..<200)
@@ -435,9 +437,9 @@ import Timekeeping
       let raw = ModemPosition.Raw(
         time: "999999999999999999999", latitude: .infinity, longitude: 1e308, altitude: .nan)
       let effects = session.handle(.position(ModemPosition(sentences: bytes, raw: raw)), at: now)
-      #expect(fixes(effects).isEmpty)
+      expect(fixes(effects).isEmpty)
       now = try #require(session.nextDeadline)
-      #expect(session.handle(.deadline, at: now) == [.locate(path: Self.path)])
+      expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import ExternalInput
 import FixSources
@@ -98,42 +99,43 @@ import Timekeeping
   @Test("a connection is opened, read, and opened again when it ends or falls silent")
   func connection() {
     var bench = Bench(.connection)
-    #expect(bench.handle(.openFailed("refused")) == ["lost refused"])
-    #expect(bench.wait() == ["open"])
-    #expect(bench.handle(.opened()) == [])
-    #expect(bench.stream(Self.epoch(1)) == ["reading net"])
-    #expect(bench.wait() == ["fix 1"])
-    #expect(bench.stream(String(Self.epoch(2).prefix(40))) == [])
-    #expect(bench.handle(.ended("closed by the other side")) == ["lost closed by the other side"])
-    #expect(bench.wait() == ["open"])
-    #expect(bench.handle(.opened()) == [])
+    expectEqual(bench.handle(.openFailed("refused")), ["lost refused"])
+    expectEqual(bench.wait(), ["open"])
+    expectEqual(bench.handle(.opened()), [])
+    expectEqual(bench.stream(Self.epoch(1)), ["reading net"])
+    expectEqual(bench.wait(), ["fix 1"])
+    expectEqual(bench.stream(String(Self.epoch(2).prefix(40))), [])
+    expectEqual(bench.handle(.ended("closed by the other side")), ["lost closed by the other side"])
+    expectEqual(bench.wait(), ["open"])
+    expectEqual(bench.handle(.opened()), [])
     // Half a sentence of the connection before is no part of one of this.
-    #expect(bench.stream(Self.epoch(3)) == ["reading net"])
-    #expect(bench.wait() == ["fix 3"])
-    #expect(
-      bench.wait() == [
+    expectEqual(bench.stream(Self.epoch(3)), ["reading net"])
+    expectEqual(bench.wait(), ["fix 3"])
+    expectEqual(
+      bench.wait(),
+      [
         "close",
         "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings, "
           + "and that this is its port for NMEA and not for web pages; connecting again",
       ])
-    #expect(bench.session.lineStatistics.counters.sentences == 4)
+    expectEqual(bench.session.lineStatistics.counters.sentences, 4)
   }
 
   @Test("while no fix is needed a connection is emptied with 48 kB at a time, and goes on in the middle of a burst")
   func unneeded() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
-    #expect(bench.handle(.needed(false)) == [])
-    #expect(bench.stream(Self.epoch(1)) == ["reading net", "awaitBytes(49152)"])
-    #expect(bench.session.nextDeadline == nil)
+    expectEqual(bench.handle(.needed(false)), [])
+    expectEqual(bench.stream(Self.epoch(1)), ["reading net", "awaitBytes(49152)"])
+    expectNil(bench.session.nextDeadline)
     bench.now = .boot + .seconds(100)
-    #expect(bench.stream((2...100).map { Self.epoch($0) }.joined()) == [])
+    expectEqual(bench.stream((2...100).map { Self.epoch($0) }.joined()), [])
     bench.now = .boot + .seconds(102)
-    #expect(bench.handle(.needed(true)) == ["read"])
+    expectEqual(bench.handle(.needed(true)), ["read"])
     let burst = Self.epoch(102)
-    #expect(bench.stream(Self.epoch(101) + burst.prefix(80)) == [])
-    #expect(bench.handle(.drained) == ["awaitBytes(1)"])
-    #expect(bench.stream(String(burst.dropFirst(80))) == ["fix 42"])
+    expectEqual(bench.stream(Self.epoch(101) + burst.prefix(80)), [])
+    expectEqual(bench.handle(.drained), ["awaitBytes(1)"])
+    expectEqual(bench.stream(String(burst.dropFirst(80))), ["fix 42"])
   }
 
   @Test("a fix of a connection that ends while none is needed is not reported, and the next connection is read")
@@ -142,10 +144,10 @@ import Timekeeping
     _ = bench.handle(.opened())
     _ = bench.handle(.needed(false))
     _ = bench.stream(Self.epoch(1))
-    #expect(bench.handle(.ended("closed")) == ["lost closed"])
-    #expect(bench.wait() == ["open"])
-    #expect(bench.handle(.opened()) == [])
-    #expect(bench.stream(Self.epoch(2)) == ["reading net", "awaitBytes(49152)"])
+    expectEqual(bench.handle(.ended("closed")), ["lost closed"])
+    expectEqual(bench.wait(), ["open"])
+    expectEqual(bench.handle(.opened()), [])
+    expectEqual(bench.stream(Self.epoch(2)), ["reading net", "awaitBytes(49152)"])
   }
 
   @Test("while no fix is needed datagrams are discarded each 20 s, and a sender that is silent is reported once")
@@ -156,26 +158,26 @@ import Timekeeping
       _ = bench.wait(until: .boot + .seconds(second))
       _ = bench.datagram(Self.epoch(second))
     }
-    #expect(bench.handle(.needed(false)) == ["pause"])
-    #expect(bench.wait() == ["read"])
-    #expect(bench.now == .boot + .seconds(25))
-    for second in 6...25 { #expect(bench.datagram(Self.epoch(second)) == []) }
-    #expect(bench.handle(.drained) == [])
+    expectEqual(bench.handle(.needed(false)), ["pause"])
+    expectEqual(bench.wait(), ["read"])
+    expectEqual(bench.now, .boot + .seconds(25))
+    for second in 6...25 { expectEqual(bench.datagram(Self.epoch(second)), []) }
+    expectEqual(bench.handle(.drained), [])
     bench.now = .boot + .seconds(30)
-    #expect(bench.handle(.needed(true)) == ["read"])
-    for second in 26...29 { #expect(bench.datagram(Self.epoch(second)) == []) }
+    expectEqual(bench.handle(.needed(true)), ["read"])
+    for second in 26...29 { expectEqual(bench.datagram(Self.epoch(second)), []) }
     let burst = Self.epoch(30).split(separator: "\r\n").map(String.init)
-    #expect(bench.datagram(burst[0]) == [])
-    #expect(bench.handle(.drained) == ["watch"])
-    #expect(bench.datagram(burst[1]) == ["fix 30"])
+    expectEqual(bench.datagram(burst[0]), [])
+    expectEqual(bench.handle(.drained), ["watch"])
+    expectEqual(bench.datagram(burst[1]), ["fix 30"])
 
-    #expect(bench.handle(.needed(false)) == ["pause"])
-    #expect(bench.wait() == ["read"])
-    #expect(bench.handle(.drained).first?.hasPrefix("lost net has received nothing for 10 s") == true)
-    #expect(bench.wait() == ["read"])
-    #expect(bench.handle(.drained) == [])
-    #expect(bench.wait() == ["read"])
-    #expect(bench.datagram(Self.epoch(91)) == ["reading net, from 192.168.0.1"])
+    expectEqual(bench.handle(.needed(false)), ["pause"])
+    expectEqual(bench.wait(), ["read"])
+    expectEqual(bench.handle(.drained).first?.hasPrefix("lost net has received nothing for 10 s"), true)
+    expectEqual(bench.wait(), ["read"])
+    expectEqual(bench.handle(.drained), [])
+    expectEqual(bench.wait(), ["read"])
+    expectEqual(bench.datagram(Self.epoch(91)), ["reading net, from 192.168.0.1"])
   }
 
   @Test("senders that are left unread keep their places, and the used one is used on")
@@ -187,16 +189,16 @@ import Timekeeping
       _ = bench.wait(until: .boot + .seconds(number))
       _ = bench.stream(Self.epoch(number), from: first) + bench.stream(Self.epoch(number), from: second)
     }
-    #expect(bench.handle(.needed(false)) == ["awaitBytes(49152)"])
+    expectEqual(bench.handle(.needed(false)), ["awaitBytes(49152)"])
     bench.now = .boot + .seconds(100)
-    #expect(bench.session.admit(Self.router, at: bench.now) == nil)
-    #expect(bench.handle(.needed(true)) == ["read"])
-    #expect(bench.stream(Self.epoch(99), from: second) == [])
-    #expect(bench.stream(Self.epoch(99), from: first) == [])
-    #expect(bench.handle(.drained) == ["awaitBytes(1)"])
-    #expect(bench.session.admit(Self.router, at: bench.now) == nil)
-    #expect(bench.stream(Self.epoch(100), from: second) == [])
-    #expect(bench.stream(Self.epoch(100), from: first) == ["fix 40"])
+    expectNil(bench.session.admit(Self.router, at: bench.now))
+    expectEqual(bench.handle(.needed(true)), ["read"])
+    expectEqual(bench.stream(Self.epoch(99), from: second), [])
+    expectEqual(bench.stream(Self.epoch(99), from: first), [])
+    expectEqual(bench.handle(.drained), ["awaitBytes(1)"])
+    expectNil(bench.session.admit(Self.router, at: bench.now))
+    expectEqual(bench.stream(Self.epoch(100), from: second), [])
+    expectEqual(bench.stream(Self.epoch(100), from: first), ["fix 40"])
   }
 
   @Test(
@@ -204,13 +206,13 @@ import Timekeeping
   func datagrams(end: String) {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
-    #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
-    #expect(bench.wait() == ["fix 1"])
+    expectEqual(bench.datagram(Self.epoch(1, end: end)), ["reading net, from 192.168.0.1"])
+    expectEqual(bench.wait(), ["fix 1"])
     bench.now = .boot + .seconds(1)
-    #expect(bench.datagram("\\s:r1,c:1120959341*51\\" + Self.epoch(2, end: end)) == [])
-    #expect(bench.wait() == ["fix 2"])
-    #expect(bench.session.lineStatistics.counters.foreign == 1)
-    #expect(bench.session.lineStatistics.counters.unchecked == 0)
+    expectEqual(bench.datagram("\\s:r1,c:1120959341*51\\" + Self.epoch(2, end: end)), [])
+    expectEqual(bench.wait(), ["fix 2"])
+    expectEqual(bench.session.lineStatistics.counters.foreign, 1)
+    expectEqual(bench.session.lineStatistics.counters.unchecked, 0)
   }
 
   @Test(
@@ -223,11 +225,11 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
     _ = bench.datagram(line)
-    #expect(bench.session.lineStatistics.counters.foreign == 1)
+    expectEqual(bench.session.lineStatistics.counters.foreign, 1)
     _ = bench.datagram(line + Self.epoch(1))
-    #expect(bench.wait() == ["fix 1"])
-    #expect(bench.session.lineStatistics.counters.foreign == 2)
-    #expect(
+    expectEqual(bench.wait(), ["fix 1"])
+    expectEqual(bench.session.lineStatistics.counters.foreign, 2)
+    expect(
       bench.session.lineStatistics.counters.wrongChecksum == 0 && bench.session.lineStatistics.counters.unchecked == 0)
   }
 
@@ -238,8 +240,8 @@ import Timekeeping
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
     _ = bench.datagram(String(whole.dropFirst(30)))
-    #expect(bench.session.lineStatistics.counters.unchecked == 1)
-    #expect(bench.session.lineStatistics.counters.sentences == 1)
+    expectEqual(bench.session.lineStatistics.counters.unchecked, 1)
+    expectEqual(bench.session.lineStatistics.counters.sentences, 1)
   }
 
   @Test("datagrams that overtake each other give each epoch once, in the order of time")
@@ -253,8 +255,8 @@ import Timekeeping
       if let late { fixes += bench.datagram(Self.epoch(late)) }
       fixes += bench.wait(until: bench.now + .milliseconds(800))
     }
-    #expect(fixes.filter { $0.hasPrefix("fix") } == ["fix 1", "fix 2", "fix 4", "fix 5", "fix 6", "fix 7"])
-    #expect(bench.session.lineStatistics.counters.late == 6)
+    expectEqual(fixes.filter { $0.hasPrefix("fix") }, ["fix 1", "fix 2", "fix 4", "fix 5", "fix 6", "fix 7"])
+    expectEqual(bench.session.lineStatistics.counters.late, 6)
   }
 
   @Test("a stream whose clock goes back is no reordering")
@@ -262,34 +264,34 @@ import Timekeeping
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
     _ = bench.stream(Self.epoch(30))
-    #expect(bench.wait() == ["fix 30"])
+    expectEqual(bench.wait(), ["fix 30"])
     bench.now = .boot + .seconds(1)
     _ = bench.stream(Self.epoch(25))
-    #expect(bench.wait() == ["fix 25"])
+    expectEqual(bench.wait(), ["fix 25"])
   }
 
   @Test("nothing of a sender that is not allowed is read, and it is named")
   func refused() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
-    for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
-    #expect(bench.session.lineStatistics.counters == NMEADecoder.Counters())
-    #expect(bench.session.lineStatistics.senders.isEmpty)
-    #expect(bench.session.lineStatistics.refused.map(\.address) == [Self.stranger])
-    #expect(bench.session.lineStatistics.refused.map(\.count) == [3])
+    for _ in 0..<3 { expectEqual(bench.datagram(Self.epoch(1), from: Self.stranger), []) }
+    expectEqual(bench.session.lineStatistics.counters, NMEADecoder.Counters())
+    expect(bench.session.lineStatistics.senders.isEmpty)
+    expectEqual(bench.session.lineStatistics.refused.map(\.address), [Self.stranger])
+    expectEqual(bench.session.lineStatistics.refused.map(\.count), [3])
     let other = IPAddress(v4: 0x0A00_0008)
     _ = bench.datagram("$", from: other)
     bench.now = .boot + .seconds(5)
     _ = bench.datagram("$", from: Self.stranger)
-    #expect(bench.session.lineStatistics.refused.map(\.address) == [other, Self.stranger])
-    #expect(bench.session.lineStatistics.refused.map(\.count) == [1, 4])
-    #expect(bench.session.lineStatistics.refused.last?.last == .boot + .seconds(5))
-    #expect(bench.session.lineStatistics.refusals == 5)
+    expectEqual(bench.session.lineStatistics.refused.map(\.address), [other, Self.stranger])
+    expectEqual(bench.session.lineStatistics.refused.map(\.count), [1, 4])
+    expectEqual(bench.session.lineStatistics.refused.last?.last, .boot + .seconds(5))
+    expectEqual(bench.session.lineStatistics.refusals, 5)
     var server = Bench(.listener(connections: 4))
     _ = server.handle(.opened())
     let refused = server.session.admit(Self.stranger, at: server.now)
-    #expect(refused == nil)
-    #expect(server.session.lineStatistics.refused.map(\.address) == [Self.stranger])
+    expectNil(refused)
+    expectEqual(server.session.lineStatistics.refused.map(\.address), [Self.stranger])
   }
 
   @Test("a flood of senders that are not allowed takes no memory")
@@ -297,9 +299,9 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
     for number in 0..<10_000 {
-      #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
+      expectEqual(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))), [])
     }
-    #expect(bench.session.lineStatistics.refused.count == 4)
+    expectEqual(bench.session.lineStatistics.refused.count, 4)
   }
 
   @Test("with more allowed senders than can be read, the others wait until one is silent")
@@ -307,17 +309,17 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
-    #expect(bench.session.lineStatistics.senders.count == NMEANetworkSession.maximumDatagramSenders)
+    expectEqual(bench.session.lineStatistics.senders.count, NMEANetworkSession.maximumDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
-    #expect(bench.session.lineStatistics.senders.isEmpty)
+    expect(bench.session.lineStatistics.senders.isEmpty)
     var server = Bench(.listener(connections: 2))
     _ = server.handle(.opened())
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
-    #expect(ids.compactMap(\.self).count == 2)
+    expectEqual(ids.compactMap(\.self).count, 2)
     // They say nothing, and the one that has for longest makes room.
-    #expect(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") } == [])
+    expectEqual(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") }, [])
     let next = server.session.admit(Self.router, at: server.now)
-    #expect(next == NMEANetworkSession.Admission(id: 3, replaced: 1))
+    expectEqual(next, NMEANetworkSession.Admission(id: 3, replaced: 1))
   }
 
   @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
@@ -326,21 +328,21 @@ import Timekeeping
     _ = bench.handle(.opened())
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
     let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
-    #expect(bench.stream(Self.void(1), from: first) == ["reading net, from 192.168.0.1"])
-    #expect(bench.stream(String(Self.epoch(1).prefix(50)), from: second) == [])
-    #expect(bench.stream(Self.void(2), from: first) == [])
-    #expect(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second) == [])
-    #expect(bench.wait() == ["reading net, from 192.168.0.2", "fix 1"])
-    #expect(
-      bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
+    expectEqual(bench.stream(Self.void(1), from: first), ["reading net, from 192.168.0.1"])
+    expectEqual(bench.stream(String(Self.epoch(1).prefix(50)), from: second), [])
+    expectEqual(bench.stream(Self.void(2), from: first), [])
+    expectEqual(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second), [])
+    expectEqual(bench.wait(), ["reading net, from 192.168.0.2", "fix 1"])
+    expectEqual(
+      bench.session.lineStatistics.senders, [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
     // The other has a fix as well, and is in reserve.
     bench.now = .boot + .seconds(2)
     _ = bench.stream(Self.epoch(2), from: first)
     _ = bench.stream(Self.epoch(2), from: second)
-    #expect(bench.wait(until: .boot + .seconds(3)) == ["fix 2"])
-    #expect(bench.handle(.left(second)) == [])
+    expectEqual(bench.wait(until: .boot + .seconds(3)), ["fix 2"])
+    expectEqual(bench.handle(.left(second)), [])
     _ = bench.stream(Self.epoch(3), from: first)
-    #expect(bench.wait(until: .boot + .seconds(4)) == ["reading net, from 192.168.0.1", "fix 3"])
+    expectEqual(bench.wait(until: .boot + .seconds(4)), ["reading net, from 192.168.0.1", "fix 3"])
   }
 
   @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
@@ -354,10 +356,10 @@ import Timekeeping
       used += bench.datagram(Self.void(second))
       used += bench.datagram(Self.epoch(second), from: Self.spare)
     }
-    #expect(used.first == "fix 0")
-    #expect(used.dropFirst().first == "reading net, from 192.168.0.2")
-    #expect(used.last?.hasPrefix("fix") == true)
-    #expect(used.contains("fix 11") && !used.contains("fix 8"))
+    expectEqual(used.first, "fix 0")
+    expectEqual(used.dropFirst().first, "reading net, from 192.168.0.2")
+    expectEqual(used.last?.hasPrefix("fix"), true)
+    expect(used.contains("fix 11") && !used.contains("fix 8"))
   }
 
   @Test("talkers without a fix lose their places to a sender that needs one, after a minute, and not before")
@@ -369,24 +371,24 @@ import Timekeeping
       bench.now = .boot + .seconds(second)
       for id in talkers { _ = bench.stream(Self.void(second), from: id) }
       let admission = bench.session.admit(Self.router, at: bench.now)
-      #expect(admission == nil)
+      expectNil(admission)
     }
-    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.noRoom])
-    #expect(bench.session.lineStatistics.refused.map(\.count) == [59])
+    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.noRoom])
+    expectEqual(bench.session.lineStatistics.refused.map(\.count), [59])
     bench.now = .boot + .seconds(60)
     let admission = try bench.admit(Self.router)
-    #expect(admission.replaced == talkers[0])
-    #expect(bench.stream(Self.epoch(60), from: admission.id) == [])
-    #expect(bench.wait().last == "fix 0")
+    expectEqual(admission.replaced, talkers[0])
+    expectEqual(bench.stream(Self.epoch(60), from: admission.id), [])
+    expectEqual(bench.wait().last, "fix 0")
     // The talkers connect again, and displace each other, but not a sender with a fix.
     for second in 61...300 {
       bench.now = .boot + .seconds(second)
       _ = bench.stream(Self.epoch(second), from: admission.id)
       _ = bench.wait(until: bench.now + .milliseconds(900))
       let talker = bench.session.admit(Self.spare, at: bench.now)
-      #expect(talker?.replaced != admission.id)
+      expect(talker?.replaced != admission.id)
     }
-    #expect(bench.session.lineStatistics.senders.filter(\.isUsed) == [.init(Self.router, isUsed: true)])
+    expectEqual(bench.session.lineStatistics.senders.filter(\.isUsed), [.init(Self.router, isUsed: true)])
   }
 
   @Test("a sender without a fix keeps its place until another one needs it, and one that had a fix keeps it longest")
@@ -401,8 +403,8 @@ import Timekeeping
       bench.now = .boot + .seconds(second)
       for id in [router, other] { _ = bench.stream(Self.void(second), from: id) }
     }
-    #expect(bench.session.lineStatistics.senders.count == 2)
-    #expect(try bench.admit(Self.spare).replaced == other)
+    expectEqual(bench.session.lineStatistics.senders.count, 2)
+    try expectEqual(bench.admit(Self.spare).replaced, other)
   }
 
   @Test("datagrams of an address that found no place are read once a sender has had no fix for a minute")
@@ -417,8 +419,8 @@ import Timekeeping
       }
       effects += bench.datagram(Self.epoch(second))
     }
-    #expect(effects.first { $0.hasPrefix("fix") } == "fix 0", "\(effects)")
-    #expect(bench.session.lineStatistics.refused.contains { $0.address == Self.router && $0.reason == .noRoom })
+    expectEqual(effects.first { $0.hasPrefix("fix") }, "fix 0", "\(effects)")
+    expect(bench.session.lineStatistics.refused.contains { $0.address == Self.router && $0.reason == .noRoom })
   }
 
   @Test(
@@ -441,22 +443,22 @@ import Timekeeping
       fixes += send(1, Self.epoch(second, at: Self.far))
       fixes += bench.wait(until: bench.now + .milliseconds(900))
     }
-    #expect(fixes.filter { $0.hasPrefix("fix") } == [])
+    expectEqual(fixes.filter { $0.hasPrefix("fix") }, [])
     let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
-    #expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
+    expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
     // A nearer one is used at once.
     var nearer = bench
     nearer.now = .boot + .seconds(71)
     let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
-    #expect((used + nearer.wait(until: .boot + .seconds(72))).last == "fix 11")
-    #expect(nearer.session.lineStatistics.senders.allSatisfy { $0.heldUntil == nil || $0.address == Self.spare })
+    expectEqual((used + nearer.wait(until: .boot + .seconds(72))).last, "fix 11")
+    expect(nearer.session.lineStatistics.senders.allSatisfy { $0.heldUntil == nil || $0.address == Self.spare })
     for second in 71...80 {
       bench.now = .boot + .seconds(second)
       fixes += send(1, Self.epoch(second, at: Self.far))
       fixes += bench.wait(until: bench.now + .milliseconds(900))
     }
-    #expect(fixes.contains("fix 20"))
-    #expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
+    expect(fixes.contains("fix 20"))
+    expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
   }
 
   @Test("a far sender is used at once if the last position was a single one, or long enough ago")
@@ -472,7 +474,7 @@ import Timekeeping
       }
       _ = bench.wait(until: .boot + .seconds(pause))
       _ = bench.stream(Self.epoch(pause, at: Self.far), from: ids[1])
-      #expect(bench.wait().contains { $0.hasPrefix("fix") }, "\(fixes) fixes, then \(pause) s")
+      expect(bench.wait().contains { $0.hasPrefix("fix") }, "\(fixes) fixes, then \(pause) s")
     }
   }
 
@@ -489,9 +491,9 @@ import Timekeeping
       for _ in 0..<5 { effects += bench.datagram(Self.epoch(second, at: Self.far), port: 6000) }
       effects += bench.wait(until: bench.now + .milliseconds(400))
     }
-    #expect(effects.filter { $0.hasPrefix("fix") } == (1...40).map { "fix \($0)" })
-    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
-    #expect(bench.session.lineStatistics.refused.map(\.count) == [175])
+    expectEqual(effects.filter { $0.hasPrefix("fix") }, (1...40).map { "fix \($0)" })
+    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
+    expectEqual(bench.session.lineStatistics.refused.map(\.count), [175])
     // It falls silent: the other one is used, but is too far away at first.
     var later: [String] = []
     for second in 41...130 {
@@ -500,7 +502,7 @@ import Timekeeping
       later += bench.wait(until: bench.now + .milliseconds(900))
     }
     // From 51 s on it has the place, and a minute later its fixes are used.
-    #expect(later.first { $0.hasPrefix("fix") } == "fix 51", "\(later)")
+    expectEqual(later.first { $0.hasPrefix("fix") }, "fix 51", "\(later)")
   }
 
   @Test("a sender that uses another port for each epoch, or has restarted, is read")
@@ -513,7 +515,7 @@ import Timekeeping
       effects += bench.datagram(Self.epoch(second), port: 5000 + UInt16(second))
       effects += bench.wait(until: bench.now + .milliseconds(900))
     }
-    #expect(effects.filter { $0.hasPrefix("fix") }.count == 30)
+    expectEqual(effects.filter { $0.hasPrefix("fix") }.count, 30)
     for second in 31...60 {
       bench.now = .boot + .seconds(second)
       effects += bench.datagram(Self.epoch(second), port: second < 40 ? 7000 : 8000)
@@ -521,8 +523,8 @@ import Timekeeping
     }
     // A restarted sender is used after the silence timeout.
     let fixes = effects.filter { $0.hasPrefix("fix") }.dropFirst(30)
-    #expect(Array(fixes) == ((31...39).map { "fix \($0)" } + (49...59).map { "fix \($0)" } + ["fix 0"]), "\(fixes)")
-    #expect(bench.session.lineStatistics.refused.map(\.reason) == [.portInUse])
+    expectEqual(Array(fixes), ((31...39).map { "fix \($0)" } + (49...59).map { "fix \($0)" } + ["fix 0"]), "\(fixes)")
+    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
   }
 
   private static let nothing =
@@ -533,15 +535,15 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: true))
     _ = bench.handle(.opened())
     _ = bench.datagram(Self.epoch(1))
-    #expect(bench.wait() == ["fix 1"])
-    #expect(bench.wait() == [Self.nothing])
-    #expect(bench.wait() == ["rejoin"])
-    #expect(bench.wait() == [Self.nothing])
-    #expect(bench.datagram(Self.epoch(2)) == ["reading net, from 192.168.0.1"])
-    #expect(bench.wait() == ["fix 2"])
+    expectEqual(bench.wait(), ["fix 1"])
+    expectEqual(bench.wait(), [Self.nothing])
+    expectEqual(bench.wait(), ["rejoin"])
+    expectEqual(bench.wait(), [Self.nothing])
+    expectEqual(bench.datagram(Self.epoch(2)), ["reading net, from 192.168.0.1"])
+    expectEqual(bench.wait(), ["fix 2"])
     // The interface is gone: the socket is opened anew.
-    #expect(bench.handle(.ended("no such device")) == ["lost no such device"])
-    #expect(bench.wait() == ["open"])
+    expectEqual(bench.handle(.ended("no such device")), ["lost no such device"])
+    expectEqual(bench.wait(), ["open"])
   }
 
   @Test(
@@ -550,18 +552,18 @@ import Timekeeping
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
     _ = bench.handle(.opened())
-    #expect(bench.wait() == [Self.nothing])
-    #expect(bench.session.nextDeadline == nil)
+    expectEqual(bench.wait(), [Self.nothing])
+    expectNil(bench.session.nextDeadline)
     for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
-    #expect(bench.session.nextDeadline == nil)
+    expectNil(bench.session.nextDeadline)
     let id = transport == .datagrams(isGroup: false) ? nil : bench.session.admit(Self.router, at: bench.now)?.id
-    #expect(bench.session.nextDeadline == nil)
+    expectNil(bench.session.nextDeadline)
     func send(_ text: String) -> [String] { id == nil ? bench.datagram(text) : bench.stream(text, from: id) }
-    #expect(send("noise\r\n") == [])
-    #expect(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no whole NMEA sentence") } == [true])
-    #expect(bench.session.nextDeadline == nil)
-    #expect(send(Self.epoch(1)) == ["reading net, from 192.168.0.1"])
-    #expect(bench.wait() == ["fix 1"])
+    expectEqual(send("noise\r\n"), [])
+    expectEqual(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no whole NMEA sentence") }, [true])
+    expectNil(bench.session.nextDeadline)
+    expectEqual(send(Self.epoch(1)), ["reading net, from 192.168.0.1"])
+    expectEqual(bench.wait(), ["fix 1"])
   }
 
   @Test("a sender that was silent continues on its connection")
@@ -570,12 +572,12 @@ import Timekeeping
     _ = bench.handle(.opened())
     let id = bench.session.admit(Self.router, at: bench.now)?.id
     _ = bench.stream(Self.epoch(1), from: id)
-    #expect(bench.wait() == ["fix 1"])
-    #expect(bench.wait(until: .boot + .seconds(100)) == [Self.nothing])
-    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false)])
-    #expect(bench.stream(Self.epoch(2), from: id) == ["reading net, from 192.168.0.1"])
-    #expect(bench.wait() == ["fix 2"])
-    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: true)])
+    expectEqual(bench.wait(), ["fix 1"])
+    expectEqual(bench.wait(until: .boot + .seconds(100)), [Self.nothing])
+    expectEqual(bench.session.lineStatistics.senders, [.init(Self.router, isUsed: false)])
+    expectEqual(bench.stream(Self.epoch(2), from: id), ["reading net, from 192.168.0.1"])
+    expectEqual(bench.wait(), ["fix 2"])
+    expectEqual(bench.session.lineStatistics.senders, [.init(Self.router, isUsed: true)])
   }
 
   @Test("a line without end stores nothing, and the next one is read")
@@ -583,8 +585,8 @@ import Timekeeping
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
     for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
-    #expect(bench.session.lineStatistics.counters.overlong >= 256)
-    #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])
-    #expect(bench.wait() == ["fix 1"])
+    expect(bench.session.lineStatistics.counters.overlong >= 256)
+    expectEqual(bench.stream("\r\n" + Self.epoch(1)), ["reading net"])
+    expectEqual(bench.wait(), ["fix 1"])
   }
 }

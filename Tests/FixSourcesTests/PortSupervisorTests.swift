@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Testing
 import Timekeeping
@@ -14,14 +15,15 @@ import Timekeeping
   @Test("it opens at the start, reports the first sentence, and closes what falls silent")
   func silence() {
     var port = supervisor()
-    #expect(port.handle(.start, at: at(0)) == [.open])
-    #expect(port.handle(.opened, at: at(0)).isEmpty)
-    #expect(port.handle(.received(sentences: 2), at: at(1)) == [.reading])
-    #expect(port.handle(.received(sentences: 1), at: at(2)).isEmpty)
-    #expect(port.nextDeadline == at(12))
-    #expect(port.handle(.deadline, at: at(11)).isEmpty)
-    #expect(
-      port.handle(.deadline, at: at(12)) == [
+    expectEqual(port.handle(.start, at: at(0)), [.open])
+    expect(port.handle(.opened, at: at(0)).isEmpty)
+    expectEqual(port.handle(.received(sentences: 2), at: at(1)), [.reading])
+    expect(port.handle(.received(sentences: 1), at: at(2)).isEmpty)
+    expectEqual(port.nextDeadline, at(12))
+    expect(port.handle(.deadline, at: at(11)).isEmpty)
+    expectEqual(
+      port.handle(.deadline, at: at(12)),
+      [
         .close,
         .lost("/dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again"),
       ])
@@ -32,10 +34,11 @@ import Timekeeping
     var port = supervisor(firstSentenceTimeout: .seconds(30))
     _ = port.handle(.start, at: at(0))
     _ = port.handle(.opened, at: at(0))
-    #expect(port.handle(.received(sentences: 0), at: at(5)).isEmpty)
-    #expect(port.nextDeadline == at(30))
-    #expect(
-      port.handle(.deadline, at: at(30)) == [
+    expect(port.handle(.received(sentences: 0), at: at(5)).isEmpty)
+    expectEqual(port.nextDeadline, at(30))
+    expectEqual(
+      port.handle(.deadline, at: at(30)),
+      [
         .close,
         .lost("/dev/gps0 sends bytes but no whole NMEA sentence for 30 s; check source.baud; opening it again"),
       ])
@@ -49,31 +52,31 @@ import Timekeeping
     var now = at(0)
     _ = port.handle(.start, at: now)
     for bound in [1, 2, 4, 8, 10, 10] {
-      #expect(port.handle(.openFailed("no"), at: now) == [.lost("no")])
+      expectEqual(port.handle(.openFailed("no"), at: now), [.lost("no")])
       let next = try #require(port.nextDeadline)
-      #expect(next - now >= .milliseconds(500 * bound) && next - now <= .seconds(bound))
-      #expect(port.handle(.deadline, at: next - .milliseconds(1)).isEmpty)
-      #expect(port.handle(.deadline, at: next) == [.open])
+      expect(next - now >= .milliseconds(500 * bound) && next - now <= .seconds(bound))
+      expect(port.handle(.deadline, at: next - .milliseconds(1)).isEmpty)
+      expectEqual(port.handle(.deadline, at: next), [.open])
       now = next
     }
     _ = port.handle(.openFailed("no"), at: now)
-    #expect(port.handle(.appeared, at: now) == [.open])
+    expectEqual(port.handle(.appeared, at: now), [.open])
     _ = port.handle(.opened, at: now)
     _ = port.handle(.received(sentences: 1), at: now)
-    #expect(port.handle(.ended("unplugged"), at: now) == [.lost("unplugged")])
-    #expect(try #require(port.nextDeadline) - now <= .seconds(1))
+    expectEqual(port.handle(.ended("unplugged"), at: now), [.lost("unplugged")])
+    expect(try #require(port.nextDeadline) - now <= .seconds(1))
   }
 
   @Test("what does not belong to the state is ignored")
   func ignored() {
     var port = supervisor()
-    #expect(port.handle(.opened, at: at(0)).isEmpty)
-    #expect(port.handle(.received(sentences: 1), at: at(0)).isEmpty)
-    #expect(port.handle(.ended("?"), at: at(0)).isEmpty)
+    expect(port.handle(.opened, at: at(0)).isEmpty)
+    expect(port.handle(.received(sentences: 1), at: at(0)).isEmpty)
+    expect(port.handle(.ended("?"), at: at(0)).isEmpty)
     _ = port.handle(.start, at: at(0))
-    #expect(port.nextDeadline == nil)
-    #expect(port.handle(.appeared, at: at(1)).isEmpty)
-    #expect(port.handle(.deadline, at: at(99)).isEmpty)
+    expectNil(port.nextDeadline)
+    expect(port.handle(.appeared, at: at(1)).isEmpty)
+    expect(port.handle(.deadline, at: at(99)).isEmpty)
   }
 
   @Test("300 vehicles whose power comes back at one moment do not open their ports at one moment")
@@ -84,9 +87,9 @@ import Timekeeping
       _ = port.handle(.openFailed("not there yet"), at: at(0))
       return try #require(port.nextDeadline) - at(0)
     }
-    #expect(Set(waits).count == 300)
+    expectEqual(Set(waits).count, 300)
     // In tenths of a second from half of the first wait's bound on.
     let tenths = Dictionary(grouping: waits) { ($0.nanoseconds - 500_000_000) / 100_000_000 }
-    #expect(tenths.values.allSatisfy { $0.count < 90 } && tenths.count >= 5)
+    expect(tenths.values.allSatisfy { $0.count < 90 } && tenths.count >= 5)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Testing
 import Timekeeping
@@ -29,9 +30,9 @@ import Timekeeping
   func recognized(index: Int) {
     let (name, bytes) = ReceiverProtocolTests.messages[index]
     for size in [1, 2, 3, bytes.count] {
-      #expect(ReceiverProtocolTests.found(in: bytes, chunk: size) == name, "\(size)")
+      expectEqual(ReceiverProtocolTests.found(in: bytes, chunk: size), name, "\(size)")
     }
-    #expect(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6) == nil)
+    expectNil(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6))
   }
 
   @Test("neither noise at a wrong speed nor sentences are another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
@@ -39,15 +40,15 @@ import Timekeeping
     var random = SplitMix64(seed: seed)
     // At 115,200 baud for half a minute.
     let noise = (0..<350_000).map { _ in UInt8.random(in: 0...255, using: &random) }
-    #expect(ReceiverProtocolTests.found(in: noise, chunk: 1000) == nil)
+    expectNil(ReceiverProtocolTests.found(in: noise, chunk: 1000))
     let epoch = "$GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,*5B\r\n$PUBX,00,OK*12\r\n"
     let sentences = [[UInt8]](repeating: Array(epoch.utf8), count: 100).flatMap { $0 }
-    #expect(ReceiverProtocolTests.found(in: sentences, chunk: 100) == nil)
+    expectNil(ReceiverProtocolTests.found(in: sentences, chunk: 100))
   }
 
   @Test("every protocol has a name and advice", arguments: ReceiverProtocol.allCases)
   func texts(name: ReceiverProtocol) {
-    #expect(name.name.count > 3 && !name.name.hasSuffix("."))
-    #expect(name.advice.count > 30 && !name.advice.hasSuffix("."))
+    expect(name.name.count > 3 && !name.name.hasSuffix("."))
+    expect(name.advice.count > 30 && !name.advice.hasSuffix("."))
   }
 }

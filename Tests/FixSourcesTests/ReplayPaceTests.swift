@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -39,7 +40,7 @@ import Timekeeping
     if pace > 0 { configuration.pace = pace }
     var filter = FixFilter(configuration)
     let fixes = try drive()
-    #expect(fixes.count > 450 && fixes.count < 590, "a tunnel has no fix")
+    expect(fixes.count > 450 && fixes.count < 590, "a tunnel has no fix")
     return fixes.enumerated().compactMap { index, recorded in
       guard let (fix, due) = timeline.schedule(recorded) else { return "\(index): not played" }
       let now = Moment(boot: due, wall: start.wall + (due - start.boot))
@@ -53,14 +54,14 @@ import Timekeeping
     arguments: [0.1, 0.5, 1, 1.5, 2, 4, 7, 20, 100, 1000])
   func paces(pace: Double) throws {
     let rejections = try rejections(pace: pace)
-    #expect(rejections.count <= 3 && rejections.allSatisfy { $0.hasSuffix("unsettled") }, "\(rejections)")
+    expect(rejections.count <= 3 && rejections.allSatisfy { $0.hasSuffix("unsettled") }, "\(rejections)")
     // At this pace the tunnel is too short for a gap.
-    if pace >= 20 { #expect(rejections == []) }
+    if pace >= 20 { expectEqual(rejections, []) }
   }
 
   @Test("at pace 0 with shifted times every fix is accepted")
   func immediate() throws {
-    #expect(try rejections(pace: 0, usesRecordedTimes: true) == [])
+    try expectEqual(rejections(pace: 0, usesRecordedTimes: true), [])
   }
 
   @Test("a pace hides no jump: what the recording would reject is rejected", arguments: [1.0, 20])
@@ -78,6 +79,6 @@ import Timekeeping
       let now = Moment(boot: due, wall: start.wall + (due - start.boot))
       if case .failure = filter.evaluate(fix, at: now) { wrong.append(index) }
     }
-    #expect(wrong == [30])
+    expectEqual(wrong, [30])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import FixSources
 import NMEATesting
@@ -65,61 +66,61 @@ import Timekeeping
   @Test("at its own pace each fix is reported when it is due, one at a time, and the end follows the last")
   func paced() {
     var bench = Bench(pace: 1)
-    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
-    #expect(bench.deadline == nil)
+    expectEqual(bench.handle(.start), ["reading the recording a.nmea", "read"])
+    expectNil(bench.deadline)
     // An epoch ends with the first sentence of the next.
-    #expect(bench.receive([1, 2, 5]) == ["fix 1"])
-    #expect(bench.deadline == 0)
-    #expect(bench.handle(.deadline) == [])
-    #expect(bench.deadline == 1)
-    #expect(bench.handle(.deadline, at: 0.9) == [])
-    #expect(bench.handle(.deadline, at: 1) == ["fix 2"])
-    #expect(bench.handle(.deadline) == ["read"])
-    #expect(bench.handle(.endOfInput, at: 1.5) == [])
-    #expect(bench.deadline == 4)
-    #expect(bench.handle(.deadline, at: 4) == ["fix 5"])
-    #expect(bench.handle(.deadline) == ["ended"])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.deadline, at: 9) == [])
+    expectEqual(bench.receive([1, 2, 5]), ["fix 1"])
+    expectEqual(bench.deadline, 0)
+    expectEqual(bench.handle(.deadline), [])
+    expectEqual(bench.deadline, 1)
+    expectEqual(bench.handle(.deadline, at: 0.9), [])
+    expectEqual(bench.handle(.deadline, at: 1), ["fix 2"])
+    expectEqual(bench.handle(.deadline), ["read"])
+    expectEqual(bench.handle(.endOfInput, at: 1.5), [])
+    expectEqual(bench.deadline, 4)
+    expectEqual(bench.handle(.deadline, at: 4), ["fix 5"])
+    expectEqual(bench.handle(.deadline), ["ended"])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.deadline, at: 9), [])
   }
 
   @Test("what was due while the machine slept is caught up, one fix in a turn")
   func catchUp() {
     var bench = Bench(pace: 1)
     _ = bench.handle(.start)
-    #expect(bench.receive([1, 2, 3, 4, 5]) == ["fix 1"])
-    #expect(bench.handle(.deadline, at: 100) == ["fix 2"])
+    expectEqual(bench.receive([1, 2, 3, 4, 5]), ["fix 1"])
+    expectEqual(bench.handle(.deadline, at: 100), ["fix 2"])
     // It is no missed deadline, however late the fix is.
-    #expect(bench.deadline == 100)
-    #expect(bench.handle(.deadline) == ["fix 3"])
-    #expect(bench.handle(.deadline) == ["fix 4"])
+    expectEqual(bench.deadline, 100)
+    expectEqual(bench.handle(.deadline), ["fix 3"])
+    expectEqual(bench.handle(.deadline), ["fix 4"])
   }
 
   @Test("at pace 0 the next fix comes when the daemon is ready for it, and no time passes")
   func ready() {
     var bench = Bench(pace: 0)
-    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
-    #expect(bench.receive([1, 2, 3]) == ["fix 1"])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.deadline, at: 50) == [])
-    #expect(bench.ready() == ["fix 2"])
+    expectEqual(bench.handle(.start), ["reading the recording a.nmea", "read"])
+    expectEqual(bench.receive([1, 2, 3]), ["fix 1"])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.deadline, at: 50), [])
+    expectEqual(bench.ready(), ["fix 2"])
     // Nothing more has been read: it waits for bytes, ready or not.
-    #expect(bench.ready() == ["read"])
-    #expect(bench.ready() == [])
-    #expect(bench.receive([4]) == ["fix 3"])
+    expectEqual(bench.ready(), ["read"])
+    expectEqual(bench.ready(), [])
+    expectEqual(bench.receive([4]), ["fix 3"])
     // By now the decoder knows with which sentence an epoch ends.
-    #expect(bench.ready() == ["fix 4"])
-    #expect(bench.ready() == ["read"])
-    #expect(bench.handle(.endOfInput) == ["ended"])
-    #expect(bench.ready() == [])
+    expectEqual(bench.ready(), ["fix 4"])
+    expectEqual(bench.ready(), ["read"])
+    expectEqual(bench.handle(.endOfInput), ["ended"])
+    expectEqual(bench.ready(), [])
   }
 
   @Test("bytes without a fix are followed by a request for more")
   func nothing() {
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)
-    #expect(bench.receive([]) == ["read"])
-    #expect(bench.handle(.endOfInput) == ["ended"])
+    expectEqual(bench.receive([]), ["read"])
+    expectEqual(bench.handle(.endOfInput), ["ended"])
   }
 
   @Test("a recording that breaks off says so, plays what it has, and ends")
@@ -127,15 +128,15 @@ import Timekeeping
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)
     _ = bench.receive([1, 2])
-    #expect(bench.ready() == ["read"])
-    #expect(bench.handle(.ended("I/O error")) == ["lost I/O error", "ended"])
+    expectEqual(bench.ready(), ["read"])
+    expectEqual(bench.handle(.ended("I/O error")), ["lost I/O error", "ended"])
   }
 
   @Test("nothing happens before the start, and a second start changes nothing")
   func order() {
     var bench = Bench(pace: 1)
-    #expect(bench.ready() == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
-    #expect(bench.handle(.start).count == 2)
-    #expect(bench.handle(.start) == [])
+    expect(bench.ready() == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
+    expectEqual(bench.handle(.start).count, 2)
+    expectEqual(bench.handle(.start), [])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Positioning
 import Testing
@@ -29,16 +30,16 @@ import Timekeeping
   @Test("at its own pace each fix is due as long after the first as in the recording", arguments: [0.5, 1, 2, 10])
   func pace(pace: Double) throws {
     let played = try play([0, 1, 2.5, 12], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
-    #expect(played.map(\.due) == [0, 1 / pace, 2.5 / pace, 12 / pace])
+    expectEqual(played.map(\.due), [0, 1 / pace, 2.5 / pace, 12 / pace])
     // The first is true now, and the others after it.
-    #expect(played.map(\.time) == played.map { ($0.due * 1000).rounded(.down) / 1000 })
+    expectEqual(played.map(\.time), played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
   @Test("recorded times stay unchanged, and are due at the same moments")
   func keeps() throws {
     let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
-    #expect(played.map(\.due) == [0, 1, 3])
-    #expect(played.map(\.time) == [0, 1, 3])
+    expectEqual(played.map(\.due), [0, 1, 3])
+    expectEqual(played.map(\.time), [0, 1, 3])
   }
 
   @Test("a first fix without a date, which the clock of another day dates, delays nothing")
@@ -50,23 +51,23 @@ import Timekeeping
       .utc(midnight + .seconds(43_203)),
     ].enumerated() {
       let due = timeline.schedule(try fix(time))?.due
-      #expect(due == Self.start.boot + .seconds(second))
+      expectEqual(due, Self.start.boot + .seconds(second))
     }
   }
 
   @Test("at pace 0 everything is due at once")
   func immediate() throws {
-    #expect(
-      try play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due) == [0, 0, 0])
+    try expectEqual(
+      play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due), [0, 0, 0])
   }
 
   @Test("at pace 0 shifted times keep the intervals of the recording, and its speeds")
   func immediateAndShifted() throws {
     let start = ReplayTimelineTests.start
     let played = try play([0, 1, 31, 300], pace: 0, shiftsTimes: true, base: start.wall)
-    #expect(played.map(\.due) == [0, 0, 0, 0])
-    #expect(played.map(\.time) == [0, 1, 31, 91], "a gap is a minute at most")
-    #expect(try speeds(pace: 0, shiftsTimes: true) == [12, 0.5])
+    expectEqual(played.map(\.due), [0, 0, 0, 0])
+    expectEqual(played.map(\.time), [0, 1, 31, 91], "a gap is a minute at most")
+    try expectEqual(speeds(pace: 0, shiftsTimes: true), [12, 0.5])
   }
 
   /// The speed and its accuracy of a fix with 12 m/s and 0.5 m/s.
@@ -81,9 +82,9 @@ import Timekeeping
 
   @Test("speeds follow the pace if the times do, so that they match the positions")
   func speeds() throws {
-    #expect(try speeds(pace: 20, shiftsTimes: true) == [240, 10])
-    #expect(try speeds(pace: 0.5, shiftsTimes: true) == [6, 0.25])
-    #expect(try speeds(pace: 20, shiftsTimes: false) == [12, 0.5])
+    try expectEqual(speeds(pace: 20, shiftsTimes: true), [240, 10])
+    try expectEqual(speeds(pace: 0.5, shiftsTimes: true), [6, 0.25])
+    try expectEqual(speeds(pace: 20, shiftsTimes: false), [12, 0.5])
   }
 
   @Test("of fixes that the pace puts into one millisecond the first is played; a time that the recording repeats stays")
@@ -94,8 +95,9 @@ import Timekeeping
       return timeline.schedule(try fix(.utc(recorded)))?.fix.timestamp
     }
     let start = ReplayTimelineTests.start.wall
-    #expect(
-      played == [
+    expectEqual(
+      played,
+      [
         start, nil, nil, start + .milliseconds(1), start + .milliseconds(1), nil, start + .milliseconds(2),
       ])
   }
@@ -103,7 +105,7 @@ import Timekeeping
   @Test("a gap of the recording is a minute at most, and a step back takes no time")
   func gaps() throws {
     let played = try play([0, 40_000, 40_001, 5, 6], pace: 1, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
-    #expect(played.map(\.due) == [0, 60, 61, 61, 62])
+    expectEqual(played.map(\.due), [0, 60, 61, 61, 62])
   }
 
   @Test("a fix without a date is placed by the date of the one before, also across midnight")
@@ -114,9 +116,9 @@ import Timekeeping
     func due(_ time: Fix.Time?) throws -> Double? {
       timeline.schedule(try fix(time)).map { ($0.due - ReplayTimelineTests.start.boot).inSeconds }
     }
-    #expect(try due(.ofDay(milliseconds: 500)) == 1.5)
+    try expectEqual(due(.ofDay(milliseconds: 500)), 1.5)
     // One without any time comes with the one before.
-    #expect(try due(nil) == 1.5)
-    #expect(try due(.ofDay(milliseconds: 2500)) == 3.5)
+    try expectEqual(due(nil), 1.5)
+    try expectEqual(due(.ofDay(milliseconds: 2500)), 3.5)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import Positioning
 import Testing
@@ -94,7 +95,7 @@ struct UARTLine {
     if isTurn { turns.append(now) }
     let bytes = unread
     unread = []
-    #expect(bytes.count < 4096, "the kernel's buffer is full")
+    expect(bytes.count < 4096, "the kernel's buffer is full")
     perform(session.receive(bytes.span, at: now), at: now)
   }
 
@@ -110,7 +111,7 @@ struct UARTLine {
         perform(session.handle(.drained, at: now), at: now)
       case .report(.fix(let fix)):
         let milliseconds = (fix.timestamp?.milliseconds ?? 0) % 3_600_000
-        #expect(fixes[milliseconds] == nil && bursts[milliseconds] != nil)
+        expect(fixes[milliseconds] == nil && bursts[milliseconds] != nil)
         fixes[milliseconds] = now
       default: break
       }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Testing
@@ -35,13 +36,13 @@ import Testing
     let file = directory("emulator.jsonl")
     let result = try EmulatorProcess.with(["--record", file, "--require-updates", "1"]) { url in
       let token = try token(url)
-      #expect(try update(url, token).output == "{\"name\":\"providers/p/deliveryVehicles/truck-17\"}\n 200\n")
-      #expect(try update(url, "nonsense").output.hasSuffix(" 401\n"))
+      try expectEqual(update(url, token).output, "{\"name\":\"providers/p/deliveryVehicles/truck-17\"}\n 200\n")
+      expect(try update(url, "nonsense").output.hasSuffix(" 401\n"))
       let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-      #expect(lines.count == 2, "each line is there at once")
+      expectEqual(lines.count, 2, "each line is there at once")
     }
-    #expect(result.status == 0, "\(result.errors)")
-    #expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens issued"))
+    expectEqual(result.status, 0, "\(result.errors)")
+    expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens issued"))
   }
 
   @Test("faults of the connection reach the client")
@@ -52,26 +53,26 @@ import Testing
         _ = try EmulatorProcess.curl("--data", "{\"target\":\"update\",\(body)}", "\(url)/debug/faults")
       }
       try fault(#""reset":true"#)
-      #expect([52, 56].contains(try update(url, token).status), "an empty reply, or a reset")
+      expect([52, 56].contains(try update(url, token).status), "an empty reply, or a reset")
       try fault(#""drop":true"#)
-      #expect(try update(url, token, "--max-time", "0.3").status == 28, "a timeout")
+      try expectEqual(update(url, token, "--max-time", "0.3").status, 28, "a timeout")
       try fault(#""delay_ms":60000"#)
-      #expect(try update(url, token, "--max-time", "0.3").status == 28, "a timeout")
+      try expectEqual(update(url, token, "--max-time", "0.3").status, 28, "a timeout")
       try fault(#""body":"truncated""#)
-      #expect(try update(url, token).status == 18, "a partial answer")
+      try expectEqual(update(url, token).status, 18, "a partial answer")
       try fault(#""body":"huge""#)
-      #expect(try update(url, token, "--max-filesize", "65536").status == 63, "a response too large")
-      #expect(try update(url, token).output.hasSuffix(" 200\n"), "and then all is well")
+      try expectEqual(update(url, token, "--max-filesize", "65536").status, 63, "a response too large")
+      expect(try update(url, token).output.hasSuffix(" 200\n"), "and then all is well")
     }
-    #expect(result.status == 0)
+    expectEqual(result.status, 0)
   }
 
   @Test("it ends by itself, with a status that says whether updates came")
   func seconds() throws {
     let program = try #require(EmulatorProcess.emulator)
-    #expect(try EmulatorProcess.run(program, ["--seconds", "1"]).status == 0)
+    try expectEqual(EmulatorProcess.run(program, ["--seconds", "1"]).status, 0)
     let missed = try EmulatorProcess.run(program, ["--seconds", "1", "--require-updates", "1"])
-    #expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
+    expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
   }
 
   @Test("it serves a fleet's connections at once, though the shell allows it 1024 descriptors")
@@ -94,21 +95,21 @@ import Testing
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       let result = try EmulatorProcess.run(
         "/usr/bin/python3", ["-c", client, String(try #require(url.split(separator: ":").last))])
-      #expect(result.output == "1200\n", "\(result)")
+      expectEqual(result.output, "1200\n", "\(result)")
     }
   }
 
   @Test("it listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
   func loopback(_ address: String) throws {
     let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--address", address])
-    #expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))
+    expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))
   }
 
   @Test(
     "a mistake on the command line is status 2",
     arguments: [["--port", "70000"], ["--colour"], ["more"], ["--seconds", "0"]])
   func mistakes(_ arguments: [String]) throws {
-    #expect(try EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status == 2)
+    try expectEqual(EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status, 2)
   }
 
   @Test("a route file is shown on the map, and one that cannot be read is named")
@@ -117,10 +118,10 @@ import Testing
       #"{"type":"LineString","coordinates":[[6.5,54.25],[6.75,54.5]]}"#, to: "route.geojson")
     _ = try EmulatorProcess.with(["--route", file]) { url in
       let config = try EmulatorProcess.curl("\(url)/map/config").output
-      #expect(config.contains(#""route":[[54.25,6.5],[54.5,6.75]]"#))
+      expect(config.contains(#""route":[[54.25,6.5],[54.5,6.75]]"#))
     }
     let missing = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--route", "/none.gpx"])
-    #expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
+    expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
   }
 
   @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
@@ -128,17 +129,17 @@ import Testing
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json", mode: 0o644)
     let open = try EmulatorProcess.run(program, ["token-server", "--service-account", file, "--seconds", "1"])
-    #expect(open.status == 1 && open.errors.contains("chmod 600 \(file)"))
+    expect(open.status == 1 && open.errors.contains("chmod 600 \(file)"))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
     let result = try EmulatorProcess.with(["token-server", "--service-account", file]) { url in
-      #expect(url.hasPrefix("http://127.0.0.1:"))
+      expect(url.hasPrefix("http://127.0.0.1:"))
       let token = try token(url)
       let payload = try #require(Base64.decode(String(token.split(separator: ".")[1]), alphabet: .url))
-      #expect(try JSONParser.parse(payload)["iss"]?.string == KeyFixture.email)
+      try expectEqual(JSONParser.parse(payload)["iss"]?.string, KeyFixture.email)
     }
-    #expect(result.status == 0)
-    #expect(result.errors.contains("WARNING: for tests only.") && result.errors.contains(KeyFixture.email))
-    #expect(result.output.contains("1 tokens issued"))
+    expectEqual(result.status, 0)
+    expect(result.errors.contains("WARNING: for tests only.") && result.errors.contains(KeyFixture.email))
+    expect(result.output.contains("1 tokens issued"))
   }
 
   @Test(
@@ -153,7 +154,7 @@ import Testing
     ])
   func tokenServerMistakes(_ arguments: [String], says: String) throws {
     let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["token-server"] + arguments)
-    #expect(result.status == 2 && result.errors.contains(says), "\(result)")
+    expect(result.status == 2 && result.errors.contains(says), "\(result)")
   }
 
   @Test("token-server on another address than the loopback's is refused unless the network is allowed")
@@ -162,10 +163,10 @@ import Testing
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json")
     let options = ["token-server", "--service-account", file, "--seconds", "1", "--address"]
     let closed = try EmulatorProcess.run(program, options + ["0.0.0.0"])
-    #expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
+    expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
     // An address that no machine has: allowed, and not to be had.
     let allowed = try EmulatorProcess.run(
       program, options + ["192.0.2.1", "--allow-network", "--authorization", "Bearer trial"])
-    #expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))
+    expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))
   }
 }

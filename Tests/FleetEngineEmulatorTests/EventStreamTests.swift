@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Foundation
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
   func day() throws {
     let result = try EmulatorProcess.with { url in
       let first = try Watcher(url)
-      #expect(first.reads("event: state\n") && first.text.hasPrefix("retry: 2000\nid: 0\nevent: state\ndata: {"))
+      expect(first.reads("event: state\n") && first.text.hasPrefix("retry: 2000\nid: 0\nevent: state\ndata: {"))
       let answer = try EmulatorProcess.curl("\(url)/token/delivery_driver/truck-17").output
       let token = try #require(try JSONParser.parse(Array(answer.utf8))["token"]?.string)
       let update = [
@@ -74,35 +75,35 @@ import Testing
         "\(url)/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
       ]
       _ = try EmulatorProcess.run("/usr/bin/curl", update)
-      #expect(first.reads("event: update\n"))
+      expect(first.reads("event: update\n"))
       let second = try Watcher(url)
-      #expect(second.reads("\"track\":[{\"t\":"), "what was before is in the beginning")
+      expect(second.reads("\"track\":[{\"t\":"), "what was before is in the beginning")
       let pressed = ContinuousClock.now
       let act = try post("\(url)/map/act", #"{"act":"unavailable","seconds":2}"#).output
-      #expect(act.contains("\"name\":\"unavailable\""))
+      expect(act.contains("\"name\":\"unavailable\""))
       _ = try EmulatorProcess.run("/usr/bin/curl", update)
       for page in [first, second] {
-        #expect(page.reads("event: refused\n") && page.reads("unavailable, over"), "\(page.text)")
-        #expect(try page.data("refused").map { $0["status"]?.integer } == [503])
-        #expect(try page.data("faults").map { $0["faults"]?.array?.count } == [1, 0])
-        #expect(try page.data("update").count == (page === first ? 1 : 0))
+        expect(page.reads("event: refused\n") && page.reads("unavailable, over"), "\(page.text)")
+        try expectEqual(page.data("refused").map { $0["status"]?.integer }, [503])
+        try expectEqual(page.data("faults").map { $0["faults"]?.array?.count }, [1, 0])
+        try expectEqual(page.data("update").count, (page === first ? 1 : 0))
       }
-      #expect(pressed.duration(to: .now) < .seconds(12), "sent when it happens, and not with the next comment")
+      expect(pressed.duration(to: .now) < .seconds(12), "sent when it happens, and not with the next comment")
       let numbers = first.text.split(separator: "\n").filter { $0.hasPrefix("id: ") }.compactMap {
         Int($0.dropFirst(4))
       }
-      #expect(numbers == Array(0..<numbers.count), "each event once, in its order")
+      expectEqual(numbers, Array(0..<numbers.count), "each event once, in its order")
     }
-    #expect(result.status == 0 && result.output.contains("map: http://127.0.0.1:"))
+    expect(result.status == 0 && result.output.contains("map: http://127.0.0.1:"))
     let lines = result.output.split(separator: "\n").map { $0.dropFirst("00:00:00.000 ".count) }
-    #expect(lines.contains("unavailable for 2 s: status 503") && lines.contains("unavailable, over"))
+    expect(lines.contains("unavailable for 2 s: status 503") && lines.contains("unavailable, over"))
   }
 
   @Test("a page that does not read is dropped, and the other one misses nothing")
   func slow() throws {
     _ = try EmulatorProcess.with(["--quiet", "--page-rate", "100000000"]) { url in
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
-      #expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
+      expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()
       // Each one makes the list, which every page receives, longer: three megabytes in all.
       let posts = Array(repeating: "\(url)/debug/faults", count: 50)
@@ -111,11 +112,11 @@ import Testing
           "/usr/bin/curl",
           ["--silent", "--output", "/dev/null", "--max-time", "60", "--data", #"{"target":"update","status":503}"#]
             + posts)
-        #expect(posted.status == 0 && awake.reads("\"id\":\(round * 50),"))
+        expect(posted.status == 0 && awake.reads("\"id\":\(round * 50),"))
       }
-      #expect(awake.text.components(separatedBy: "event: faults\n").count == 251)
-      #expect(asleep.goOn() == 18, "the transfer ended in the middle")
-      #expect(try EmulatorProcess.curl("\(url)/debug/stats").status == 0)
+      expectEqual(awake.text.components(separatedBy: "event: faults\n").count, 251)
+      expectEqual(asleep.goOn(), 18, "the transfer ended in the middle")
+      try expectEqual(EmulatorProcess.curl("\(url)/debug/stats").status, 0)
     }
   }
 
@@ -135,8 +136,8 @@ import Testing
         ).output.split(separator: "\n")
       }
       let all = try statuses(34, seconds: 8)
-      #expect(all.count { $0 == "200" } == 32 && all.count { $0 == "503" } == 2, "\(all)")
-      #expect(try statuses(3, seconds: 2) == ["200", "200", "200"])
+      expect(all.count { $0 == "200" } == 32 && all.count { $0 == "503" } == 2, "\(all)")
+      try expectEqual(statuses(3, seconds: 2), ["200", "200", "200"])
     }
   }
 
@@ -148,11 +149,11 @@ import Testing
         for path in ["/", "/map/events", "/debug/stats"] {
           let result = try EmulatorProcess.run(
             "/usr/bin/curl", ["--silent", "--max-time", "5", "--header", header] + status + ["\(url)\(path)"])
-          #expect(result.output == "403", "\(header) \(path)")
+          expectEqual(result.output, "403", "\(header) \(path)")
         }
       }
       let head = try EmulatorProcess.curl("--head", "\(url)/map/events")
-      #expect(head.status == 0 && head.output.contains("text/event-stream"))
+      expect(head.status == 0 && head.output.contains("text/event-stream"))
     }
   }
 
@@ -162,6 +163,6 @@ import Testing
       ["--tiles", "https://a/{z}/{x}/{y}"], ["--attribution", "A"], ["--tiles", "https://a/", "--attribution", "A"],
     ])
   func tiles(_ arguments: [String]) throws {
-    #expect(try EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status == 2)
+    try expectEqual(EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status, 2)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -68,7 +69,7 @@ final class FleetBench {
   }
 
   func fault(_ body: String) throws {
-    #expect(send("POST", "/debug/faults", body: body).status == 200)
+    expectEqual(send("POST", "/debug/faults", body: body).status, 200)
   }
 
   /// The `error.status` of a refusal.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -10,15 +11,15 @@ import Testing
     let token = try bench.token()
     bench.now = bench.now.advanced(by: 5120)
     let reply = bench.update(token: token, seconds: -1)
-    #expect(reply.status == 200)
+    expectEqual(reply.status, 200)
     let location = try bench.json(reply)["lastLocation"]
-    #expect(location?["supplementalLocation"]?.text == #"{"latitude":48.1173,"longitude":11.5166700}"#)
-    #expect(location?["serverTime"]?.string == "2026-11-21T09:00:05.120Z")
-    #expect(bench.lines.last == "09:00:05.120 truck-17  48.1173000,11.5166700  12.3 m/s   87°  ±4 m  fix 1.0 s old")
-    #expect(bench.service.accepted == 1)
+    expectEqual(location?["supplementalLocation"]?.text, #"{"latitude":48.1173,"longitude":11.5166700}"#)
+    expectEqual(location?["serverTime"]?.string, "2026-11-21T09:00:05.120Z")
+    expectEqual(bench.lines.last, "09:00:05.120 truck-17  48.1173000,11.5166700  12.3 m/s   87°  ±4 m  fix 1.0 s old")
+    expectEqual(bench.service.accepted, 1)
     let stored = bench.send(
       "GET", "/v1/providers/p/deliveryVehicles/truck-17", headers: [("Authorization", "Bearer \(token)")])
-    #expect(try bench.json(stored) == (try bench.json(reply)))
+    try expectEqual(bench.json(stored), (try bench.json(reply)))
   }
 
   @Test("the response is trimmed when the client asks")
@@ -32,30 +33,30 @@ import Testing
         ("X-Goog-FieldMask", "name"),
       ],
       body: #"{"lastLocation":{"speed":1}}"#)
-    #expect(try bench.json(reply).text == #"{"name":"providers/p/deliveryVehicles/truck-17"}"#)
+    try expectEqual(bench.json(reply).text, #"{"name":"providers/p/deliveryVehicles/truck-17"}"#)
   }
 
   @Test("the token endpoints answer in the shapes of Google's two samples")
   func tokens() throws {
     let bench = try FleetBench { $0.tokenLifetime = 600 }
     let delivery = bench.send("POST", "/token/delivery_driver/truck-17")
-    #expect(delivery.header("cache-control") == "no-store")
-    #expect(delivery.header("date") == "Sat, 21 Nov 2026 09:00:00 GMT")
+    expectEqual(delivery.header("cache-control"), "no-store")
+    expectEqual(delivery.header("date"), "Sat, 21 Nov 2026 09:00:00 GMT")
     let json = try bench.json(delivery)
-    #expect(json["creation_timestamp_ms"]?.integer == 1_795_251_600_000)
-    #expect(json["expiration_timestamp_ms"]?.integer == 1_795_252_200_000)
+    expectEqual(json["creation_timestamp_ms"]?.integer, 1_795_251_600_000)
+    expectEqual(json["expiration_timestamp_ms"]?.integer, 1_795_252_200_000)
     let parts = try #require(json["token"]?.string).split(separator: ".")
-    #expect(parts.count == 3)
+    expectEqual(parts.count, 3)
     let claims = try JSONParser.parse(try #require(Base64.decode(parts[1], alphabet: .url)))
-    #expect(claims["aud"]?.string == "https://fleetengine.googleapis.com/")
-    #expect(claims["iss"] == claims["sub"])
-    #expect(claims["authorization"]?.text == #"{"deliveryvehicleid":"truck-17"}"#)
+    expectEqual(claims["aud"]?.string, "https://fleetengine.googleapis.com/")
+    expectEqual(claims["iss"], claims["sub"])
+    expectEqual(claims["authorization"]?.text, #"{"deliveryvehicleid":"truck-17"}"#)
     for (path, claim) in [("driver", "vehicleid"), ("consumer", "tripid")] {
       let rides = try bench.json(bench.send("GET", "/token/\(path)/17"))
-      #expect(rides.members.map(\.name) == ["jwt", "creationTimestamp", "expirationTimestamp"])
+      expectEqual(rides.members.map(\.name), ["jwt", "creationTimestamp", "expirationTimestamp"])
       let payload = try #require(rides["jwt"]?.string).split(separator: ".")[1]
       let claims = try JSONParser.parse(try #require(Base64.decode(payload, alphabet: .url)))
-      #expect(claims["authorization"]?.text == "{\"\(claim)\":\"17\"}")
+      expectEqual(claims["authorization"]?.text, "{\"\(claim)\":\"17\"}")
     }
   }
 
@@ -63,14 +64,15 @@ import Testing
     "a token for everything, or for no valid ID, is not given",
     arguments: ["*", "%2A", "a%2Fb", "a:b", "", String(repeating: "x", count: 65), "%zz"])
   func noToken(_ vehicle: String) throws {
-    #expect(try FleetBench().send("GET", "/token/delivery_driver/\(vehicle)").status == 400)
+    try expectEqual(FleetBench().send("GET", "/token/delivery_driver/\(vehicle)").status, 400)
   }
 
   @Test("a token endpoint that wants authorization refuses without it")
   func tokenAuthorization() throws {
     let bench = try FleetBench { $0.tokenAuthorization = "Bearer secret" }
-    #expect(bench.send("GET", "/token/delivery_driver/t").status == 401)
-    #expect(bench.send("GET", "/token/delivery_driver/t", headers: [("Authorization", "Bearer secret")]).status == 200)
+    expectEqual(bench.send("GET", "/token/delivery_driver/t").status, 401)
+    expectEqual(
+      bench.send("GET", "/token/delivery_driver/t", headers: [("Authorization", "Bearer secret")]).status, 200)
   }
 
   @Test(
@@ -84,9 +86,9 @@ import Testing
     let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"\#(flaw.rawValue)"}"#)
     let reply = bench.update(token: try bench.token())
-    #expect(reply.status == status)
-    #expect(try bench.status(reply) == (status == 401 ? "UNAUTHENTICATED" : "PERMISSION_DENIED"))
-    #expect(bench.update(token: try bench.token()).status == 200, "the fault was for one token")
+    expectEqual(reply.status, status)
+    try expectEqual(bench.status(reply), (status == 401 ? "UNAUTHENTICATED" : "PERMISSION_DENIED"))
+    expectEqual(bench.update(token: try bench.token()).status, 200, "the fault was for one token")
   }
 
   @Test("the missing claim is named in Google's words")
@@ -94,7 +96,7 @@ import Testing
     let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"no-claim"}"#)
     let error = try bench.json(bench.update(token: try bench.token()))["error"]
-    #expect(error?["message"]?.string == "JWT does not contain any scopes.")
+    expectEqual(error?["message"]?.string, "JWT does not contain any scopes.")
   }
 
   @Test("a token is valid until its expiry and not a second longer")
@@ -102,9 +104,9 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     bench.now = bench.now.advanced(by: 3_599_000)
-    #expect(bench.update(token: token).status == 200)
+    expectEqual(bench.update(token: token).status, 200)
     bench.now = bench.now.advanced(by: 1000)
-    #expect(bench.update(token: token).status == 401)
+    expectEqual(bench.update(token: token).status, 401)
   }
 
   @Test(
@@ -114,8 +116,8 @@ import Testing
     let bench = try FleetBench()
     let reply = bench.send(
       "PATCH", "/v1/providers/p/deliveryVehicles/t?updateMask=lastLocation", headers: [("Authorization", value)])
-    #expect(["UNAUTHENTICATED", "PERMISSION_DENIED"].contains(try bench.status(reply)))
-    #expect(reply.status == (value == "Bearer e30.e30." ? 403 : 401))
+    expect(["UNAUTHENTICATED", "PERMISSION_DENIED"].contains(try bench.status(reply)))
+    expectEqual(reply.status, (value == "Bearer e30.e30." ? 403 : 401))
   }
 
   @Test(
@@ -132,29 +134,29 @@ import Testing
   func invalid(_ target: String, _ body: String) throws {
     let bench = try FleetBench()
     let reply = bench.update(target, token: try bench.token(), body: body)
-    #expect(try bench.status(reply) == "INVALID_ARGUMENT")
-    #expect(bench.service.refused == 1 && bench.service.accepted == 0)
+    try expectEqual(bench.status(reply), "INVALID_ARGUMENT")
+    expect(bench.service.refused == 1 && bench.service.accepted == 0)
   }
 
   @Test("another vehicle is denied, an unknown one not found unless it may spring into being")
   func missing() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
     let token = try bench.token()
-    #expect(bench.update("other?updateMask=lastLocation", token: token).status == 403)
-    #expect(bench.update(token: token).status == 404)
+    expectEqual(bench.update("other?updateMask=lastLocation", token: token).status, 403)
+    expectEqual(bench.update(token: token).status, 404)
     let headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
     let target = "/v1/providers/p/deliveryVehicles?deliveryVehicleId=truck-17"
-    #expect(bench.send("POST", target, headers: headers, body: #"{"pastLocations":[]}"#).status == 400)
-    #expect(bench.send("POST", target, headers: headers, body: #"{"type":"AUTO"}"#).status == 200)
-    #expect(bench.send("POST", target, headers: headers, body: "{}").status == 409)
-    #expect(bench.update(token: token).status == 200)
+    expectEqual(bench.send("POST", target, headers: headers, body: #"{"pastLocations":[]}"#).status, 400)
+    expectEqual(bench.send("POST", target, headers: headers, body: #"{"type":"AUTO"}"#).status, 200)
+    expectEqual(bench.send("POST", target, headers: headers, body: "{}").status, 409)
+    expectEqual(bench.update(token: token).status, 200)
   }
 
   @Test("the vehicles of a provider are listed in pages, for a token of all vehicles and no other")
   func list() throws {
     let bench = try FleetBench()
     for vehicle in ["truck-3", "truck-1", "truck-2"] {
-      #expect(bench.update("\(vehicle)?updateMask=lastLocation", token: try bench.token(vehicle)).status == 200)
+      expectEqual(bench.update("\(vehicle)?updateMask=lastLocation", token: try bench.token(vehicle)).status, 200)
     }
     let token = try bench.service.issuer.issue("deliveryvehicleid", "*", at: bench.now).text
     func page(_ query: String, provider: String = "p", token: String) throws -> JSON {
@@ -167,26 +169,26 @@ import Testing
         ?? []
     }
     let first = try page("?pageSize=2", token: token)
-    #expect(names(first) == ["truck-1", "truck-2"])
-    #expect(first["totalSize"]?.string == "3")
-    #expect(first["deliveryVehicles"]?.array?.first?["lastLocation"]?["supplementalLocation"] != nil)
+    expectEqual(names(first), ["truck-1", "truck-2"])
+    expectEqual(first["totalSize"]?.string, "3")
+    expect(first["deliveryVehicles"]?.array?.first?["lastLocation"]?["supplementalLocation"] != nil)
     let next = try #require(first["nextPageToken"]?.string)
     let second = try page("?pageSize=2&pageToken=\(next)", token: token)
-    #expect(names(second) == ["truck-3"] && second["nextPageToken"] == nil)
-    #expect(names(try page("", token: token)) == ["truck-1", "truck-2", "truck-3"])
-    #expect(names(try page("", provider: "q", token: token)) == [])
+    expect(names(second) == ["truck-3"] && second["nextPageToken"] == nil)
+    expectEqual(names(try page("", token: token)), ["truck-1", "truck-2", "truck-3"])
+    expectEqual(names(try page("", provider: "q", token: token)), [])
     for (query, token, status) in [
       ("", try bench.token("truck-1"), "PERMISSION_DENIED"), ("?pageSize=-1", token, "INVALID_ARGUMENT"),
       ("?pageToken=%21", token, "INVALID_ARGUMENT"), ("?updateMask=name", token, "INVALID_ARGUMENT"),
     ] {
-      #expect(try page(query, token: token)["error"]?["status"]?.string == status)
+      try expectEqual(page(query, token: token)["error"]?["status"]?.string, status)
     }
   }
 
   @Test("another provider is refused when one is named")
   func provider() throws {
     let bench = try FleetBench { $0.provider = "q" }
-    #expect(bench.update(token: try bench.token()).status == 403)
+    expectEqual(bench.update(token: try bench.token()).status, 403)
   }
 
   @Test("rules that bring no error are counted and shown")
@@ -196,20 +198,20 @@ import Testing
     _ = bench.update(token: token)
     bench.now = bench.now.advanced(by: 2000)
     _ = bench.update(token: token, seconds: -30)
-    #expect(
+    expectEqual(
       bench.lines.last?.contains(
-        "! 2.0 s after the last update; the minimum is 5 s  ! older than the position it replaces") == true)
+        "! 2.0 s after the last update; the minimum is 5 s  ! older than the position it replaces"), true)
     bench.now = bench.now.advanced(by: 61_000)
     let future = RFC3339.text(milliseconds: bench.now.wall + 5000)
     _ = bench.update(
       "truck-17?updateMask=lastLocation,pastLocations", token: token,
       body: #"{"type":"AUTO","lastLocation":{},"pastLocations":[{"rawLocation":{},"rawLocationTime":"\#(future)"}]}"#)
     let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
-    #expect(
-      vehicle?["warnings"]?.text
-        == #"{"tooSoon":1,"tooLate":1,"backwards":1,"pastIsNewer":1,"noPosition":1,"ignoredField":1,"noState":0}"#)
-    #expect(vehicle?["minimum_gap_ms"]?.integer == 2000 && vehicle?["maximum_gap_ms"]?.integer == 61_000)
-    #expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
+    expectEqual(
+      vehicle?["warnings"]?.text,
+      #"{"tooSoon":1,"tooLate":1,"backwards":1,"pastIsNewer":1,"noPosition":1,"ignoredField":1,"noState":0}"#)
+    expect(vehicle?["minimum_gap_ms"]?.integer == 2000 && vehicle?["maximum_gap_ms"]?.integer == 61_000)
+    expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
   }
 
   @Test("where any interval is right, haste is not remarked on")
@@ -218,8 +220,8 @@ import Testing
     let token = try bench.token()
     _ = bench.update(token: token)
     bench.now = bench.now.advanced(by: 1)
-    #expect(bench.update(token: token, seconds: 1).status == 200)
-    #expect(bench.lines.last?.contains("truck-17") == true && bench.lines.last?.contains("!") == false)
+    expectEqual(bench.update(token: token, seconds: 1).status, 200)
+    expect(bench.lines.last?.contains("truck-17") == true && bench.lines.last?.contains("!") == false)
   }
 
   @Test("updates 5 s apart bring no warning")
@@ -227,10 +229,10 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     for _ in 0..<10 {
-      #expect(bench.update(token: token).status == 200)
+      expectEqual(bench.update(token: token).status, 200)
       bench.now = bench.now.advanced(by: 5000)
     }
-    #expect(bench.service.warnings == 0)
+    expectEqual(bench.service.warnings, 0)
   }
 
   @Test("each request is recorded, without its token")
@@ -239,11 +241,11 @@ import Testing
     let token = try bench.token()
     _ = bench.update("truck%2017?updateMask=lastLocation", token: token, body: "{")
     let record = try #require(bench.records.last)
-    #expect(record["path"]?.string == "/v1/providers/p/deliveryVehicles/truck%2017")
-    #expect(record["query"]?.string == "updateMask=lastLocation")
-    #expect(record["headers"]?["Authorization"]?.string == "Bearer <redacted>")
-    #expect(record["body"]?.string == "{" && record["accepted"]?.bool == false && record["status"]?.integer == 403)
-    #expect(!record.text.contains(token))
+    expectEqual(record["path"]?.string, "/v1/providers/p/deliveryVehicles/truck%2017")
+    expectEqual(record["query"]?.string, "updateMask=lastLocation")
+    expectEqual(record["headers"]?["Authorization"]?.string, "Bearer <redacted>")
+    expect(record["body"]?.string == "{" && record["accepted"]?.bool == false && record["status"]?.integer == 403)
+    expect(!record.text.contains(token))
   }
 
   @Test("a fault replaces the response as often as asked, and the update does not count")
@@ -254,15 +256,15 @@ import Testing
       #"{"target":"update","status":503,"times":2,"retry_after":"date+7","retry_info":"3.5s","reason":"BUSY"}"#)
     for _ in 0..<2 {
       let reply = bench.update(token: token)
-      #expect(reply.status == 503)
-      #expect(reply.header("retry-after") == "Sat, 21 Nov 2026 09:00:07 GMT")
+      expectEqual(reply.status, 503)
+      expectEqual(reply.header("retry-after"), "Sat, 21 Nov 2026 09:00:07 GMT")
       let error = try bench.json(reply)["error"]
-      #expect(error?["status"]?.string == "UNAVAILABLE")
-      #expect(error?["details"]?.text.contains(#""reason":"BUSY""#) == true)
-      #expect(error?["details"]?.text.contains(#""retryDelay":"3.5s""#) == true)
+      expectEqual(error?["status"]?.string, "UNAVAILABLE")
+      expectEqual(error?["details"]?.text.contains(#""reason":"BUSY""#), true)
+      expectEqual(error?["details"]?.text.contains(#""retryDelay":"3.5s""#), true)
     }
-    #expect(bench.service.accepted == 0 && bench.service.refused == 2)
-    #expect(bench.update(token: token).status == 200)
+    expect(bench.service.accepted == 0 && bench.service.refused == 2)
+    expectEqual(bench.update(token: token).status, 200)
   }
 
   @Test("a fault by time ends by time, and all end when they are deleted")
@@ -270,13 +272,13 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"update","status":500,"for_ms":1000}"#)
-    #expect(bench.update(token: token).status == 500)
+    expectEqual(bench.update(token: token).status, 500)
     bench.now = bench.now.advanced(by: 1000)
-    #expect(bench.update(token: token).status == 200)
+    expectEqual(bench.update(token: token).status, 200)
     try bench.fault(#"{"target":"token","status":500,"times":99}"#)
-    #expect(bench.send("GET", "/token/driver/t").status == 500)
-    #expect(bench.send("DELETE", "/debug/faults").text == "{\"faults\":[]}\n")
-    #expect(bench.send("GET", "/token/driver/t").status == 200)
+    expectEqual(bench.send("GET", "/token/driver/t").status, 500)
+    expectEqual(bench.send("DELETE", "/debug/faults").text, "{\"faults\":[]}\n")
+    expectEqual(bench.send("GET", "/token/driver/t").status, 200)
   }
 
   @Test("a fault may apply to one vehicle, and to updates and tokens alike")
@@ -284,12 +286,12 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"any","vehicle":"truck-17","status":503,"times":2}"#)
-    #expect(bench.send("GET", "/token/driver/truck-18").status == 200)
-    #expect(bench.update(token: token).status == 503)
-    #expect(bench.send("GET", "/token/delivery_driver/truck-17").status == 503)
-    #expect(bench.update(token: token).status == 200)
+    expectEqual(bench.send("GET", "/token/driver/truck-18").status, 200)
+    expectEqual(bench.update(token: token).status, 503)
+    expectEqual(bench.send("GET", "/token/delivery_driver/truck-17").status, 503)
+    expectEqual(bench.update(token: token).status, 200)
     let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
-    #expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
+    expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
   }
 
   @Test("an update may be applied though its response is lost")
@@ -297,11 +299,11 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"update","reset":true,"apply":true}"#)
-    #expect(bench.update(token: token).silence == .reset)
-    #expect(bench.service.accepted == 1)
+    expectEqual(bench.update(token: token).silence, .reset)
+    expectEqual(bench.service.accepted, 1)
     try bench.fault(#"{"target":"update","delay_ms":40}"#)
     let late = bench.update(token: token)
-    #expect(late.delay == 40 && late.status == 200 && bench.service.accepted == 2)
+    expect(late.delay == 40 && late.status == 200 && bench.service.accepted == 2)
   }
 
   @Test("bodies of another world", arguments: ["html", "empty", "truncated", "huge", "not-json"])
@@ -309,7 +311,7 @@ import Testing
     let bench = try FleetBench()
     try bench.fault(#"{"target":"update","body":"\#(body)"}"#)
     let reply = bench.update(token: try bench.token())
-    #expect(reply.status == 200)
+    expectEqual(reply.status, 200)
     switch (body, reply.content) {
     case ("html", .bytes), ("empty", .bytes), ("not-json", .bytes), ("truncated", .truncated), ("huge", .endless): break
     default: Issue.record("\(reply.content)")
@@ -327,7 +329,7 @@ import Testing
     ])
   func badFault(_ body: String) throws {
     let reply = try FleetBench().send("POST", "/debug/faults", body: body)
-    #expect(reply.status == 400)
+    expectEqual(reply.status, 400)
   }
 
   @Test(
@@ -341,18 +343,18 @@ import Testing
       ("DELETE", "/token/driver/t", 405), ("GET", "/token/parcel/t", 404), ("GET", "", 404), ("GET", "//", 404),
     ])
   func paths(_ method: String, _ path: String, _ status: Int) throws {
-    #expect(try FleetBench().send(method, path).status == status)
+    try expectEqual(FleetBench().send(method, path).status, status)
   }
 
   @Test("the key that verifies the tokens is given out, and no other")
   func key() throws {
     let text = try FleetBench().send("GET", "/debug/key").text
-    #expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
-    #expect(!text.contains("PRIVATE"))
+    expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
+    expect(!text.contains("PRIVATE"))
   }
 
   @Test("text of a client cannot move the cursor")
   func plain() {
-    #expect(UpdateLine.plain("a\u{1B}[2J\nb") == #"a\u{1b}[2J\u{a}b"#)
+    expectEqual(UpdateLine.plain("a\u{1B}[2J\nb"), #"a\u{1b}[2J\u{a}b"#)
   }
 }

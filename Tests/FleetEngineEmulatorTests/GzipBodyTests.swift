@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import GzipCoding
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     ]
     for text in texts + texts.reversed() {
       let bytes = Array(text.utf8)
-      #expect(try GzipBody.decoded(try #require(encoder.encode(bytes)), limit: Self.limit) == bytes)
+      try expectEqual(GzipBody.decoded(try #require(encoder.encode(bytes)), limit: Self.limit), bytes)
     }
   }
 
@@ -36,10 +37,10 @@ import Testing
   @Test("an update is two thirds of its size, a hundred positions are a ninth")
   func sizes() throws {
     let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
-    #expect(try compressed(live).count * 3 <= live.count * 2)
+    expect(try compressed(live).count * 3 <= live.count * 2)
     let past = (1...100).map(location).joined(separator: ",")
     let batch = Array(#"{"lastLocation":\#(location(101)),"pastLocations":[\#(past)]}"#.utf8)
-    #expect(try compressed(batch).count * 9 <= batch.count)
+    expect(try compressed(batch).count * 9 <= batch.count)
   }
 
   @Test("an update with one position has the code made in advance; a character without a code or a longer body has not")
@@ -47,13 +48,13 @@ import Testing
     let encoder = GzipEncoder()
     func isPrepared(_ text: String) throws -> Bool {
       let (bytes, encoded) = (Array(text.utf8), try #require(encoder.encode(Array(text.utf8))))
-      #expect(try GzipBody.decoded(encoded, limit: Self.limit) == bytes)
+      try expectEqual(GzipBody.decoded(encoded, limit: Self.limit), bytes)
       return encoded[10..<14].elementsEqual(Self.prepared)
     }
-    for index in 0..<500 { #expect(try isPrepared(#"{"lastLocation":\#(location(index))}"#)) }
-    #expect(try !isPrepared(#"{"lastLocation":\#(location(0)),"vehicleState":"ONLINE"}"#))
-    #expect(try isPrepared("a") && isPrepared(String(repeating: "a", count: 511)))
-    #expect(try !isPrepared(String(repeating: "a", count: 512)))
+    for index in 0..<500 { expect(try isPrepared(#"{"lastLocation":\#(location(index))}"#)) }
+    expect(try !isPrepared(#"{"lastLocation":\#(location(0)),"vehicleState":"ONLINE"}"#))
+    expect(try isPrepared("a") && isPrepared(String(repeating: "a", count: 511)))
+    expect(try !isPrepared(String(repeating: "a", count: 512)))
   }
 
   @Test("text that repeats itself at any distance and length is what it was")
@@ -75,19 +76,19 @@ import Testing
       }
       let encoded = try #require(encoder.encode(body))
       let decoded = try? GzipBody.decoded(encoded, limit: Self.limit)
-      #expect(decoded == body && encoded[10..<14].elementsEqual(Self.prepared), "\(body)")
+      expect(decoded == body && encoded[10..<14].elementsEqual(Self.prepared), "\(body)")
     }
   }
 
   @Test("a small body that becomes larger than the server takes is refused, without becoming it")
   func bomb() throws {
     let bomb = try compressed([UInt8](repeating: 0, count: 200_000_000))
-    #expect(bomb.count < 300_000)
+    expect(bomb.count < 300_000)
     #expect(throws: APIError.self) { try GzipBody.decoded(bomb, limit: Self.limit) }
     do {
       _ = try GzipBody.decoded(bomb, limit: Self.limit)
     } catch {
-      #expect(error.httpStatus == 413)
+      expectEqual(error.httpStatus, 413)
     }
   }
 
@@ -106,7 +107,7 @@ import Testing
         _ = try GzipBody.decoded(body, limit: Self.limit)
         Issue.record("accepted: \(body)")
       } catch {
-        #expect(error.httpStatus == 400)
+        expectEqual(error.httpStatus, 400)
       }
     }
   }
@@ -127,15 +128,15 @@ import Testing
     let text = #"{"lastLocation":{"speed":1}}"#
     let body = try compressed(Array(text.utf8))
     let reply = send(body, coding: "gzip")
-    #expect(reply.status == 200 && reply.text == "{}\n")
+    expect(reply.status == 200 && reply.text == "{}\n")
     let record = try #require(bench.records.last)
-    #expect(record["body"]?.string == text)
-    #expect(record["encoded"]?.string.flatMap { Base64.decode($0[...], alphabet: .url) } == body)
+    expectEqual(record["body"]?.string, text)
+    expectEqual(record["encoded"]?.string.flatMap { Base64.decode($0[...], alphabet: .url) }, body)
     let stats = try bench.json(bench.send("GET", "/debug/stats"))
-    #expect(stats["vehicles"]?["truck-17"]?["bytes_in"]?.integer == Int64(body.count))
-    #expect(send(Array(text.utf8), coding: "gzip").status == 400)
-    #expect(send(body, coding: "br").status == 415)
-    #expect(send(Array(text.utf8), coding: "identity").status == 200)
+    expectEqual(stats["vehicles"]?["truck-17"]?["bytes_in"]?.integer, Int64(body.count))
+    expectEqual(send(Array(text.utf8), coding: "gzip").status, 400)
+    expectEqual(send(body, coding: "br").status, 415)
+    expectEqual(send(Array(text.utf8), coding: "identity").status, 200)
   }
 
   @Test("a fault can be for compressed updates only, as of a gateway that does not know the coding")
@@ -143,13 +144,13 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"update","status":415,"for":"compressed","times":2}"#)
-    #expect(bench.update(token: token).status == 200)
+    expectEqual(bench.update(token: token).status, 200)
     let body = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
     let request = Request(
       "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
       headers: [
         ("Authorization", "Bearer \(token)"), ("Content-Type", "application/json"), ("Content-Encoding", "gzip"),
       ], body: body)
-    for status in [415, 415, 200] { #expect(bench.service.handle(request, at: bench.now).status == status) }
+    for status in [415, 415, 200] { expectEqual(bench.service.handle(request, at: bench.now).status, status) }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -10,13 +11,13 @@ import Testing
       #"{"b":1,"a":[true,false,null],"c":{"d":-0.5e+10}}"#, "[]", "{}", "0", "-1.50", #""a\"b\\c\n""#, #""é😀""#,
     ])
   func roundTrip(_ text: String) throws {
-    #expect(try JSONParser.parse(Array(text.utf8)).text == text)
+    try expectEqual(JSONParser.parse(Array(text.utf8)).text, text)
   }
 
   @Test("escapes are read, surrogate pairs too")
   func escapes() throws {
     let parsed = try JSONParser.parse(Array(#""\u0041\/\t\uD83D\uDE00""#.utf8))
-    #expect(parsed.string == "A/\t😀")
+    expectEqual(parsed.string, "A/\t😀")
   }
 
   @Test(
@@ -53,23 +54,23 @@ import Testing
     "a number is whole when its value is",
     arguments: [("12", 12), ("1.0", 1), ("1e2", 100), ("-0", 0)] as [(String, Int64)])
   func whole(_ text: String, _ value: Int64) {
-    #expect(JSON.number(text).integer == value)
+    expectEqual(JSON.number(text).integer, value)
   }
 
   @Test("a number that is not whole, or too large, is no integer", arguments: ["1.5", "1e300", "9223372036854775808"])
   func notWhole(_ text: String) {
-    #expect(JSON.number(text).integer == nil)
+    expectNil(JSON.number(text).integer)
   }
 
   @Test("base64 is encoded and decoded, and invalid base64 is rejected")
   func base64() {
     for count in 0..<20 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 250) }
-      #expect(Base64.decode(Base64.encodeURL(bytes), alphabet: .url) == bytes)
+      expectEqual(Base64.decode(Base64.encodeURL(bytes), alphabet: .url), bytes)
     }
-    #expect(Base64.decode("//4=", alphabet: .standard) == [0xFF, 0xFE])
+    expectEqual(Base64.decode("//4=", alphabet: .standard), [0xFF, 0xFE])
     for bad in ["//4", "/", "//4==", "__4=", "a b=", "===="] {
-      #expect(Base64.decode(bad, alphabet: .standard) == nil, "\(bad)")
+      expectNil(Base64.decode(bad, alphabet: .standard), "\(bad)")
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -51,19 +52,19 @@ import Testing
     var bench = Bench()
     let position = try bench.position(2)
     let messages = bench.handle(.accepted(position, past: []), "truck-17", "truck-17  48.5,11")
-    #expect(messages.map(\.name) == ["update", "log"])
+    expectEqual(messages.map(\.name), ["update", "log"])
     let update = try #require(messages.first).data
-    #expect(
-      update["position"]?.text
-        == #"{"t":1795251598000,"lat":48.5,"lon":11.0,"speed":12.5,"heading":87.0,"accuracy":4.5,"past":false,"#
+    expectEqual(
+      update["position"]?.text,
+      #"{"t":1795251598000,"lat":48.5,"lon":11.0,"speed":12.5,"heading":87.0,"accuracy":4.5,"past":false,"#
         + #""received":1795251600000}"#)
-    #expect(update["stats"]?["delay"]?.integer == 2000 && update["stats"]?["updatesPerMinute"]?.integer == 1)
-    #expect(
-      messages.last?.data.text
-        == #"{"at":1795251600000,"vehicle":"truck-17","kind":"accepted","text":"truck-17  48.5,11"}"#)
+    expect(update["stats"]?["delay"]?.integer == 2000 && update["stats"]?["updatesPerMinute"]?.integer == 1)
+    expectEqual(
+      messages.last?.data.text,
+      #"{"at":1795251600000,"vehicle":"truck-17","kind":"accepted","text":"truck-17  48.5,11"}"#)
     let vehicle = bench.state["vehicles"]?["truck-17"]
-    #expect(vehicle?["position"] == update["position"] && vehicle?["track"]?.array?.count == 1)
-    #expect(bench.state["now"]?.integer == bench.now.wall)
+    expect(vehicle?["position"] == update["position"] && vehicle?["track"]?.array?.count == 1)
+    expectEqual(bench.state["now"]?.integer, bench.now.wall)
   }
 
   @Test("positions of the past lie on the track by their time, marked, and each once")
@@ -72,16 +73,16 @@ import Testing
     _ = bench.handle(.accepted(try bench.position(60), past: []))
     let tunnel = [try bench.position(40), try bench.position(50)]
     let shown = bench.handle(.accepted(try bench.position(), past: tunnel)).first?.data
-    #expect(shown?["past"]?.array?.count == 2)
-    #expect(try bench.track() == ["60", "50 past", "40 past", "0"])
+    expectEqual(shown?["past"]?.array?.count, 2)
+    try expectEqual(bench.track(), ["60", "50 past", "40 past", "0"])
     // Its response was lost: the vehicle sends them again.
     let again = bench.handle(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
-    #expect(again?["past"]?.array?.count == 1)
-    #expect(try bench.track() == ["60", "50 past", "45 past", "40 past", "0"])
+    expectEqual(again?["past"]?.array?.count, 1)
+    try expectEqual(bench.track(), ["60", "50 past", "45 past", "40 past", "0"])
     // What came live stays live.
     _ = bench.handle(.accepted(nil, past: [try bench.position(60)]))
-    #expect(try bench.track().first == "60")
-    #expect(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool == false)
+    try expectEqual(bench.track().first, "60")
+    expectEqual(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool, false)
   }
 
   @Test("the track keeps the newest five thousand positions, and a page with many vehicles begins with fewer of each")
@@ -92,12 +93,12 @@ import Testing
       bench.now = bench.now.advanced(by: 1000)
     }
     let track = try bench.track()
-    #expect(track.count == 5000 && track.first == "5000" && track.last == "1")
+    expect(track.count == 5000 && track.first == "5000" && track.last == "1")
     for number in 0..<19 { _ = bench.handle(.accepted(try bench.position(), past: []), "v\(number)") }
-    #expect(try bench.track().count == 1000)
+    try expectEqual(bench.track().count, 1000)
     for number in 19..<5010 { _ = bench.handle(.accepted(try bench.position(), past: []), "v\(number)") }
     let vehicles = try #require(bench.state["vehicles"]).members.map(\.name)
-    #expect(
+    expect(
       vehicles.count == 5000 && vehicles.contains("v5009") && !vehicles.contains("truck-17"), "the newest are seen")
   }
 
@@ -111,27 +112,27 @@ import Testing
     reply.silence = .reset
     let fault = try Fault(["target": "update", "reset": true], at: bench.now)
     let shown = try #require(bench.handle(.refused(.init(fault, reply))).first)
-    #expect(shown.name == "refused" && shown.data["status"]?.integer == 0 && shown.data["reason"]?.string == "reset")
-    #expect(shown.data["stats"]?["refusals"]?.text == #"{"ACCESS_TOKEN_EXPIRED":2,"reset":1}"#)
-    #expect(shown.data["stats"]?["lastRefusal"]?["message"]?.string == "The connection is reset.")
+    expect(shown.name == "refused" && shown.data["status"]?.integer == 0 && shown.data["reason"]?.string == "reset")
+    expectEqual(shown.data["stats"]?["refusals"]?.text, #"{"ACCESS_TOKEN_EXPIRED":2,"reset":1}"#)
+    expectEqual(shown.data["stats"]?["lastRefusal"]?["message"]?.string, "The connection is reset.")
   }
 
   @Test("the number of reasons, which a fault can choose, is bounded")
   func reasons() throws {
     var bench = Bench()
     for number in 0..<200 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)")))) }
-    #expect(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count == 50)
+    expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count, 50)
   }
 
   @Test("a token's times are sent, and a token that was not issued leaves them as they were")
   func token() throws {
     var bench = Bench()
     let given = try #require(bench.handle(.token(issued: 1000, expires: 3_601_000)).first)
-    #expect(given.name == "token" && given.data["expires"]?.integer == 3_601_000)
+    expect(given.name == "token" && given.data["expires"]?.integer == 3_601_000)
     let error = APIError(.unavailable, "down", reason: "UNAVAILABLE")
     let missed = try #require(bench.handle(.tokenRefused(.init(error))).first)
-    #expect(missed.name == "token" && missed.data["expires"] == nil && missed.data["reason"]?.string == "UNAVAILABLE")
-    #expect(missed.data["stats"]?["tokenExpires"]?.integer == 3_601_000)
+    expect(missed.name == "token" && missed.data["expires"] == nil && missed.data["reason"]?.string == "UNAVAILABLE")
+    expectEqual(missed.data["stats"]?["tokenExpires"]?.integer, 3_601_000)
   }
 
   @Test("updates a minute are those of the last sixty seconds, and delays those of the last sixty updates")
@@ -142,11 +143,11 @@ import Testing
       _ = bench.handle(.accepted(try bench.position(Int64(number)), past: []))
     }
     let stats = bench.state["vehicles"]?["truck-17"]?["stats"]
-    #expect(stats?["updatesPerMinute"]?.integer == 40)
-    #expect(stats?["delays"]?.array?.count == 60 && stats?["delays"]?.array?.first?.integer == 40_000)
-    #expect(stats?["delay"]?.integer == 99_000)
+    expectEqual(stats?["updatesPerMinute"]?.integer, 40)
+    expect(stats?["delays"]?.array?.count == 60 && stats?["delays"]?.array?.first?.integer == 40_000)
+    expectEqual(stats?["delay"]?.integer, 99_000)
     bench.now = bench.now.advanced(by: 60_000)
-    #expect(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer == 0)
+    expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer, 0)
   }
 
   @Test("a vehicle of on-demand trips is sent with its state, apart from that of the same ID in deliveries")
@@ -160,7 +161,7 @@ import Testing
       let token = try #require(try bench.json(answer)[key]?.string)
       let headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
       let request = Request(method, "/v1/providers/p/\(target)", headers: headers, body: Array(body.utf8))
-      #expect(service.handle(request, at: bench.now).status == 200)
+      expectEqual(service.handle(request, at: bench.now).status, 200)
     }
     let position = #""lastLocation":{"location":{"latitude":1,"longitude":2}}"#
     try send(
@@ -170,15 +171,15 @@ import Testing
       "PATCH", "deliveryVehicles/taxi-1?updateMask=lastLocation", "delivery_driver", "token", "{\(position)}")
     try send("PUT", "vehicles/taxi-1?updateMask=vehicleState", "driver", "jwt", #"{"vehicleState":"OFFLINE"}"#)
     let updates = messages.filter { $0.name == "update" }.map(\.data)
-    #expect(updates.map { $0["vehicle"]?.string } == ["trips/taxi-1", "taxi-1", "trips/taxi-1"])
-    #expect(updates.map { $0["stats"]?["state"]?.string } == ["ONLINE", nil, "OFFLINE"])
-    #expect(updates.map { $0["position"] == nil } == [false, false, true])
+    expectEqual(updates.map { $0["vehicle"]?.string }, ["trips/taxi-1", "taxi-1", "trips/taxi-1"])
+    expectEqual(updates.map { $0["stats"]?["state"]?.string }, ["ONLINE", nil, "OFFLINE"])
+    expectEqual(updates.map { $0["position"] == nil }, [false, false, true])
     let vehicles = map.state(at: bench.now).data["vehicles"]
-    #expect(vehicles?.members.map(\.name) == ["taxi-1", "trips/taxi-1"])
-    #expect(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double == 1, "its last position stays")
+    expectEqual(vehicles?.members.map(\.name), ["taxi-1", "trips/taxi-1"])
+    expectEqual(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double, 1, "its last position stays")
     let story = map.state(at: bench.now).data["story"]?.array?.filter { $0["name"]?.string == "update" } ?? []
-    #expect(story.map { $0["vehicle"]?.string } == ["trips/taxi-1", "trips/taxi-1"])
-    #expect(story.map { $0["state"]?.string } == ["ONLINE", "OFFLINE"], "on and off duty are part of the story")
+    expectEqual(story.map { $0["vehicle"]?.string }, ["trips/taxi-1", "trips/taxi-1"])
+    expectEqual(story.map { $0["state"]?.string }, ["ONLINE", "OFFLINE"], "on and off duty are part of the story")
   }
 
   @Test("faults are sent with the wall time at which they end")
@@ -188,13 +189,13 @@ import Testing
     var plan = FaultPlan()
     plan.add(try #require(act.fault(at: bench.now)))
     let shown = bench.handle(.faults(plan.faults), "", "tunnel for 30 s")
-    #expect(shown.map(\.name) == ["faults", "log"] && shown.last?.data["kind"]?.string == "fault")
+    expect(shown.map(\.name) == ["faults", "log"] && shown.last?.data["kind"]?.string == "fault")
     let fault =
       #"[{"id":1,"name":"tunnel","target":"any","vehicle":"truck-17","effect":"reset","ends":1795251630000,"#
       + #""times":null}]"#
-    #expect(shown.first?.data["faults"]?.text == fault)
+    expectEqual(shown.first?.data["faults"]?.text, fault)
     bench.now = bench.now.advanced(by: 20_000)
-    #expect(bench.state["faults"]?.text == fault, "as long as the wall clock is not set")
+    expectEqual(bench.state["faults"]?.text, fault, "as long as the wall clock is not set")
   }
 
   @Test("a page that is opened later has the story: rejections, what ended them, past positions, tokens and faults")
@@ -207,7 +208,7 @@ import Testing
     for _ in 0..<2 {
       bench.now = bench.now.advanced(by: 10_000)
       let message = try #require(bench.handle(.refused(.init(.invalid("no", reason: "R"))), "truck-17", "x").first)
-      #expect(message.data["at"]?.integer == bench.now.wall)
+      expectEqual(message.data["at"]?.integer, bench.now.wall)
     }
     bench.now = bench.now.advanced(by: 5000)
     _ = bench.handle(.accepted(try bench.position(), past: [try bench.position(10), try bench.position(20)]))
@@ -219,14 +220,16 @@ import Testing
     _ = bench.handle(.accepted(try bench.position(), past: [try bench.position(10)]))
     _ = bench.handle(.refused(.init(.invalid("no", reason: "R"))))
     _ = bench.handle(.accepted(nil, past: []))
-    #expect(
-      try bench.story() == [
+    try expectEqual(
+      bench.story(),
+      [
         "30 truck-17 token", "25  log tunnel for 30 s", "15 truck-17 refused R", "5 truck-17 refused R",
         "0 truck-17 update filled 2", "0 truck-17 log truck-17  slow", "0 truck-17 token UNAVAILABLE",
         "0 truck-17 refused R", "0 truck-17 update filled 0",
       ])
-    #expect(bench.state["story"]?.array?.allSatisfy { $0["stats"] == nil } == true, "figures are those of the vehicle")
-    #expect(bench.state["log"]?.array?.count == 6)
+    expectEqual(
+      bench.state["story"]?.array?.allSatisfy { $0["stats"] == nil }, true, "figures are those of the vehicle")
+    expectEqual(bench.state["log"]?.array?.count, 6)
   }
 
   @Test("the story has the last five hundred events of all vehicles")
@@ -234,17 +237,17 @@ import Testing
     var bench = Bench()
     for number in 0..<600 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)"))), "v\(number % 7)") }
     let story = try bench.story()
-    #expect(story.count == 500 && story.first == "0 v2 refused R100" && story.last == "0 v4 refused R599")
+    expect(story.count == 500 && story.first == "0 v2 refused R100" && story.last == "0 v4 refused R599")
   }
 
   @Test("the log has the last fifty lines, and what says nothing is not in it")
   func log() throws {
     var bench = Bench()
-    #expect(bench.handle(.info).isEmpty)
-    for number in 1...60 { #expect(bench.handle(.info, "", "line \(number)").map(\.name) == ["log"]) }
+    expect(bench.handle(.info).isEmpty)
+    for number in 1...60 { expectEqual(bench.handle(.info, "", "line \(number)").map(\.name), ["log"]) }
     let lines = try #require(bench.state["log"]?.array).map { $0["text"]?.string }
-    #expect(lines.count == 50 && lines.first == "line 11" && lines.last == "line 60")
-    #expect(bench.state["vehicles"]?.members.isEmpty == true, "a line alone makes no vehicle")
+    expect(lines.count == 50 && lines.first == "line 11" && lines.last == "line 60")
+    expectEqual(bench.state["vehicles"]?.members.isEmpty, true, "a line alone makes no vehicle")
   }
 
   @Test(
@@ -254,6 +257,6 @@ import Testing
     var bench = Bench()
     let json = try JSONParser.parse(Array(#"{"location":{"latitude":\#(latitude),"longitude":11}}"#.utf8))
     _ = bench.handle(.accepted(ReportedPosition(json, at: 0), past: []), vehicle)
-    #expect(bench.state["vehicles"]?[vehicle]?["track"]?.array ?? [] == [])
+    expect(bench.state["vehicles"]?[vehicle]?["track"]?.array ?? [] == [])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Testing
@@ -71,13 +72,13 @@ import Testing
     ])
   func headers(_ target: String, _ type: String) throws {
     let reply = try Bench().send("GET", target)
-    #expect(reply.status == (target == "/map/none.js" ? 404 : 200) && reply.header("content-type") == type)
-    #expect(
-      reply.header("content-security-policy")
-        == "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    expect(reply.status == (target == "/map/none.js" ? 404 : 200) && reply.header("content-type") == type)
+    expectEqual(
+      reply.header("content-security-policy"),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-    #expect(reply.header("x-content-type-options") == "nosniff" && reply.header("cache-control") == "no-cache")
-    #expect(reply.header("referrer-policy") == "no-referrer" && !reply.text.isEmpty)
+    expect(reply.header("x-content-type-options") == "nosniff" && reply.header("cache-control") == "no-cache")
+    expect(reply.header("referrer-policy") == "no-referrer" && !reply.text.isEmpty)
   }
 
   @Test("every file of the page is embedded as it is in the source")
@@ -85,9 +86,9 @@ import Testing
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../Sources/FleetEngineEmulator/LiveMap")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
-    #expect(names.sorted() == PageFiles.embedded.keys.sorted())
+    expectEqual(names.sorted(), PageFiles.embedded.keys.sorted())
     for name in names {
-      #expect(try Data(contentsOf: folder.appending(path: name)) == Data(PageFiles.embedded[name] ?? []), "\(name)")
+      try expectEqual(Data(contentsOf: folder.appending(path: name)), Data(PageFiles.embedded[name] ?? []), "\(name)")
     }
   }
 
@@ -100,18 +101,18 @@ import Testing
       ("images/layers.png", "PNG"),
     ] { try folder.write(text, to: name) }
     let bench = try Bench(PageFiles(folder: folder.path, leaflet: folder.path))
-    #expect(bench.send("GET", "/map/map.css").text == "body{}")
-    #expect(bench.send("GET", "/map/leaflet.js").text == "small")
+    expectEqual(bench.send("GET", "/map/map.css").text, "body{}")
+    expectEqual(bench.send("GET", "/map/leaflet.js").text, "small")
     let image = bench.send("GET", "/map/images/layers.png")
-    #expect(image.text == "PNG" && image.header("content-type") == "image/png")
+    expect(image.text == "PNG" && image.header("content-type") == "image/png")
     for name in ["secret.txt", "../secret.txt", "%2e%2e/secret.txt", "map.js", "leaflet.min.js", ""] {
-      #expect(bench.send("GET", "/map/\(name)").status == 404, "\(name)")
+      expectEqual(bench.send("GET", "/map/\(name)").status, 404, "\(name)")
     }
     let config = try bench.json(bench.send("GET", "/map/config")).text
-    #expect(config == #"{"tiles":null,"leaflet":true,"version":"1.2.3","route":[]}"#)
+    expectEqual(config, #"{"tiles":null,"leaflet":true,"version":"1.2.3","route":[]}"#)
     let bare = try Bench(PageFiles(leaflet: folder("none")))
-    #expect(try bare.json(bare.send("GET", "/map/config"))["leaflet"]?.bool == false)
-    #expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
+    try expectEqual(bare.json(bare.send("GET", "/map/config"))["leaflet"]?.bool, false)
+    expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
   }
 
   @Test("the page receives the route, with its tunnels")
@@ -120,7 +121,7 @@ import Testing
       .init(latitude: 54.25, longitude: 6.5, isTunnel: true), .init(latitude: 54.5, longitude: -6.75, isTunnel: false),
     ])
     let config = try bench.json(bench.send("GET", "/map/config"))
-    #expect(config["route"]?.text == "[[54.25,6.5,true],[54.5,-6.75]]")
+    expectEqual(config["route"]?.text, "[[54.25,6.5,true],[54.5,-6.75]]")
   }
 
   @Test("the page receives the tiles, and the browser their origin")
@@ -128,11 +129,11 @@ import Testing
     let tiles = try TileSource(url: "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1", attribution: "© A & B")
     let bench = try Bench(tiles: tiles)
     let config = try bench.json(bench.send("GET", "/map/config"))["tiles"]
-    #expect(config?["url"]?.string == "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1")
-    #expect(config?["attribution"]?.string == "© A & B")
-    #expect(
+    expectEqual(config?["url"]?.string, "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1")
+    expectEqual(config?["attribution"]?.string, "© A & B")
+    expectEqual(
       bench.send("GET", "/").header("content-security-policy")?.contains(
-        "img-src 'self' data: https://a.example.org:8443; ") == true)
+        "img-src 'self' data: https://a.example.org:8443; "), true)
   }
 
   @Test(
@@ -157,42 +158,43 @@ import Testing
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))
     let reply = bench.act(#"{"act":"tunnel","seconds":10,"vehicle":"truck-17"}"#)
-    #expect(reply.status == 200)
-    #expect(try bench.json(reply)["faults"]?.array?.first?["ends"]?.integer == bench.now.wall + 10_000)
-    #expect(bench.update(token).silence == .reset)
-    #expect(bench.send("GET", "/token/delivery_driver/truck-17").silence == .reset)
-    #expect(bench.update(other, "truck-18").status == 200)
-    #expect(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline == bench.now.steady + 10_000)
+    expectEqual(reply.status, 200)
+    try expectEqual(bench.json(reply)["faults"]?.array?.first?["ends"]?.integer, bench.now.wall + 10_000)
+    expectEqual(bench.update(token).silence, .reset)
+    expectEqual(bench.send("GET", "/token/delivery_driver/truck-17").silence, .reset)
+    expectEqual(bench.update(other, "truck-18").status, 200)
+    expectEqual(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline, bench.now.steady + 10_000)
     bench.now = bench.now.advanced(by: 10_000)
     let events = bench.events()
-    #expect(events.contains { $0.contains("event: faults\ndata: {\"faults\":[]}\n\n") })
-    #expect(bench.lines.last == "truck-17  tunnel, over")
-    #expect(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline == nil)
-    #expect(bench.update(token).status == 200)
+    expect(events.contains { $0.contains("event: faults\ndata: {\"faults\":[]}\n\n") })
+    expectEqual(bench.lines.last, "truck-17  tunnel, over")
+    expectNil(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline)
+    expectEqual(bench.update(token).status, 200)
   }
 
   @Test("each button does what its name says")
   func buttons() throws {
     let bench = try Bench()
     let token = try bench.token()
-    func press(_ name: String) { #expect(bench.act("{\"act\":\"\(name)\"}").status == 200) }
+    func press(_ name: String) { expectEqual(bench.act("{\"act\":\"\(name)\"}").status, 200) }
     press("slow")
-    #expect(bench.update(token).delay == 3000 && bench.send("GET", "/token/driver/t").delay == 3000)
+    expect(bench.update(token).delay == 3000 && bench.send("GET", "/token/driver/t").delay == 3000)
     press("unavailable")
-    #expect(bench.update(token).status == 503, "the newest goes first")
+    expectEqual(bench.update(token).status, 503, "the newest goes first")
     press("throttled")
     let throttled = bench.update(token)
-    #expect(throttled.status == 429 && throttled.header("retry-after") == "10")
+    expect(throttled.status == 429 && throttled.header("retry-after") == "10")
     press("tokens-down")
-    #expect(bench.send("GET", "/token/driver/t").status == 503)
+    expectEqual(bench.send("GET", "/token/driver/t").status, 503)
     press("unavailable")
-    #expect(bench.update(token).status == 503)
-    #expect(
-      try bench.json(bench.send("GET", "/debug/faults"))["faults"]?.array?.count == 4, "pressed again is the same")
+    expectEqual(bench.update(token).status, 503)
+    try expectEqual(
+      bench.json(bench.send("GET", "/debug/faults"))["faults"]?.array?.count, 4, "pressed again is the same")
     press("clear")
-    #expect(bench.update(token).status == 200 && bench.send("GET", "/token/driver/t").delay == 0)
-    #expect(
-      bench.lines.filter { !$0.hasPrefix("truck-17") && !$0.hasPrefix("t ") } == [
+    expect(bench.update(token).status == 200 && bench.send("GET", "/token/driver/t").delay == 0)
+    expectEqual(
+      bench.lines.filter { !$0.hasPrefix("truck-17") && !$0.hasPrefix("t ") },
+      [
         "slow for 30 s: delay 3000 ms", "unavailable for 30 s: status 503", "throttled for 20 s: status 429",
         "tokens-down for 60 s: status 503", "unavailable for 30 s: status 503", "faults cleared",
       ])
@@ -204,16 +206,16 @@ import Testing
   func revoked(_ name: String, _ reason: String) throws {
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))
-    #expect(bench.act(#"{"act":"\#(name)","vehicle":"truck-17"}"#).status == 200)
+    expectEqual(bench.act(#"{"act":"\#(name)","vehicle":"truck-17"}"#).status, 200)
     let refused = bench.update(token)
-    #expect(refused.status == 401 && refused.text.contains(reason))
-    #expect(bench.update(other, "truck-18").status == 200)
+    expect(refused.status == 401 && refused.text.contains(reason))
+    expectEqual(bench.update(other, "truck-18").status, 200)
     let fresh = try bench.token()
-    #expect(bench.update(fresh).status == 200)
-    #expect(bench.act("{\"act\":\"\(name)\"}").status == 200)
-    #expect(bench.update(fresh).status == 401 && bench.update(other, "truck-18").status == 401)
-    #expect(bench.update(try bench.token()).status == 200)
-    #expect(bench.events().contains { $0.contains("\"reason\":\"\(reason)\"") })
+    expectEqual(bench.update(fresh).status, 200)
+    expectEqual(bench.act("{\"act\":\"\(name)\"}").status, 200)
+    expect(bench.update(fresh).status == 401 && bench.update(other, "truck-18").status == 401)
+    expectEqual(bench.update(try bench.token()).status, 200)
+    expect(bench.events().contains { $0.contains("\"reason\":\"\(reason)\"") })
   }
 
   @Test(
@@ -228,8 +230,8 @@ import Testing
   func senseless(_ body: String, _ status: Int) throws {
     let bench = try Bench()
     let token = try bench.token()
-    #expect(bench.act(body).status == status)
-    #expect(bench.update(token).status == 200 && bench.events().allSatisfy { !$0.contains("event: faults") })
+    expectEqual(bench.act(body).status, status)
+    expect(bench.update(token).status == 200 && bench.events().allSatisfy { !$0.contains("event: faults") })
   }
 
   @Test(
@@ -242,7 +244,7 @@ import Testing
   func type(_ method: String, _ type: String?, _ status: Int) throws {
     let bench = try Bench()
     let headers = type.map { [(name: "Content-Type", value: $0)] } ?? []
-    #expect(bench.send(method, "/map/act", headers: headers, body: #"{"act":"clear"}"#).status == status)
+    expectEqual(bench.send(method, "/map/act", headers: headers, body: #"{"act":"clear"}"#).status, status)
   }
 
   @Test(
@@ -263,11 +265,11 @@ import Testing
     let bench = try Bench()
     let headers = [("Host", host)] + (origin.map { [("Origin", $0)] } ?? [])
     for target in ["/", "/map/events", "/debug/stats"] {
-      #expect(bench.send("GET", target, headers: headers).status == (isServed ? 200 : 403), "\(target)")
+      expectEqual(bench.send("GET", target, headers: headers).status, (isServed ? 200 : 403), "\(target)")
     }
     let json = headers + [("Content-Type", "application/json")]
-    #expect(
-      bench.send("POST", "/map/act", headers: json, body: #"{"act":"clear"}"#).status == (isServed ? 200 : 403))
-    #expect(bench.send("GET", "/token/driver/t", headers: headers).status == 200, "these have names of their own")
+    expectEqual(
+      bench.send("POST", "/map/act", headers: json, body: #"{"act":"clear"}"#).status, (isServed ? 200 : 403))
+    expectEqual(bench.send("GET", "/token/driver/t", headers: headers).status, 200, "these have names of their own")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -24,7 +25,7 @@ import Testing
       #""timeSinceUpdate":0"#, #""isRoadSnapped":false"#, #""isGpsSensorEnabled":true"#, #""flpHeadingDegrees":12"#,
     ])
   func accepted(_ fields: String) throws {
-    #expect(try checkLocation(fields).text == "{\"lastLocation\":{\(fields)}}")
+    try expectEqual(checkLocation(fields).text, "{\"lastLocation\":{\(fields)}}")
   }
 
   @Test(
@@ -43,8 +44,8 @@ import Testing
     ])
   func refused(_ fields: String) {
     let error = #expect(throws: APIError.self) { try checkLocation(fields) }
-    #expect(error?.code == .invalidArgument)
-    #expect(error?.field?.hasPrefix("delivery_vehicle.lastLocation") == true)
+    expectEqual(error?.code, .invalidArgument)
+    expectEqual(error?.field?.hasPrefix("delivery_vehicle.lastLocation"), true)
   }
 
   @Test(
@@ -71,15 +72,15 @@ import Testing
   @Test("enums given as numbers become names, nulls go, and a response can have numbers again")
   func normalised() throws {
     let checked = try checkLocation(#""supplementalLocationSensor":5,"speed":null"#)
-    #expect(checked.text == #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)
+    expectEqual(checked.text, #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)
     let numeric = MessageValidator.withNumericEnums(checked, as: .message(DeliverySchema.vehicle))
-    #expect(numeric.text == #"{"lastLocation":{"supplementalLocationSensor":5}}"#)
+    expectEqual(numeric.text, #"{"lastLocation":{"supplementalLocationSensor":5}}"#)
   }
 
   @Test("input-only fields are not in a response")
   func answer() throws {
     let vehicle = try check(#"{"lastLocation":{"speed":1,"timeSinceUpdate":4},"pastLocations":[{"speed":2}]}"#)
-    #expect(MessageValidator.response(vehicle, as: DeliverySchema.vehicle).text == #"{"lastLocation":{"speed":1}}"#)
+    expectEqual(MessageValidator.response(vehicle, as: DeliverySchema.vehicle).text, #"{"lastLocation":{"speed":1}}"#)
   }
 
   @Test(
@@ -89,6 +90,6 @@ import Testing
       ("--3s", false), ("3.0000000001s", false), ("315576000001s", false), ("1e3s", false),
     ])
   func duration(_ text: String, _ valid: Bool) {
-    #expect(MessageValidator.isDuration(text) == valid)
+    expectEqual(MessageValidator.isDuration(text), valid)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -13,7 +14,7 @@ import Testing
       ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
     ] as [(String, Int64)])
   func read(_ text: String, _ milliseconds: Int64) {
-    #expect(RFC3339.milliseconds(text) == milliseconds)
+    expectEqual(RFC3339.milliseconds(text), milliseconds)
   }
 
   @Test(
@@ -26,19 +27,19 @@ import Testing
       "1900-02-29T00:00:00Z", "２026-11-21T09:00:00Z",
     ])
   func refuse(_ text: String) {
-    #expect(RFC3339.milliseconds(text) == nil)
+    expectNil(RFC3339.milliseconds(text))
   }
 
   @Test(
     "a time that is written is read back",
     arguments: [-62_135_596_800_000, -1, 0, 951_782_400_000, 1_795_251_600_250, 253_402_300_799_999] as [Int64])
   func roundTrip(_ milliseconds: Int64) {
-    #expect(RFC3339.milliseconds(RFC3339.text(milliseconds: milliseconds)) == milliseconds)
+    expectEqual(RFC3339.milliseconds(RFC3339.text(milliseconds: milliseconds)), milliseconds)
   }
 
   @Test("HTTP dates are as RFC 9110 has them")
   func httpDate() {
-    #expect(RFC3339.httpDate(784_111_777_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
-    #expect(RFC3339.httpDate(0) == "Thu, 01 Jan 1970 00:00:00 GMT")
+    expectEqual(RFC3339.httpDate(784_111_777_000), "Sun, 06 Nov 1994 08:49:37 GMT")
+    expectEqual(RFC3339.httpDate(0), "Thu, 01 Jan 1970 00:00:00 GMT")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Testing
@@ -57,13 +58,13 @@ enum KeyFixture {
   @Test("an exported key file is read: whose it is, the name of its key, and the key, which openssl verifies")
   func read() throws {
     let account = try ServiceAccount(KeyFixture.file(), file: "key.json")
-    #expect(account.email == KeyFixture.email)
-    #expect(account.key.identifier == "0123abcd")
+    expectEqual(account.email, KeyFixture.email)
+    expectEqual(account.key.identifier, "0123abcd")
     let directory = try TemporaryDirectory()
     let signature = try directory.write(Data(try account.key.sign(Array("a message".utf8))), to: "signature")
     let key = try directory.write(KeyFixture.run(["pkey", "-pubout"], input: KeyFixture.rsa), to: "public.pem")
     let result = KeyFixture.run(["dgst", "-sha256", "-verify", key, "-signature", signature], input: "a message")
-    #expect(result == "Verified OK\n")
+    expectEqual(result, "Verified OK\n")
   }
 
   @Test(
@@ -71,20 +72,19 @@ enum KeyFixture {
     arguments: ["type", "client_email", "private_key_id", "private_key"], [nil, "", 7] as [JSON?])
   func missing(name: String, value: JSON?) {
     let says = message(KeyFixture.file { $0[name] = value })
-    #expect(
-      says?.hasPrefix("key.json: `\(name)` is missing or no text; expected the JSON key of a service account") == true)
+    expectEqual(
+      says?.hasPrefix("key.json: `\(name)` is missing or no text; expected the JSON key of a service account"), true)
   }
 
   @Test("what is no key file says so")
   func nonsense() {
-    #expect(message(Array("-----BEGIN".utf8))?.hasPrefix("key.json: not JSON, at byte ") == true)
-    #expect(message([])?.hasPrefix("key.json: not JSON") == true)
-    #expect(message(Array("[1]".utf8))?.hasPrefix("key.json: not a JSON object") == true)
+    expectEqual(message(Array("-----BEGIN".utf8))?.hasPrefix("key.json: not JSON, at byte "), true)
+    expectEqual(message([])?.hasPrefix("key.json: not JSON"), true)
+    expectEqual(message(Array("[1]".utf8))?.hasPrefix("key.json: not a JSON object"), true)
     let user = message(KeyFixture.file { $0["type"] = "authorized_user" })
-    #expect(user?.hasPrefix("key.json: `type` is not \"service_account\"") == true)
-    #expect(
-      message(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is no e-mail address")
-        == true)
+    expectEqual(user?.hasPrefix("key.json: `type` is not \"service_account\""), true)
+    expectEqual(
+      message(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is no e-mail address"), true)
   }
 
   @Test("a private key that cannot sign RS256 is refused with the reason, and nothing of it is printed")
@@ -95,10 +95,10 @@ enum KeyFixture {
       (KeyFixture.short, "not an RSA key of 2048 bits"), (KeyFixture.elliptic, "not an RSA key of 2048 bits"),
     ]
     for (key, why) in keys {
-      #expect(!key.isEmpty)
+      expect(!key.isEmpty)
       let says = message(KeyFixture.file { $0["private_key"] = .string(key) })
-      #expect(says?.contains("key.json: `private_key`: \(why)") == true, "\(says ?? "")")
-      #expect(says?.contains("hush") == false && says?.contains(key.prefix(60).dropFirst(28)) == false)
+      expectEqual(says?.contains("key.json: `private_key`: \(why)"), true, "\(says ?? "")")
+      expect(says?.contains("hush") == false && says?.contains(key.prefix(60).dropFirst(28)) == false)
     }
   }
 
@@ -116,15 +116,15 @@ enum KeyFixture {
     }
     for mode in [0o644, 0o640, 0o620, 0o604] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-      #expect(says()?.hasSuffix("fix it with: chmod 600 \(path)") == true)
+      expectEqual(says()?.hasSuffix("fix it with: chmod 600 \(path)"), true)
     }
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    #expect(says() == nil)
+    expectNil(says())
     try Data(repeating: 0x20, count: 70_000).write(to: URL(filePath: path))
-    #expect(says()?.contains("longer than 65536 bytes") == true)
+    expectEqual(says()?.contains("longer than 65536 bytes"), true)
     try FileManager.default.removeItem(atPath: path)
-    #expect(says() == "\(path): cannot be read: No such file or directory")
+    expectEqual(says(), "\(path): cannot be read: No such file or directory")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    #expect(says()?.hasPrefix("\(path): not a regular file") == true)
+    expectEqual(says()?.hasPrefix("\(path): not a regular file"), true)
   }
 }

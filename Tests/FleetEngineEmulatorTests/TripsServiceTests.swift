@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -8,15 +9,15 @@ import Testing
   func accepted() throws {
     let bench = try FleetBench()
     let reply = try bench.trip("ONLINE")
-    #expect(reply.status == 200)
+    expectEqual(reply.status, 200)
     let vehicle = try bench.json(reply)
-    #expect(vehicle["name"]?.string == "providers/p/vehicles/taxi-1")
-    #expect(vehicle["vehicleState"]?.string == "ONLINE")
-    #expect(vehicle["lastLocation"]?["serverTime"]?.string == "2026-11-21T09:00:00.000Z")
-    #expect(bench.lines.last == "09:00:00.000 taxi-1  48.0000000,11.0000000  fix 0.0 s old  ONLINE")
+    expectEqual(vehicle["name"]?.string, "providers/p/vehicles/taxi-1")
+    expectEqual(vehicle["vehicleState"]?.string, "ONLINE")
+    expectEqual(vehicle["lastLocation"]?["serverTime"]?.string, "2026-11-21T09:00:00.000Z")
+    expectEqual(bench.lines.last, "09:00:00.000 taxi-1  48.0000000,11.0000000  fix 0.0 s old  ONLINE")
     let stored = bench.send(
       "GET", "/v1/providers/p/vehicles/taxi-1", headers: [("Authorization", "Bearer \(try bench.driverToken())")])
-    #expect(try bench.json(stored) == vehicle)
+    try expectEqual(bench.json(stored), vehicle)
   }
 
   @Test("OFFLINE alone changes the state and leaves the position as it was")
@@ -25,20 +26,20 @@ import Testing
     _ = try bench.trip("ONLINE")
     bench.now = bench.now.advanced(by: 400)
     let reply = try bench.trip("OFFLINE", position: nil)
-    #expect(reply.status == 200)
+    expectEqual(reply.status, 200)
     let vehicle = try bench.json(reply)
-    #expect(vehicle["vehicleState"]?.string == "OFFLINE")
-    #expect(vehicle["lastLocation"]?["location"]?.text == #"{"latitude":48,"longitude":11}"#)
-    #expect(bench.lines.last == "09:00:00.400 taxi-1  OFFLINE")
+    expectEqual(vehicle["vehicleState"]?.string, "OFFLINE")
+    expectEqual(vehicle["lastLocation"]?["location"]?.text, #"{"latitude":48,"longitude":11}"#)
+    expectEqual(bench.lines.last, "09:00:00.400 taxi-1  OFFLINE")
     _ = try bench.trip("OFFLINE", position: nil)
-    #expect(bench.service.warnings == 0, "a state is not too soon")
+    expectEqual(bench.service.warnings, 0, "a state is not too soon")
     // Hours later, on duty again.
     bench.now = bench.now.advanced(by: 7_200_000)
-    #expect(try bench.trip("ONLINE").status == 200)
-    #expect(bench.service.warnings == 0, "a vehicle off duty is not too late")
+    try expectEqual(bench.trip("ONLINE").status, 200)
+    expectEqual(bench.service.warnings, 0, "a vehicle off duty is not too late")
     let figures = try bench.figures("trips/taxi-1")
-    #expect(figures?["state"]?.string == "ONLINE" && figures?["accepted"]?.integer == 4)
-    #expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
+    expect(figures?["state"]?.string == "ONLINE" && figures?["accepted"]?.integer == 4)
+    expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
   }
 
   @Test("a position while OFFLINE is accepted: OFFLINE means no new trips")
@@ -46,9 +47,9 @@ import Testing
     let bench = try FleetBench()
     _ = try bench.trip("OFFLINE", position: nil)
     bench.now = bench.now.advanced(by: 5000)
-    #expect(try bench.trip(nil).status == 200)
-    #expect(try bench.figures("trips/taxi-1")?["state"]?.string == "OFFLINE")
-    #expect(bench.lines.last?.hasSuffix("fix 0.0 s old") == true, "the mask has no state")
+    try expectEqual(bench.trip(nil).status, 200)
+    try expectEqual(bench.figures("trips/taxi-1")?["state"]?.string, "OFFLINE")
+    expectEqual(bench.lines.last?.hasSuffix("fix 0.0 s old"), true, "the mask has no state")
   }
 
   @Test("a mask with vehicleState and a body without it makes the state unknown, and is remarked on")
@@ -57,11 +58,11 @@ import Testing
     _ = try bench.trip("ONLINE")
     bench.now = bench.now.advanced(by: 6000)
     let reply = try bench.trip(nil, mask: "vehicleState,lastLocation")
-    #expect(reply.status == 200)
+    expectEqual(reply.status, 200)
     let vehicle = try bench.json(reply)
-    #expect(vehicle["vehicleState"] == nil)
-    #expect(bench.lines.last?.contains("! vehicleState is in the mask and not in the body") == true)
-    #expect(try bench.figures("trips/taxi-1")?["warnings"]?["noState"]?.integer == 1)
+    expectNil(vehicle["vehicleState"])
+    expectEqual(bench.lines.last?.contains("! vehicleState is in the mask and not in the body"), true)
+    try expectEqual(bench.figures("trips/taxi-1")?["warnings"]?["noState"]?.integer, 1)
   }
 
   @Test("past locations are counted and never answered")
@@ -69,9 +70,9 @@ import Testing
     let bench = try FleetBench()
     let reply = try bench.trip("ONLINE", past: 2)
     let vehicle = try bench.json(reply)
-    #expect(reply.status == 200 && vehicle["pastLocations"] == nil)
-    #expect(try bench.figures("trips/taxi-1")?["past_locations"]?.integer == 2)
-    #expect(bench.lines.last?.contains("+2 past") == true)
+    expect(reply.status == 200 && vehicle["pastLocations"] == nil)
+    try expectEqual(bench.figures("trips/taxi-1")?["past_locations"]?.integer, 2)
+    expectEqual(bench.lines.last?.contains("+2 past"), true)
   }
 
   @Test(
@@ -80,11 +81,11 @@ import Testing
   func managed(_ field: String) throws {
     let bench = try FleetBench()
     let mask = try bench.trip("ONLINE", mask: "vehicleState,lastLocation,\(field)")
-    #expect(try bench.status(mask) == "INVALID_ARGUMENT")
+    try expectEqual(bench.status(mask), "INVALID_ARGUMENT")
     let value = field.hasSuffix("Version") ? #""2026-11-21T09:00:00Z""# : field == "currentTrips" ? #"["t"]"# : #""x""#
     let body = try bench.putTrip(mask: "vehicleState", body: #"{"vehicleState":"ONLINE","\#(field)":\#(value)}"#)
-    #expect(try bench.status(body) == "INVALID_ARGUMENT")
-    #expect(bench.service.accepted == 0)
+    try expectEqual(bench.status(body), "INVALID_ARGUMENT")
+    expectEqual(bench.service.accepted, 0)
   }
 
   @Test(
@@ -97,7 +98,7 @@ import Testing
     ])
   func invalid(_ body: String) throws {
     let bench = try FleetBench()
-    #expect(try bench.status(try bench.putTrip(mask: "vehicleState", body: body)) == "INVALID_ARGUMENT")
+    try expectEqual(bench.status(try bench.putTrip(mask: "vehicleState", body: body)), "INVALID_ARGUMENT")
   }
 
   @Test("fields of the whole of v1 pass, and a state may be its number")
@@ -112,9 +113,9 @@ import Testing
       "vehicleState,supportedTripTypes,vehicleType,waypoints,licensePlate,deviceSettings,currentRouteSegment"
       + ",navigationStatus,lastLocation.supplementalLocation"
     let reply = try bench.putTrip(mask: fields, body: body)
-    #expect(reply.status == 200, "\(reply.text)")
+    expectEqual(reply.status, 200, "\(reply.text)")
     let vehicle = try bench.json(reply)
-    #expect(vehicle["vehicleState"]?.string == "ONLINE" && vehicle["deviceSettings"] == nil)
+    expect(vehicle["vehicleState"]?.string == "ONLINE" && vehicle["deviceSettings"] == nil)
   }
 
   @Test("each service takes its own claim only, whatever vehicle it names")
@@ -122,26 +123,26 @@ import Testing
     let bench = try FleetBench()
     let delivery = try bench.token("taxi-1")
     let refused = try bench.putTrip(mask: "vehicleState", body: #"{"vehicleState":"ONLINE"}"#, token: delivery)
-    #expect(refused.status == 403)
+    expectEqual(refused.status, 403)
     let error = try bench.json(refused)["error"]
-    #expect(error?["status"]?.string == "PERMISSION_DENIED")
-    #expect(error?["message"]?.string == "The token does not allow access to this vehicle.")
-    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status == 403)
+    expectEqual(error?["status"]?.string, "PERMISSION_DENIED")
+    expectEqual(error?["message"]?.string, "The token does not allow access to this vehicle.")
+    expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status, 403)
     try bench.fault(#"{"target":"token","token":"wrong-service"}"#)
-    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status == 200)
+    expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status, 200)
   }
 
   @Test("a vehicle whose ID exists in both services is two vehicles, with figures of their own")
   func both() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
-    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.token("taxi-1")).status == 200)
-    #expect(bench.service.warnings == 0, "two vehicles are not in each other's haste")
+    expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.token("taxi-1")).status, 200)
+    expectEqual(bench.service.warnings, 0, "two vehicles are not in each other's haste")
     for key in ["taxi-1", "trips/taxi-1"] {
       let figures = try bench.figures(key)
-      #expect(figures?["accepted"]?.integer == 1 && figures?["tokens"]?.integer == 1)
+      expect(figures?["accepted"]?.integer == 1 && figures?["tokens"]?.integer == 1)
     }
-    #expect(try bench.figures("taxi-1")?["state"] == nil)
+    expectNil(try bench.figures("taxi-1")?["state"])
   }
 
   @Test("a fault hits the vehicle of its ID in both services, and a button finds it")
@@ -149,9 +150,9 @@ import Testing
     let bench = try FleetBench()
     let token = try bench.driverToken()
     try bench.fault(#"{"target":"update","vehicle":"taxi-1","status":503}"#)
-    #expect(try bench.trip("ONLINE", token: token).status == 503)
+    try expectEqual(bench.trip("ONLINE", token: token).status, 503)
     try bench.service.perform(try MapCommand(["act": "revoke", "vehicle": "taxi-1"]), at: bench.now)
-    #expect(try bench.trip("ONLINE", token: token).status == 401)
+    try expectEqual(bench.trip("ONLINE", token: token).status, 401)
     #expect(throws: APIError.self) {
       try bench.service.perform(try MapCommand(["act": "tunnel", "vehicle": "taxi-2"]), at: bench.now)
     }
@@ -160,7 +161,7 @@ import Testing
   @Test("a vehicle is created with the four fields that Google requires, and what it ignores is dropped")
   func creation() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
-    #expect(try bench.trip("ONLINE").status == 404)
+    try expectEqual(bench.trip("ONLINE").status, 404)
     func create(_ body: String) throws -> Reply {
       bench.send(
         "POST", "/v1/providers/p/vehicles?vehicleId=taxi-1",
@@ -169,16 +170,17 @@ import Testing
     }
     let required =
       #""vehicleState":"OFFLINE","supportedTripTypes":["EXCLUSIVE"],"maximumCapacity":4,"vehicleType":{"category":"AUTO"}"#
-    #expect(try create("{}").status == 400)
-    #expect(try create(#"{"vehicleState":"OFFLINE","maximumCapacity":4}"#).status == 400)
+    try expectEqual(create("{}").status, 400)
+    try expectEqual(create(#"{"vehicleState":"OFFLINE","maximumCapacity":4}"#).status, 400)
     let created = try create("{\(required),\"name\":\"x\",\"availableCapacity\":3,\"currentTrips\":[\"t\"]}")
-    #expect(created.status == 200, "\(created.text)")
-    #expect(
-      try bench.json(created).members.map(\.name).sorted() == [
+    expectEqual(created.status, 200, "\(created.text)")
+    try expectEqual(
+      bench.json(created).members.map(\.name).sorted(),
+      [
         "maximumCapacity", "name", "supportedTripTypes", "vehicleState", "vehicleType",
       ])
-    #expect(try create("{\(required)}").status == 409)
-    #expect(try bench.trip("ONLINE").status == 200)
+    try expectEqual(create("{\(required)}").status, 409)
+    try expectEqual(bench.trip("ONLINE").status, 200)
   }
 }
 

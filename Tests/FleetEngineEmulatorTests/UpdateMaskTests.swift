@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import FleetEngineEmulator
@@ -10,7 +11,7 @@ import Testing
       "lastLocation", "lastLocation,pastLocations", "lastLocation.supplementalLocation.latitude", "type,attributes",
     ])
   func accepted(_ text: String) throws {
-    #expect(try UpdateMask(text, of: DeliverySchema.vehicle).paths == text.split(separator: ",").map(String.init))
+    try expectEqual(UpdateMask(text, of: DeliverySchema.vehicle).paths, text.split(separator: ",").map(String.init))
   }
 
   @Test(
@@ -21,35 +22,35 @@ import Testing
     ])
   func refused(_ text: String) {
     let error = #expect(throws: APIError.self) { try UpdateMask(text, of: DeliverySchema.vehicle) }
-    #expect(error?.code == .invalidArgument)
+    expectEqual(error?.code, .invalidArgument)
   }
 
   @Test("an empty mask is refused in Google's words")
   func empty() {
     let error = #expect(throws: APIError.self) { try UpdateMask("", of: DeliverySchema.vehicle) }
-    #expect(error?.message == "update_mask cannot be empty")
+    expectEqual(error?.message, "update_mask cannot be empty")
   }
 
   @Test("what the mask names is replaced whole, or removed, and the rest stays")
   func apply() throws {
     let stored: JSON = ["type": "AUTO", "lastLocation": ["speed": 1, "heading": 2], "attributes": []]
     let update: JSON = ["type": "BICYCLE", "lastLocation": ["speed": 3]]
-    #expect(
-      try UpdateMask("lastLocation,attributes", of: DeliverySchema.vehicle).apply(update, to: stored).text
-        == #"{"type":"AUTO","lastLocation":{"speed":3}}"#)
-    #expect(
-      try UpdateMask("lastLocation.speed", of: DeliverySchema.vehicle).apply(update, to: stored)["lastLocation"]?.text
-        == #"{"speed":3,"heading":2}"#)
+    try expectEqual(
+      UpdateMask("lastLocation,attributes", of: DeliverySchema.vehicle).apply(update, to: stored).text,
+      #"{"type":"AUTO","lastLocation":{"speed":3}}"#)
+    try expectEqual(
+      UpdateMask("lastLocation.speed", of: DeliverySchema.vehicle).apply(update, to: stored)["lastLocation"]?.text,
+      #"{"speed":3,"heading":2}"#)
   }
 
   @Test("a response mask trims the response")
   func response() throws {
     let answer: JSON = ["name": "n", "lastLocation": ["speed": 1, "heading": 2]]
-    #expect(try ResponseMask.trim(answer, to: "name", of: DeliverySchema.vehicle).text == #"{"name":"n"}"#)
-    #expect(
-      try ResponseMask.trim(answer, to: "last_location.speed,name", of: DeliverySchema.vehicle).text
-        == #"{"lastLocation":{"speed":1},"name":"n"}"#)
-    #expect(try ResponseMask.trim(answer, to: "*", of: DeliverySchema.vehicle) == answer)
+    try expectEqual(ResponseMask.trim(answer, to: "name", of: DeliverySchema.vehicle).text, #"{"name":"n"}"#)
+    try expectEqual(
+      ResponseMask.trim(answer, to: "last_location.speed,name", of: DeliverySchema.vehicle).text,
+      #"{"lastLocation":{"speed":1},"name":"n"}"#)
+    try expectEqual(ResponseMask.trim(answer, to: "*", of: DeliverySchema.vehicle), answer)
     #expect(throws: APIError.self) { try ResponseMask.trim(answer, to: "names", of: DeliverySchema.vehicle) }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FleetEngine
 import Foundation
@@ -26,7 +27,7 @@ import Timekeeping
   @Test("docs/architecture.md says of each category what its row says")
   func architecture() throws {
     let table = try Self.table("architecture.md")
-    #expect(Set(table.keys) == Set(Category.allCases.map(\.rawValue)))
+    expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
     for category in Category.allCases {
       let row = category.row
       let past =
@@ -36,8 +37,9 @@ import Timekeeping
         case .notPermitted: "perhaps, if they are not permitted"
         case .rejected: "perhaps, if one is invalid"
         }
-      #expect(
-        table[category.rawValue]?.dropFirst() == [
+      expectEqual(
+        table[category.rawValue]?.dropFirst(),
+        [
           "\(row.backoff.base.wholeSeconds) s up to \(row.backoff.cap.wholeSeconds) s", Self.word(row.rejectsToken),
           past,
           Self.word(!row.needsConfiguration),
@@ -48,12 +50,12 @@ import Timekeeping
   @Test("docs/network.md says of each category what its row says")
   func network() throws {
     let table = try Self.table("network.md")
-    #expect(Set(table.keys) == Set(Category.allCases.map(\.rawValue)))
+    expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
     for category in Category.allCases {
       let row = category.row
-      #expect(
-        table[category.rawValue]
-          == [row.isNetworkFailure, row.isFromOtherServer, !row.isEvaluated, !row.isTransient].map(Self.word),
+      expectEqual(
+        table[category.rawValue],
+        [row.isNetworkFailure, row.isFromOtherServer, !row.isEvaluated, !row.isTransient].map(Self.word),
         "\(category)")
     }
   }
@@ -61,19 +63,19 @@ import Timekeeping
   @Test("a failure for which something can be done says what, after its message", arguments: Category.allCases)
   func advice(_ category: Category) {
     let failure = UpdateFailure(category, "words", from: .deliveries)
-    #expect(failure.withAdvice == failure.advice.map { "words; \($0)" } ?? "words")
-    #expect(failure.advice != nil || category.row.isTransient || category == .throttled)
+    expect(failure.withAdvice == failure.advice.map { "words; \($0)" } ?? "words")
+    expect(failure.advice != nil || category.row.isTransient || category == .throttled)
     // If a person must act, the advice is reported.
-    #expect(!category.row.needsConfiguration || failure.advice != nil)
+    expect(!category.row.needsConfiguration || failure.advice != nil)
   }
 
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
   func cause() {
     let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
-    #expect(failure.rejectsToken && failure.isEvaluated)
-    #expect(failure.backoff == Category.unauthenticated.row.backoff)
-    #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
-    #expect(failure.advice == RejectionCause.expired.advice(for: .deliveries))
+    expect(failure.rejectsToken && failure.isEvaluated)
+    expectEqual(failure.backoff, Category.unauthenticated.row.backoff)
+    expectEqual(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff, .seconds(5, cap: 60))
+    expectEqual(failure.advice, RejectionCause.expired.advice(for: .deliveries))
   }
 
   @Test("no other source compares categories")
@@ -87,8 +89,8 @@ import Timekeeping
     where file.pathExtension == "swift" {
       read += 1
       let text = try String(contentsOf: file, encoding: .utf8)
-      #expect(text.firstMatch(of: pattern) == nil, "\(file.lastPathComponent)")
+      expectNil(text.firstMatch(of: pattern), "\(file.lastPathComponent)")
     }
-    #expect(read > 100)
+    expect(read > 100)
   }
 }

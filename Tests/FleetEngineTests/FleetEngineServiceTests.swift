@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import Authorization
 import HTTPMessages
@@ -48,9 +49,9 @@ extension FleetEngineService {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let update = PositionUpdate(live: try location(2), past: [try location(1)])
     let request = endpoint.request(update, .plain, token: Secret("t"))
-    #expect(request.method == .post)
-    #expect(request.url == "https://e.test/v1/providers/p/rovers/r%201?updateMask=state%2Cplace%2Ctrack")
-    #expect(String(decoding: request.body, as: UTF8.self) == #"{"place":[2,2],"state":"ON","track":[[1,1]]}"#)
+    expectEqual(request.method, .post)
+    expectEqual(request.url, "https://e.test/v1/providers/p/rovers/r%201?updateMask=state%2Cplace%2Ctrack")
+    expectEqual(String(decoding: request.body, as: UTF8.self), #"{"place":[2,2],"state":"ON","track":[[1,1]]}"#)
   }
 
   @Test(
@@ -65,16 +66,15 @@ extension FleetEngineService {
         .request(update, .plain, token: Secret("t"))
     }
     let put = request(taxi)
-    #expect(put.method == .put)
-    #expect(
-      put.url
-        == "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=vehicleState%2ClastLocation%2CpastLocations")
+    expectEqual(put.method, .put)
+    expectEqual(
+      put.url, "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=vehicleState%2ClastLocation%2CpastLocations")
     let body = String(decoding: request(truck).body, as: UTF8.self)
-    #expect(String(decoding: put.body, as: UTF8.self) == #"{"vehicleState":"ONLINE","# + body.dropFirst())
+    expectEqual(String(decoding: put.body, as: UTF8.self), #"{"vehicleState":"ONLINE","# + body.dropFirst())
     let bare = request(taxi, reportsState: false)
-    #expect(bare.url == "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=lastLocation%2CpastLocations")
-    #expect(String(decoding: bare.body, as: UTF8.self) == body)
-    #expect(taxi.tokenContext?.scope.claim == "vehicleid")
+    expectEqual(bare.url, "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=lastLocation%2CpastLocations")
+    expectEqual(String(decoding: bare.body, as: UTF8.self), body)
+    expectEqual(taxi.tokenContext?.scope.claim, "vehicleid")
   }
 
   @Test("the end of a duty is a state and no position, where vehicles have a state and no other sets it")
@@ -86,45 +86,45 @@ extension FleetEngineService {
       ).offlineRequest(token: Secret("t"))
     }
     let offline = try #require(request(.trips))
-    #expect(offline.method == .put)
-    #expect(offline.url == "https://e.test/v1/providers/p/vehicles/v?updateMask=vehicleState")
-    #expect(String(decoding: offline.body, as: UTF8.self) == #"{"vehicleState":"OFFLINE"}"#)
-    #expect(offline.headers.contains { $0.name == "Authorization" })
-    #expect(request(.trips, reportsState: false) == nil)
-    #expect(request(.deliveries) == nil)
+    expectEqual(offline.method, .put)
+    expectEqual(offline.url, "https://e.test/v1/providers/p/vehicles/v?updateMask=vehicleState")
+    expectEqual(String(decoding: offline.body, as: UTF8.self), #"{"vehicleState":"OFFLINE"}"#)
+    expect(offline.headers.contains { $0.name == "Authorization" })
+    expectNil(request(.trips, reportsState: false))
+    expectNil(request(.deliveries))
   }
 
   @Test("so are the dry run, the greeting, and the size of a past position")
   func others() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let dryRun = endpoint.dryRun(token: Secret("t"))
-    #expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
-    #expect(endpoint.greeting.url == dryRun.url)
+    expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
+    expectEqual(endpoint.greeting.url, dryRun.url)
     // ",[-89.123457,-179.123457]", whatever the position has besides.
     var past = try location(1)
     past.speed = 3
-    #expect(endpoint.pastPositionSizes().size(of: past) == 25)
+    expectEqual(endpoint.pastPositionSizes().size(of: past), 25)
   }
 
   @Test("a token must be for what the service's claim names")
   func scope() {
-    #expect(vehicle.tokenContext == AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
+    expectEqual(vehicle.tokenContext, AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
     let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "t")
-    #expect(truck.tokenContext == AuthorizationContext(providerID: "p", scope: .deliveryVehicle("t")))
-    #expect(FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "t").tokenContext == nil)
+    expectEqual(truck.tokenContext, AuthorizationContext(providerID: "p", scope: .deliveryVehicle("t")))
+    expectNil(FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "t").tokenContext)
   }
 
   @Test("the same IDs in two services are two vehicles")
   func identity() {
     let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "r 1")
-    #expect(truck != vehicle)
+    expect(truck != vehicle)
     let endpoints = [truck, vehicle].map { FleetEngineEndpoint(origin: "https://e.test", vehicle: $0) }
-    #expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
+    expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
   }
 
   @Test("advice names the role that the service needs")
   func role() {
     let failure = UpdateFailure(.permissionDenied, "words", from: .rovers, cause: .role)
-    #expect(failure.advice?.contains("roles/test.rover") == true)
+    expectEqual(failure.advice?.contains("roles/test.rover"), true)
   }
 }

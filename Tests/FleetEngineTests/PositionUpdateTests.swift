@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import HTTPMessages
 import JSON
@@ -31,8 +32,9 @@ import Timekeeping
   @Test("a bare position, byte for byte")
   func bare() throws {
     let text = try body(PositionUpdate(live: location(48.13743, 11.57549)))
-    #expect(
-      text == #"{"lastLocation":{"supplementalLocation":{"latitude":48.13743,"longitude":11.57549},"#
+    expectEqual(
+      text,
+      #"{"lastLocation":{"supplementalLocation":{"latitude":48.13743,"longitude":11.57549},"#
         + #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","supplementalLocationTime":"2026-11-21T08:30:00.250Z"}}"#
     )
   }
@@ -49,9 +51,9 @@ import Timekeeping
       $0.headingAccuracy = 1.25
     }
     let text = body(PositionUpdate(live: live, timeSinceUpdate: 50))
-    #expect(
-      text
-        == #"{"lastLocation":{"heading":271,"headingAccuracy":1.3,"speed":13.89,"speedAccuracy":0.26,"#
+    expectEqual(
+      text,
+      #"{"lastLocation":{"heading":271,"headingAccuracy":1.3,"speed":13.89,"speedAccuracy":0.26,"#
         + #""supplementalLocation":{"latitude":-33.856784,"longitude":151.215297},"#
         + #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","#
         + #""supplementalLocationTime":"2026-11-21T08:30:00.250Z","supplementalLocationAccuracy":3.3,"#
@@ -61,8 +63,8 @@ import Timekeeping
   @Test("a zero latitude is written, and a negative zero is not one")
   func zero() throws {
     let text = try body(PositionUpdate(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
-    #expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
-    #expect(text.contains(#""speed":0,"#))
+    expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
+    expect(text.contains(#""speed":0,"#))
   }
 
   @Test(
@@ -70,13 +72,13 @@ import Timekeeping
     arguments: [(359.7, 0), (359.4, 359), (0.0, 0), (-0.4, 0), (-90, 270), (360, 0), (89.5, 90), (720.2, 0)])
   func heading(degrees: Double, sent: Int) throws {
     let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
-    #expect(text.contains("\"heading\":\(sent),"))
+    expect(text.contains("\"heading\":\(sent),"))
   }
 
   @Test("a heading that is no number is left out", arguments: [Double.nan, .infinity, 1e300])
   func noHeading(degrees: Double) throws {
     let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
-    #expect(degrees == 1e300 || !text.contains("heading"))
+    expect(degrees == 1e300 || !text.contains("heading"))
   }
 
   @Test("random updates are JSON to the library's parser, with every value that the position has")
@@ -125,10 +127,10 @@ import Timekeeping
       }
       let (live, past) = (positions[0], Array(positions.dropFirst()))
       let value = try JSONValue(parsing: [UInt8](body(PositionUpdate(live: live, timeSinceUpdate: 7, past: past)).utf8))
-      #expect(isRight(value.value(at: "lastLocation"), live))
-      #expect(value.value(at: "lastLocation.timeSinceUpdate")?.integer == 7)
+      expect(isRight(value.value(at: "lastLocation"), live))
+      expectEqual(value.value(at: "lastLocation.timeSinceUpdate")?.integer, 7)
       let sent = value.value(at: "pastLocations")?.array ?? []
-      #expect(sent.count == past.count && zip(sent, past).allSatisfy(isRight))
+      expect(sent.count == past.count && zip(sent, past).allSatisfy(isRight))
     }
   }
 
@@ -136,8 +138,9 @@ import Timekeeping
   func locationField() throws {
     let live = try location(48.13743, 11.57549, at: Timestamp(seconds: 1_795_249_800)) { $0.horizontalAccuracy = 4 }
     let text = body(PositionUpdate(live: live), .location)
-    #expect(
-      text == #"{"lastLocation":{"location":{"latitude":48.13743,"longitude":11.57549},"locationSensor":"GPS","#
+    expectEqual(
+      text,
+      #"{"lastLocation":{"location":{"latitude":48.13743,"longitude":11.57549},"locationSensor":"GPS","#
         + #""updateTime":"2026-11-21T08:30:00Z","latlngAccuracy":4}}"#)
   }
 
@@ -150,13 +153,13 @@ import Timekeeping
       origin: "https://e.test/",
       vehicle: FleetEngineVehicle(service: .deliveries, providerID: "my project", vehicleID: "LKW/1"))
     let request = endpoint.request(update, .plain, token: Secret("t"))
-    #expect(
-      request.url
-        == "https://e.test/v1/providers/my%20project/deliveryVehicles/LKW%2F1?updateMask=lastLocation%2CpastLocations")
+    expectEqual(
+      request.url,
+      "https://e.test/v1/providers/my%20project/deliveryVehicles/LKW%2F1?updateMask=lastLocation%2CpastLocations")
     let text = String(decoding: request.body, as: UTF8.self)
-    #expect(text.hasPrefix(#"{"lastLocation":{"supplementalLocation":{"latitude":3,"longitude":3}"#))
-    #expect(text.contains(#""pastLocations":[{"supplementalLocation":{"latitude":1,"longitude":1}"#))
-    #expect(
+    expect(text.hasPrefix(#"{"lastLocation":{"supplementalLocation":{"latitude":3,"longitude":3}"#))
+    expect(text.contains(#""pastLocations":[{"supplementalLocation":{"latitude":1,"longitude":1}"#))
+    expect(
       text.contains(#""supplementalLocationTime":"1970-01-01T00:01:40Z"},{"supplementalLocation":{"latitude":2,"#))
   }
 
@@ -165,15 +168,16 @@ import Timekeeping
     let endpoint = FleetEngineEndpoint(
       origin: "https://e.test", vehicle: .truck, deadline: .seconds(7))
     let request = endpoint.request(PositionUpdate(live: try location(1, 1)), .plain, token: Secret("t"))
-    #expect(request.method == .patch)
-    #expect(request.url == "https://e.test/v1/providers/p/deliveryVehicles/v?updateMask=lastLocation")
-    #expect(
-      request.headers == [
+    expectEqual(request.method, .patch)
+    expectEqual(request.url, "https://e.test/v1/providers/p/deliveryVehicles/v?updateMask=lastLocation")
+    expectEqual(
+      request.headers,
+      [
         .init("Authorization", .secret(prefix: "Bearer ", Secret("t"))),
         .init("Content-Type", .plain("application/json")), .init("X-Goog-FieldMask", .plain("name")),
       ])
-    #expect(request.deadline == .seconds(7))
-    #expect(request.contentCoding == .identity)
+    expectEqual(request.deadline, .seconds(7))
+    expectEqual(request.contentCoding, .identity)
   }
 
   @Test("a compact request has no field with its default, is compressed, and asks for a response of nothing")
@@ -184,16 +188,16 @@ import Timekeeping
     let (plain, compact) = (
       endpoint.request(update, .plain, token: Secret("t")), endpoint.request(update, .compact, token: Secret("t"))
     )
-    #expect(compact.url == plain.url + "&prettyPrint=false")
-    #expect(compact.contentCoding == .gzip)
-    #expect(compact.headers.last == .init("X-Goog-FieldMask", .plain("navigationStatus")))
-    #expect(compact.headers.dropLast() == plain.headers.dropLast())
+    expectEqual(compact.url, plain.url + "&prettyPrint=false")
+    expectEqual(compact.contentCoding, .gzip)
+    expectEqual(compact.headers.last, .init("X-Goog-FieldMask", .plain("navigationStatus")))
+    expectEqual(compact.headers.dropLast(), plain.headers.dropLast())
     let sensor = #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","#
     var expected = String(decoding: plain.body, as: UTF8.self)
     for _ in 0..<2 { expected.replaceSubrange(try #require(expected.firstRange(of: sensor)), with: "") }
-    #expect(String(decoding: compact.body, as: UTF8.self) == expected)
+    expectEqual(String(decoding: compact.body, as: UTF8.self), expected)
     // The default of `locationSensor` is another.
-    #expect(body(update, .location, .compact) == body(update, .location, .plain))
+    expectEqual(body(update, .location, .compact), body(update, .location, .plain))
   }
 
   @Test("a refusal that the compact form may explain is one, and no other failure")
@@ -205,19 +209,19 @@ import Timekeeping
     }
     let (error, page) = (#"{"error":{"message":"no"}}"#, "<html>no</html>")
     for status in [400, 403, 406, 413, 415, 500, 501, 502] {
-      #expect(failure(status, error)?.mayBeDueToForm == true, "\(status)")
+      expectEqual(failure(status, error)?.mayBeDueToForm, true, "\(status)")
       // A captive portal or a firewall answers 403 with a page.
-      #expect(failure(status, page)?.mayBeDueToForm == (status != 403), "\(status)")
-      #expect(failure(status, page)?.isAboutRequest == true, "\(status)")
+      expectEqual(failure(status, page)?.mayBeDueToForm, (status != 403), "\(status)")
+      expectEqual(failure(status, page)?.isAboutRequest, true, "\(status)")
       // A server that asks for a wait has another reason.
       let wait = failure(status, error, [("Retry-After", "30")])
-      #expect(wait?.mayBeDueToForm == false && wait?.isAboutRequest == true, "\(status)")
+      expect(wait?.mayBeDueToForm == false && wait?.isAboutRequest == true, "\(status)")
     }
     for status in [200, 302, 401, 404, 408, 409, 429, 503, 504, 511] {
-      #expect(failure(status, error)?.mayBeDueToForm == false, "\(status)")
-      #expect(failure(status, page)?.mayBeDueToForm == false, "\(status)")
+      expectEqual(failure(status, error)?.mayBeDueToForm, false, "\(status)")
+      expectEqual(failure(status, page)?.mayBeDueToForm, false, "\(status)")
     }
-    for status in [401, 429, 503] { #expect(failure(status, error)?.isAboutRequest == false, "\(status)") }
+    for status in [401, 429, 503] { expectEqual(failure(status, error)?.isAboutRequest, false, "\(status)") }
   }
 
   @Test(
@@ -247,12 +251,12 @@ import Timekeeping
       let live = try location(48, 11)
       let one = body(PositionUpdate(live: live, past: [past]), field).utf8.count
       let two = body(PositionUpdate(live: live, past: [past, past]), field).utf8.count
-      #expect(two - one <= sizes.size(of: past))
+      expect(two - one <= sizes.size(of: past))
       estimated += sizes.size(of: past)
       actual += two - one
     }
     print("a past position: \(actual / 300) bytes, estimated \(estimated / 300)")
-    #expect(Double(estimated) < Double(actual) * 1.1)
+    expect(Double(estimated) < Double(actual) * 1.1)
   }
 }
 

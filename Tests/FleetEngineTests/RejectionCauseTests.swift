@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FleetEngine
 import HTTPMessages
@@ -33,9 +34,9 @@ import Testing
     ] as [(String, String?, RejectionCause)])
   func times(message: String, reason: String?, cause: RejectionCause) throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
-    #expect(failure.category == .clockSkew)
-    #expect(failure.cause == cause)
-    #expect(failure.rejectsToken && failure.isEvaluated)
+    expectEqual(failure.category, .clockSkew)
+    expectEqual(failure.cause, cause)
+    expect(failure.rejectsToken && failure.isEvaluated)
   }
 
   @Test(
@@ -53,9 +54,9 @@ import Testing
     ] as [(String, String?, RejectionCause?)])
   func rights(message: String, reason: String?, cause: RejectionCause?) throws {
     let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
-    #expect(failure.category == .permissionDenied)
-    #expect(failure.cause == cause)
-    #expect(failure.rejectsToken)
+    expectEqual(failure.category, .permissionDenied)
+    expectEqual(failure.cause, cause)
+    expect(failure.rejectsToken)
   }
 
   @Test(
@@ -67,31 +68,31 @@ import Testing
     ] as [(String, String?)])
   func signature(message: String, reason: String?) throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
-    #expect(failure.category == .unauthenticated && failure.cause == .signature)
-    #expect(failure.advice?.contains("key") == true && failure.advice?.contains("role") == false)
+    expect(failure.category == .unauthenticated && failure.cause == .signature)
+    expect(failure.advice?.contains("key") == true && failure.advice?.contains("role") == false)
   }
 
   @Test("a denied request names the project of the settings, whether the response has a reason or not")
   func project() throws {
     for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
       let failure = try #require(refusal(403, "PERMISSION_DENIED", message))
-      #expect(failure.advice?.contains("vehicle.provider_id") == true)
+      expectEqual(failure.advice?.contains("vehicle.provider_id"), true)
     }
   }
 
   @Test("a text about credentials alone is no clock skew")
   func vagueWords() throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", RejectionCauseTests.vague))
-    #expect(failure.category == .unauthenticated)
-    #expect(failure.cause == nil)
+    expectEqual(failure.category, .unauthenticated)
+    expectNil(failure.cause)
   }
 
   @Test("words of time in answers that are not about the token change nothing")
   func otherStatus() throws {
     let failure = try #require(
       refusal(400, "INVALID_ARGUMENT", "update_time is in the future", reason: "ACCESS_TOKEN_EXPIRED"))
-    #expect(failure.category == .rejected)
-    #expect(failure.cause == nil && !failure.rejectsToken)
+    expectEqual(failure.category, .rejected)
+    expect(failure.cause == nil && !failure.rejectsToken)
   }
 
   @Test("a certificate that is not valid yet is no refusal of a token")
@@ -102,19 +103,19 @@ import Testing
     else {
       return
     }
-    #expect(failure.category == .clockSkew)
-    #expect(!failure.rejectsToken && !failure.isEvaluated)
+    expectEqual(failure.category, .clockSkew)
+    expect(!failure.rejectsToken && !failure.isEvaluated)
   }
 
   @Test("a token that the server quotes is not shown")
   func quoted() throws {
     let failure = try #require(
       refusal(401, "UNAUTHENTICATED", "bad token eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.AbC123AbC123AbC123AbC123"))
-    #expect(failure.message == "UNAUTHENTICATED: bad token <redacted>")
+    expectEqual(failure.message, "UNAUTHENTICATED: bad token <redacted>")
   }
 
   @Test("each cause has advice of its own")
   func advice() {
-    #expect(Set(RejectionCause.allCases.map { $0.advice(for: .deliveries) }).count == RejectionCause.allCases.count)
+    expectEqual(Set(RejectionCause.allCases.map { $0.advice(for: .deliveries) }).count, RejectionCause.allCases.count)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import ExternalInput
 import FleetEngine
 import FoundationEssentials
@@ -24,30 +25,30 @@ import Timekeeping
 
   @Test("200 with a JSON object is an acknowledgement")
   func accepted() {
-    #expect(failure(200, #"{"name":"providers/p/deliveryVehicles/v"}"#) == nil)
-    #expect(failure(200, "{}") == nil)
+    expectNil(failure(200, #"{"name":"providers/p/deliveryVehicles/v"}"#))
+    expectNil(failure(200, "{}"))
   }
 
   @Test("no other success is an acknowledgement, whatever is in it", arguments: [201, 202, 203, 204, 205, 206, 299])
   func otherSuccess(http: Int) {
-    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category == .notFleetEngine)
-    #expect(failure(http, "{}")?.category == .notFleetEngine)
+    expectEqual(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category, .notFleetEngine)
+    expectEqual(failure(http, "{}")?.category, .notFleetEngine)
   }
 
   @Test("200 with an error is that error, and no acknowledgement")
   func errorWithin() {
-    #expect(failure(200, error("PERMISSION_DENIED"))?.category == .permissionDenied)
-    #expect(failure(200, error("UNAVAILABLE"))?.category == .unavailable)
+    expectEqual(failure(200, error("PERMISSION_DENIED"))?.category, .permissionDenied)
+    expectEqual(failure(200, error("UNAVAILABLE"))?.category, .unavailable)
     for body in [#"{"error":null}"#, #"{"error":{}}"#, #"{"error":"no"}"#, #"{"name":"x","\u0065rror":1}"#] {
-      #expect(failure(200, body)?.category == .notFleetEngine, "\(body)")
+      expectEqual(failure(200, body)?.category, .notFleetEngine, "\(body)")
     }
     // Only at the top.
-    #expect(failure(200, #"{"vehicle":{"error":1}}"#) == nil)
+    expectNil(failure(200, #"{"vehicle":{"error":1}}"#))
   }
 
   @Test("anything else with 200 is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
-    #expect(failure(200, body)?.category == .notFleetEngine)
+    expectEqual(failure(200, body)?.category, .notFleetEngine)
   }
 
   @Test(
@@ -64,10 +65,10 @@ import Timekeeping
   func byStatus(status: String, category: UpdateFailure.Category) {
     for http in [400, 401, 403, 404, 409, 429, 499, 500, 501, 503, 504] {
       let failure = failure(http, error(status))
-      #expect(failure?.category == category)
-      #expect(failure?.status == status)
-      #expect(failure?.httpStatus == http)
-      #expect(failure?.message == "\(status): words")
+      expectEqual(failure?.category, category)
+      expectEqual(failure?.status, status)
+      expectEqual(failure?.httpStatus, http)
+      expectEqual(failure?.message, "\(status): words")
     }
   }
 
@@ -83,11 +84,11 @@ import Timekeeping
       (511, .notFleetEngine, .notFleetEngine), (599, .unavailable, .unavailable),
     ] as [(Int, UpdateFailure.Category, UpdateFailure.Category)])
   func byNumber(http: Int, json: UpdateFailure.Category, page: UpdateFailure.Category) {
-    #expect(failure(http, "{}")?.category == json)
-    #expect(failure(http, #"{"error":"old style"}"#)?.category == json)
-    #expect(failure(http, error("SOMETHING_NEW"))?.category == json)
-    #expect(failure(http, "<html>Error")?.category == page)
-    #expect(failure(http, "")?.category == page)
+    expectEqual(failure(http, "{}")?.category, json)
+    expectEqual(failure(http, #"{"error":"old style"}"#)?.category, json)
+    expectEqual(failure(http, error("SOMETHING_NEW"))?.category, json)
+    expectEqual(failure(http, "<html>Error")?.category, page)
+    expectEqual(failure(http, "")?.category, page)
   }
 
   @Test("every kind of failure without a response has its category", arguments: TransportFailure.Kind.allCases)
@@ -103,7 +104,7 @@ import Timekeeping
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
     failure.transport = kind
-    #expect(failure.isWorthResending == [.unprocessed, .unanswered].contains(kind))
+    expectEqual(failure.isWorthResending, [.unprocessed, .unanswered].contains(kind))
     let isUnsent =
       switch kind {
       case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
@@ -112,11 +113,11 @@ import Timekeeping
         .answeredEarly:
         false
       }
-    #expect(failure.isUnsent == isUnsent)
-    #expect(failure.mayArrive == (!isUnsent && kind != .unprocessed))
-    #expect(outcome == .failed(failure))
-    #expect(
-      (failure.advice?.contains("clock") == true) == [.certificateNotYetValid, .certificateExpired].contains(kind))
+    expectEqual(failure.isUnsent, isUnsent)
+    expectEqual(failure.mayArrive, (!isUnsent && kind != .unprocessed))
+    expectEqual(outcome, .failed(failure))
+    expectEqual(
+      (failure.advice?.contains("clock") == true), [.certificateNotYetValid, .certificateExpired].contains(kind))
   }
 
   @Test("the longer of Retry-After and RetryInfo is the server's wish")
@@ -125,31 +126,31 @@ import Timekeeping
       #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#(delay)"}"#
     }
     let exhausted = "RESOURCE_EXHAUSTED"
-    #expect(failure(429, error(exhausted))?.retryAfter == nil)
-    #expect(failure(429, error(exhausted, details: info("3.5s")))?.retryAfter == .milliseconds(3500))
-    #expect(failure(429, error(exhausted), headers: [("Retry-After", "7")])?.retryAfter == .seconds(7))
+    expectNil(failure(429, error(exhausted))?.retryAfter)
+    expectEqual(failure(429, error(exhausted, details: info("3.5s")))?.retryAfter, .milliseconds(3500))
+    expectEqual(failure(429, error(exhausted), headers: [("Retry-After", "7")])?.retryAfter, .seconds(7))
     let both = failure(429, error(exhausted, details: info("20s")), headers: [("retry-after", "7")])
-    #expect(both?.retryAfter == .seconds(20))
-    #expect(failure(503, "<html>", headers: [("Retry-After", "30")])?.retryAfter == .seconds(30))
-    #expect(failure(429, error(exhausted, details: info("99999999999s")))?.retryAfter == .seconds(900))
+    expectEqual(both?.retryAfter, .seconds(20))
+    expectEqual(failure(503, "<html>", headers: [("Retry-After", "30")])?.retryAfter, .seconds(30))
+    expectEqual(failure(429, error(exhausted, details: info("99999999999s")))?.retryAfter, .seconds(900))
     for unreadable in ["-3s", "3", "nans", "infs", "0x1p3s", "1s2s", "s", "", "1e9s"] {
-      #expect(failure(429, error(exhausted, details: info(unreadable)))?.retryAfter == nil, "\(unreadable)")
+      expectNil(failure(429, error(exhausted, details: info(unreadable)))?.retryAfter, "\(unreadable)")
     }
     let header: [(name: String, value: String)] = [
       ("Date", "Sat, 21 Nov 2026 08:30:00 GMT"), ("Retry-After", "Sat, 21 Nov 2026 08:31:00 GMT"),
     ]
-    #expect(failure(429, error(exhausted), headers: header)?.retryAfter == .seconds(60))
+    expectEqual(failure(429, error(exhausted), headers: header)?.retryAfter, .seconds(60))
   }
 
   @Test("a server's words are cut to one line of a bearable length")
   func words() throws {
     let long = try #require(failure(400, error("INVALID_ARGUMENT", String(repeating: "x", count: 5000))))
-    #expect(long.message.count < 250)
+    expect(long.message.count < 250)
     let lines = try #require(failure(400, error("INVALID_ARGUMENT", #"one\ntwo\u0007"#)))
-    #expect(lines.message == "INVALID_ARGUMENT: one two ")
-    #expect(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message == "INVALID_ARGUMENT: Bad mask")
-    #expect(failure(403, "<html>")?.message == "HTTP 403, a web page")
-    #expect(failure(403, "<html>")?.advice?.contains("captive portal") == true)
+    expectEqual(lines.message, "INVALID_ARGUMENT: one two ")
+    expectEqual(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message, "INVALID_ARGUMENT: Bad mask")
+    expectEqual(failure(403, "<html>")?.message, "HTTP 403, a web page")
+    expectEqual(failure(403, "<html>")?.advice?.contains("captive portal"), true)
   }
 
   @Test("the vehicle's own name is in the message as it is, be it a VIN or a UUID")
@@ -158,8 +159,8 @@ import Timekeeping
       let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(id) not found"
       let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "acme-fleet-3f9a2b", vehicleID: id)
       let found = try #require(failure(404, error("NOT_FOUND", text + "."), showing: vehicle.names))
-      #expect(found.message == "NOT_FOUND: \(text)")
-      #expect(found.sentence.ownText == found.message)
+      expectEqual(found.message, "NOT_FOUND: \(text)")
+      expectEqual(found.sentence.ownText, found.message)
     }
   }
 
@@ -172,11 +173,11 @@ import Timekeeping
     ])
   func forEveryone(http: Int, status: String, isShown: Bool) throws {
     let rejected = try #require(failure(http, error(status, "billing is disabled for this project")))
-    #expect(rejected.sentence.ownText.contains("billing") == isShown)
-    #expect(rejected.message.contains("billing"))
+    expectEqual(rejected.sentence.ownText.contains("billing"), isShown)
+    expect(rejected.message.contains("billing"))
     // A page that a proxy or a portal sends in Google's place is not Google's sentence.
     let page = try #require(failure(http, #"{"error": {"message": "log in to my-hotspot"}}"#))
-    #expect(!page.sentence.ownText.contains("log in"))
+    expect(!page.sentence.ownText.contains("log in"))
   }
 
   @Test("a token that Fleet Engine rejects is named by its own defect, before what the response suggests")
@@ -193,13 +194,13 @@ import Timekeeping
     let inspect = { TokenInspection(of: token($0), for: context, at: Timestamp(seconds: 1_796_083_260)) }
     let rejected = try #require(
       failure(401, error("UNAUTHENTICATED", "Jwt verification fails", details: "")))
-    #expect(rejected.cause == .signature)
+    expectEqual(rejected.cause, .signature)
     let wrong = rejected.explained(by: inspect("{\"aud\":\"https://example.com\",\(claims)}"))
-    #expect(wrong.message.contains("Jwt verification fails; the token itself is wrong: the audience (`aud`) is"))
-    #expect(wrong.advice == "set \"aud\": \"https://fleetengine.googleapis.com/\"" && wrong.tokenAdvice == wrong.advice)
+    expect(wrong.message.contains("Jwt verification fails; the token itself is wrong: the audience (`aud`) is"))
+    expect(wrong.advice == "set \"aud\": \"https://fleetengine.googleapis.com/\"" && wrong.tokenAdvice == wrong.advice)
     // A good token leaves it as it is.
     let good = inspect("{\"aud\":\"https://fleetengine.googleapis.com/\",\(claims)}")
-    #expect(good.problems == [] && rejected.explained(by: good) == rejected)
+    expect(good.problems == [] && rejected.explained(by: good) == rejected)
   }
 
   @Test("a redirect names the host that it leads to, and nothing that may be secret")
@@ -209,9 +210,9 @@ import Timekeeping
       guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else { return nil }
       return failure.category == .notFleetEngine ? failure.message : nil
     }
-    #expect(message() == "HTTP 302, a redirect")
+    expectEqual(message(), "HTTP 302, a redirect")
     response.redirect = WebAddress(
       scheme: "https", host: "login.portal.example", path: "/?token=1", hasCredentials: true)
-    #expect(message() == "HTTP 302, a redirect to login.portal.example")
+    expectEqual(message(), "HTTP 302, a redirect to login.portal.example")
   }
 }

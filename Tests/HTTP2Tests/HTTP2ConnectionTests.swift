@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -13,15 +14,16 @@ import Timekeeping
     var server = ScriptedServer()
     transcript.handle(.connected)
     transcript.send()
-    #expect(transcript.takeLines() == ["preface", "SETTINGS", "HEADERS 1", "DATA 1 7 END_STREAM"])
-    #expect(
-      transcript.fields == [
+    expectEqual(transcript.takeLines(), ["preface", "SETTINGS", "HEADERS 1", "DATA 1 7 END_STREAM"])
+    expectEqual(
+      transcript.fields,
+      [
         ":method: PATCH", ":scheme: https", ":authority: localhost:8443", ":path: /v1/x?m=y", "user-agent: test",
         "authorization: Bearer abc", "content-length: 7",
       ])
     transcript.receive(ScriptedServer.settings() + server.answer(1))
-    #expect(transcript.takeLines() == ["SETTINGS ACK", "answered 200 {}"])
-    #expect(transcript.responses.first?.header("Content-Type") == "application/json")
+    expectEqual(transcript.takeLines(), ["SETTINGS ACK", "answered 200 {}"])
+    expectEqual(transcript.responses.first?.header("Content-Type"), "application/json")
   }
 
   @Test("requests follow each other on odd streams, and the second head is a byte a field")
@@ -32,11 +34,11 @@ import Timekeeping
       let before = transcript.sent.count
       transcript.send()
       transcript.receive(server.answer(stream))
-      #expect(
-        transcript.takeLines() == ["HEADERS \(stream)", "DATA \(stream) 7 END_STREAM", "answered 200 {}"])
-      if index > 0 { #expect(transcript.sent.count - before == 9 + 7 + 9 + 7) }
-      #expect(transcript.fields.count == 7)
-      #expect(transcript.canSend())
+      expectEqual(
+        transcript.takeLines(), ["HEADERS \(stream)", "DATA \(stream) 7 END_STREAM", "answered 200 {}"])
+      if index > 0 { expectEqual(transcript.sent.count - before, 9 + 7 + 9 + 7) }
+      expectEqual(transcript.fields.count, 7)
+      expect(transcript.canSend())
     }
   }
 
@@ -44,8 +46,8 @@ import Timekeeping
   func noBody() {
     let transcript = Transcript()
     transcript.send(HTTPRequest(method: .get, url: "https://localhost:8443/v1/x?m=y"))
-    #expect(transcript.takeLines() == ["HEADERS 1 END_STREAM"])
-    #expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
+    expectEqual(transcript.takeLines(), ["HEADERS 1 END_STREAM"])
+    expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
   }
 
   @Test("however a connection ends, the token is wiped from the table of headers, and nothing is sent after that")
@@ -56,14 +58,14 @@ import Timekeeping
     }
     let byOwner = Transcript()
     byOwner.send()
-    #expect(!isWiped(byOwner))
+    expect(!isWiped(byOwner))
     byOwner.connection.wipe()
-    #expect(isWiped(byOwner))
-    #expect(!byOwner.canSend())
+    expect(isWiped(byOwner))
+    expect(!byOwner.canSend())
     let byServer = Transcript()
     byServer.send()
     byServer.handle(.ended("gone"))
-    #expect(isWiped(byServer))
+    expect(isWiped(byServer))
   }
 
   @Test("a head longer than a frame continues in CONTINUATION")
@@ -72,8 +74,8 @@ import Timekeeping
     var request = Transcript.request()
     request.headers.append(.init("X-Long", .plain(String(repeating: "~", count: 40_000))))
     transcript.send(request)
-    #expect(
-      transcript.takeLines() == ["HEADERS 1 …", "CONTINUATION 1", "CONTINUATION 1", "DATA 1 7 END_STREAM"])
+    expectEqual(
+      transcript.takeLines(), ["HEADERS 1 …", "CONTINUATION 1", "CONTINUATION 1", "DATA 1 7 END_STREAM"])
   }
 
   @Test("a head longer than the server accepts is not sent, and says so")
@@ -81,11 +83,11 @@ import Timekeeping
     let transcript = Transcript(settings: [(6, 100)])
     transcript.send()
     let failure = try #require(transcript.failures.first)
-    #expect(failure.message.contains("no more than 100 bytes"))
+    expect(failure.message.contains("no more than 100 bytes"))
     // Another connection may have another limit, and the server got nothing.
-    #expect(failure.kind == .unprocessed)
-    #expect(transcript.takeLines().count == 1)
-    #expect(transcript.canSend())
+    expectEqual(failure.kind, .unprocessed)
+    expectEqual(transcript.takeLines().count, 1)
+    expect(transcript.canSend())
     // The same for a head that was sent before.
     let later = Transcript()
     var server = ScriptedServer()
@@ -95,7 +97,7 @@ import Timekeeping
     }
     later.receive(ScriptedServer.settings([(6, 100)]))
     later.send()
-    #expect(later.failures == transcript.failures)
+    expectEqual(later.failures, transcript.failures)
   }
 
   @Test(
@@ -106,8 +108,8 @@ import Timekeeping
     var request = Transcript.request()
     request.headers = [header]
     transcript.send(request)
-    #expect(transcript.failures.map(\.kind) == [.local])
-    #expect(!transcript.lines.contains { $0.hasPrefix("HEADERS") })
+    expectEqual(transcript.failures.map(\.kind), [.local])
+    expect(!transcript.lines.contains { $0.hasPrefix("HEADERS") })
   }
 
   // MARK: - Windows
@@ -118,40 +120,41 @@ import Timekeeping
     var server = ScriptedServer()
     let body = String(repeating: "x", count: 400)
     transcript.send(Transcript.request(body))
-    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 1"])
+    expectEqual(transcript.takeLines(), ["HEADERS 1", "DATA 1 1"])
     for index in 1..<400 {
       transcript.receive(ScriptedServer.windowUpdate(1, 1))
-      #expect(transcript.takeLines() == [index == 399 ? "DATA 1 1 END_STREAM" : "DATA 1 1"])
+      expectEqual(transcript.takeLines(), [index == 399 ? "DATA 1 1 END_STREAM" : "DATA 1 1"])
     }
     transcript.receive(server.answer(1))
-    #expect(transcript.takeLines() == ["answered 200 {}"])
+    expectEqual(transcript.takeLines(), ["answered 200 {}"])
   }
 
   @Test("a window that goes negative by a new setting must come up to one again before anything is sent")
   func negativeWindow() {
     let transcript = Transcript(settings: [(4, 10)])
     transcript.send(Transcript.request(String(repeating: "x", count: 20)))
-    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 10"])
+    expectEqual(transcript.takeLines(), ["HEADERS 1", "DATA 1 10"])
     // 0 left of 10; now 4: minus 6.
     transcript.receive(ScriptedServer.settings([(4, 4)]))
     transcript.receive(ScriptedServer.windowUpdate(1, 6))
-    #expect(transcript.takeLines() == ["SETTINGS ACK"])
+    expectEqual(transcript.takeLines(), ["SETTINGS ACK"])
     transcript.receive(ScriptedServer.windowUpdate(1, 3))
-    #expect(transcript.takeLines() == ["DATA 1 3"])
+    expectEqual(transcript.takeLines(), ["DATA 1 3"])
     transcript.receive(ScriptedServer.settings([(4, 100)]))
-    #expect(transcript.takeLines() == ["SETTINGS ACK", "DATA 1 7 END_STREAM"])
+    expectEqual(transcript.takeLines(), ["SETTINGS ACK", "DATA 1 7 END_STREAM"])
   }
 
   @Test("the connection's window bounds a body as the stream's does")
   func connectionWindow() {
     let transcript = Transcript(settings: [(4, 1_000_000)])
     transcript.send(Transcript.request(String(repeating: "x", count: 70_000)))
-    #expect(
-      transcript.takeLines() == [
+    expectEqual(
+      transcript.takeLines(),
+      [
         "HEADERS 1", "DATA 1 16384", "DATA 1 16384", "DATA 1 16384", "DATA 1 16383",
       ])
     transcript.receive(ScriptedServer.windowUpdate(0, 100_000))
-    #expect(transcript.takeLines() == ["DATA 1 4465 END_STREAM"])
+    expectEqual(transcript.takeLines(), ["DATA 1 4465 END_STREAM"])
   }
 
   @Test("what was received is allowed again in time, padding and unwanted data included")
@@ -164,11 +167,11 @@ import Timekeeping
     let piece = String(repeating: "y", count: 16_000)
     transcript.receive(ScriptedServer.data(1, piece, isLast: false))
     transcript.receive(ScriptedServer.data(1, piece, isLast: false))
-    #expect(transcript.takeLines() == [])
+    expectEqual(transcript.takeLines(), [])
     transcript.receive(ScriptedServer.data(1, piece, isLast: false))
-    #expect(transcript.takeLines() == ["WINDOW_UPDATE +48000", "WINDOW_UPDATE 1 +48000"])
+    expectEqual(transcript.takeLines(), ["WINDOW_UPDATE +48000", "WINDOW_UPDATE 1 +48000"])
     transcript.receive(ScriptedServer.data(1, "", isLast: true))
-    #expect(transcript.responses.first?.body.count == 48_000)
+    expectEqual(transcript.responses.first?.body.count, 48_000)
   }
 
   @Test("a response longer than allowed is aborted well before the window, and the connection continues")
@@ -181,13 +184,13 @@ import Timekeeping
     for _ in 0..<5 where transcript.failures.isEmpty {
       transcript.receive(ScriptedServer.data(1, String(repeating: "y", count: 16_384), isLast: false))
     }
-    #expect(transcript.failures == [.tooLarge])
-    #expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
+    expectEqual(transcript.failures, [.tooLarge])
+    expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
     transcript.receive(ScriptedServer.data(1, "late", isLast: true))
     _ = transcript.takeLines()
     transcript.send()
     transcript.receive(server.answer(3))
-    #expect(transcript.takeLines().last == "answered 200 {}")
+    expectEqual(transcript.takeLines().last, "answered 200 {}")
   }
 
   @Test("a response that announces more than allowed is not waited for")
@@ -196,7 +199,7 @@ import Timekeeping
     var server = ScriptedServer()
     transcript.send(Transcript.request(maximumSize: 100))
     transcript.receive(server.headers(1, [(":status", "200"), ("content-length", "101")]))
-    #expect(transcript.failures == [.tooLarge])
+    expectEqual(transcript.failures, [.tooLarge])
   }
 
   // MARK: - The server's turns
@@ -210,10 +213,10 @@ import Timekeeping
     let padded = ScriptedServer.frame(0, 8, 1, [3] + Array("{}".utf8) + [0, 0, 0])
     transcript.receive(server.headers(1, [(":status", "103"), ("link", "</x>")]))
     transcript.receive(server.headers(1, [(":status", "200"), ("content-length", "2")]) + padded)
-    #expect(transcript.takeLines() == [])
+    expectEqual(transcript.takeLines(), [])
     transcript.receive(server.headers(1, [("grpc-status", "0")], isLast: true))
-    #expect(transcript.takeLines() == ["answered 200 {}"])
-    #expect(transcript.responses.first?.header("link") == nil)
+    expectEqual(transcript.takeLines(), ["answered 200 {}"])
+    expectNil(transcript.responses.first?.header("link"))
   }
 
   @Test("a head with padding, priority and in pieces is one head")
@@ -228,8 +231,8 @@ import Timekeeping
       ScriptedServer.frame(1, 0x28, 1, first) + ScriptedServer.frame(9, 0, 1, [])
         + ScriptedServer.frame(9, 4, 1, Array(block.dropFirst())))
     transcript.receive(ScriptedServer.data(1, "no"))
-    #expect(transcript.takeLines() == ["answered 404 no"])
-    #expect(transcript.responses.first?.header("retry-after") == "7")
+    expectEqual(transcript.takeLines(), ["answered 404 no"])
+    expectEqual(transcript.responses.first?.header("retry-after"), "7")
   }
 
   @Test("PING is answered with its bytes, SETTINGS acknowledged at any time, what is unknown ignored")
@@ -239,12 +242,12 @@ import Timekeeping
     transcript.send()
     _ = transcript.takeLines()
     transcript.receive(ScriptedServer.ping(9))
-    #expect(transcript.sent.suffix(8) == [UInt8](repeating: 9, count: 8)[...])
+    expectEqual(transcript.sent.suffix(8), [UInt8](repeating: 9, count: 8)[...])
     transcript.receive(ScriptedServer.ping(flags: 1) + ScriptedServer.frame(0x77, 0xFF, 1, [1, 2, 3]))
     transcript.receive(
       ScriptedServer.settings([(0x99, 5), (5, 20_000)]) + ScriptedServer.frame(2, 0, 1, [0, 0, 0, 0, 1]))
     transcript.receive(server.answer(1))
-    #expect(transcript.takeLines() == ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
+    expectEqual(transcript.takeLines(), ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
   }
 
   @Test("a table that the server shrinks to nothing during a request is honoured from the next request on")
@@ -255,21 +258,21 @@ import Timekeeping
     transcript.receive(ScriptedServer.settings([(1, 0)]) + server.answer(1))
     transcript.send()
     // The transcript's decoder refuses an entry that its table, now of no size, cannot have.
-    #expect(transcript.fields.count == 7)
+    expectEqual(transcript.fields.count, 7)
     transcript.receive(server.answer(3))
     let before = transcript.sent.count
     transcript.send()
-    #expect(transcript.sent.count - before > 60)
-    #expect(transcript.fields.count == 7)
+    expect(transcript.sent.count - before > 60)
+    expectEqual(transcript.fields.count, 7)
   }
 
   @Test("while the server allows no stream a request waits, and is sent when it does")
   func noStreams() {
     let transcript = Transcript(settings: [(3, 0)])
     transcript.send()
-    #expect(transcript.takeLines() == [])
+    expectEqual(transcript.takeLines(), [])
     transcript.receive(ScriptedServer.settings([(3, 100)]))
-    #expect(transcript.takeLines() == ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
+    expectEqual(transcript.takeLines(), ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
   }
 
   @Test("a response before the whole request is a response, and the rest is not sent")
@@ -278,10 +281,10 @@ import Timekeeping
     var server = ScriptedServer()
     transcript.send()
     transcript.receive(server.headers(1, [(":status", "413")], isLast: true))
-    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 3", "RST_STREAM 1 CANCEL", "answered 413 "])
+    expectEqual(transcript.takeLines(), ["HEADERS 1", "DATA 1 3", "RST_STREAM 1 CANCEL", "answered 413 "])
     transcript.receive(ScriptedServer.reset(1, 0) + ScriptedServer.windowUpdate(1, 5))
-    #expect(transcript.takeLines() == [])
-    #expect(transcript.canSend())
+    expectEqual(transcript.takeLines(), [])
+    expect(transcript.canSend())
   }
 
   @Test(
@@ -293,15 +296,15 @@ import Timekeeping
       var server = ScriptedServer()
       transcript.send()
       transcript.receive(server.headers(1, [(":status", status)]) + ScriptedServer.data(1, "{}"))
-      #expect(transcript.failures == [.answeredEarly])
-      #expect(transcript.failures.first?.kind == .answeredEarly)
-      #expect(transcript.responses.isEmpty)
-      #expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
+      expectEqual(transcript.failures, [.answeredEarly])
+      expectEqual(transcript.failures.first?.kind, .answeredEarly)
+      expect(transcript.responses.isEmpty)
+      expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
       // The connection is as good as before.
       transcript.receive(ScriptedServer.settings([(4, 1000)]))
       transcript.send()
       transcript.receive(server.answer(3))
-      #expect(transcript.responses.map(\.status) == [200])
+      expectEqual(transcript.responses.map(\.status), [200])
     }
   }
 
@@ -314,11 +317,11 @@ import Timekeeping
     transcript.send()
     _ = transcript.takeLines()
     transcript.receive(ScriptedServer.goAway(last: 0x7FFF_FFFF))
-    #expect(!transcript.canSend())
+    expect(!transcript.canSend())
     transcript.receive(ScriptedServer.goAway(last: 1))
-    #expect(transcript.takeLines() == [])
+    expectEqual(transcript.takeLines(), [])
     transcript.receive(server.answer(1))
-    #expect(transcript.takeLines() == ["answered 200 {}", "close"])
+    expectEqual(transcript.takeLines(), ["answered 200 {}", "close"])
   }
 
   @Test("a GOAWAY below the request: it was not processed, and may be sent again")
@@ -327,15 +330,15 @@ import Timekeeping
     transcript.send()
     _ = transcript.takeLines()
     transcript.receive(ScriptedServer.goAway(last: 0x7FFF_FFFF) + ScriptedServer.goAway(last: 0))
-    #expect(transcript.takeLines() == ["failed unprocessed", "close"])
-    #expect(transcript.failures.map(\.kind) == [.unprocessed])
+    expectEqual(transcript.takeLines(), ["failed unprocessed", "close"])
+    expectEqual(transcript.failures.map(\.kind), [.unprocessed])
   }
 
   @Test("a GOAWAY while no request is in flight closes the connection")
   func goAwayIdle() {
     let transcript = Transcript()
     transcript.receive(ScriptedServer.goAway(last: 0))
-    #expect(transcript.takeLines() == ["close"])
+    expectEqual(transcript.takeLines(), ["close"])
   }
 
   @Test("after a GOAWAY with an error, the end of the connection has that name")
@@ -344,7 +347,7 @@ import Timekeeping
     transcript.send()
     transcript.receive(ScriptedServer.goAway(last: 1, .internalError))
     transcript.handle(.ended("closed"))
-    #expect(transcript.failures == [.goAway(.internalError)])
+    expectEqual(transcript.failures, [.goAway(.internalError)])
   }
 
   @Test(
@@ -360,13 +363,13 @@ import Timekeeping
     transcript.send()
     transcript.receive(server.headers(1))
     transcript.receive(ScriptedServer.reset(1, code.rawValue))
-    #expect(transcript.failures.map(\.kind) == [kind])
-    #expect(transcript.failures.first?.needsHTTP1 == (code == .http11Required))
-    #expect(transcript.canSend())
+    expectEqual(transcript.failures.map(\.kind), [kind])
+    expectEqual(transcript.failures.first?.needsHTTP1, (code == .http11Required))
+    expect(transcript.canSend())
     _ = transcript.takeLines()
     transcript.send()
     transcript.receive(server.answer(3))
-    #expect(transcript.takeLines().last == "answered 200 {}")
+    expectEqual(transcript.takeLines().last, "answered 200 {}")
   }
 
   @Test("a code that no RFC knows is a broken stream")
@@ -374,7 +377,7 @@ import Timekeeping
     let transcript = Transcript()
     transcript.send()
     transcript.receive(ScriptedServer.reset(1, 0xDEAD))
-    #expect(transcript.failures == [.reset(nil)])
+    expectEqual(transcript.failures, [.reset(nil)])
   }
 
   @Test("a server that asks for calm as it goes is left alone for longer than one that goes")
@@ -382,7 +385,7 @@ import Timekeeping
     let transcript = Transcript()
     transcript.send()
     transcript.receive(ScriptedServer.goAway(last: 0, .enhanceYourCalm))
-    #expect(transcript.failures.map(\.kind) == [.throttled])
+    expectEqual(transcript.failures.map(\.kind), [.throttled])
   }
 
   @Test("the deadline of a request ends the connection, for most often the route is dead")
@@ -390,13 +393,13 @@ import Timekeeping
     let transcript = Transcript()
     transcript.send()
     _ = transcript.takeLines()
-    #expect(transcript.nextDeadline == transcript.now + .seconds(15))
+    expectEqual(transcript.nextDeadline, transcript.now + .seconds(15))
     transcript.now = transcript.now + .seconds(15)
     transcript.handle(.deadline)
-    #expect(transcript.takeLines() == ["failed timedOut", "close"])
-    #expect(transcript.nextDeadline == nil)
+    expectEqual(transcript.takeLines(), ["failed timedOut", "close"])
+    expectNil(transcript.nextDeadline)
     transcript.receive(ScriptedServer.ping())
-    #expect(transcript.takeLines() == [])
+    expectEqual(transcript.takeLines(), [])
   }
 
   @Test("a server that says nothing at all does not keep its connection")
@@ -404,10 +407,10 @@ import Timekeeping
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     transcript.handle(.connected)
     _ = transcript.takeLines()
-    #expect(transcript.nextDeadline == transcript.now + .seconds(10))
+    expectEqual(transcript.nextDeadline, transcript.now + .seconds(10))
     transcript.now = transcript.now + .seconds(10)
     transcript.handle(.deadline)
-    #expect(transcript.takeLines() == ["GOAWAY SETTINGS_TIMEOUT", "close"])
+    expectEqual(transcript.takeLines(), ["GOAWAY SETTINGS_TIMEOUT", "close"])
   }
 
   @Test("the end of the connection breaks the request; without one it is no failure")
@@ -415,11 +418,11 @@ import Timekeeping
     let transcript = Transcript()
     transcript.send()
     transcript.handle(.ended("closed by the server"))
-    #expect(transcript.failures == [.ended("closed by the server")])
-    #expect(transcript.failures.first?.kind == .broken)
+    expectEqual(transcript.failures, [.ended("closed by the server")])
+    expectEqual(transcript.failures.first?.kind, .broken)
     let idle = Transcript()
     idle.handle(.ended("closed by the server"))
-    #expect(idle.takeLines() == ["close"])
+    expectEqual(idle.takeLines(), ["close"])
   }
 
   @Test("a kept connection that ends without a byte of the response was probably dead: the request may be sent again")
@@ -433,11 +436,11 @@ import Timekeeping
       transcript.send()
     }
     dead.handle(.ended("reset"))
-    #expect(dead.failures == [.lost("reset")])
-    #expect(dead.failures.map(\.kind) == [.unanswered])
+    expectEqual(dead.failures, [.lost("reset")])
+    expectEqual(dead.failures.map(\.kind), [.unanswered])
     answered.receive(server.headers(3))
     answered.handle(.ended("reset"))
-    #expect(answered.failures.map(\.kind) == [.broken])
+    expectEqual(answered.failures.map(\.kind), [.broken])
   }
 
   @Test("a cancelled request is reset, and what still comes for it is passed over")
@@ -447,17 +450,17 @@ import Timekeeping
     transcript.send()
     _ = transcript.takeLines()
     transcript.handle(.cancel)
-    #expect(transcript.takeLines() == ["RST_STREAM 1 CANCEL"])
+    expectEqual(transcript.takeLines(), ["RST_STREAM 1 CANCEL"])
     transcript.receive(server.answer(1))
     transcript.send()
     transcript.receive(server.answer(3))
-    #expect(transcript.takeLines() == ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
+    expectEqual(transcript.takeLines(), ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
   }
 
   @Test("a connection that nothing has used for long is not used again")
   func idle() {
     let transcript = Transcript()
-    #expect(transcript.canSend(after: .seconds(99)))
-    #expect(!transcript.canSend(after: .seconds(100)))
+    expect(transcript.canSend(after: .seconds(99)))
+    expect(!transcript.canSend(after: .seconds(100)))
   }
 }

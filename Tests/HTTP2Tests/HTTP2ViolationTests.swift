@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -67,10 +68,10 @@ import Timekeeping
     let transcript = Transcript()
     transcript.send()
     transcript.receive(bytes)
-    #expect(transcript.failures == [.violation(violation)])
-    #expect(transcript.lines.contains("GOAWAY \(violation.code.name)"))
-    #expect(transcript.lines.last == "close")
-    #expect(transcript.failures.first?.kind == .broken)
+    expectEqual(transcript.failures, [.violation(violation)])
+    expect(transcript.lines.contains("GOAWAY \(violation.code.name)"))
+    expectEqual(transcript.lines.last, "close")
+    expectEqual(transcript.failures.first?.kind, .broken)
   }
 
   @Test("without a request the same ends the connection without an outcome", arguments: violations)
@@ -78,8 +79,8 @@ import Timekeeping
     // What needs an open stream to be wrong is about another one then.
     let transcript = Transcript()
     transcript.receive(bytes)
-    #expect(transcript.failures.isEmpty)
-    if violation != .goAwayRises { #expect(transcript.lines.last == "close") }
+    expect(transcript.failures.isEmpty)
+    if violation != .goAwayRises { expectEqual(transcript.lines.last, "close") }
   }
 
   @Test(
@@ -93,8 +94,8 @@ import Timekeeping
     transcript.handle(.connected)
     transcript.send()
     transcript.receive(bytes)
-    #expect(transcript.failures == [.violation(.noPreface)])
-    #expect(transcript.failures.first?.kind == .malformed)
+    expectEqual(transcript.failures, [.violation(.noPreface)])
+    expectEqual(transcript.failures.first?.kind, .malformed)
   }
 
   @Test(
@@ -111,13 +112,13 @@ import Timekeeping
     var server = ScriptedServer()
     transcript.send()
     transcript.receive(server.headers(1, fields))
-    #expect(transcript.failures == [.violation(.message)])
-    #expect(transcript.failures.first?.kind == .malformed)
-    #expect(transcript.lines.last == "failed violation(HTTP2.HTTP2Violation.message)")
-    #expect(transcript.lines.contains("RST_STREAM 1 PROTOCOL_ERROR"))
+    expectEqual(transcript.failures, [.violation(.message)])
+    expectEqual(transcript.failures.first?.kind, .malformed)
+    expectEqual(transcript.lines.last, "failed violation(HTTP2.HTTP2Violation.message)")
+    expect(transcript.lines.contains("RST_STREAM 1 PROTOCOL_ERROR"))
     transcript.send()
     transcript.receive(server.answer(3))
-    #expect(transcript.lines.last == "answered 200 {}")
+    expectEqual(transcript.lines.last, "answered 200 {}")
   }
 
   @Test("a body that is not as long as announced, data before a head, a second head: malformed")
@@ -132,7 +133,7 @@ import Timekeeping
       let transcript = Transcript()
       transcript.send()
       transcript.receive(bytes)
-      #expect(transcript.failures == [.violation(.message)])
+      expectEqual(transcript.failures, [.violation(.message)])
     }
   }
 
@@ -145,7 +146,7 @@ import Timekeeping
     // Windows are widened as data comes: only a frame that goes past them in one step can.
     transcript.connection.receiveWindow = 100
     transcript.receive(ScriptedServer.data(1, String(repeating: "x", count: 101), isLast: false))
-    #expect(transcript.failures == [.violation(.flowControl)])
+    expectEqual(transcript.failures, [.violation(.flowControl)])
   }
 
   @Test("a server that sends a PING a second for an hour, or a hundred at each response, is no flood")
@@ -164,8 +165,8 @@ import Timekeeping
       for _ in 0..<100 { transcript.receive(ScriptedServer.ping()) }
       transcript.receive(server.answer(stream))
     }
-    #expect(transcript.responses.count == 20)
-    #expect(transcript.failures.isEmpty)
+    expectEqual(transcript.responses.count, 20)
+    expect(transcript.failures.isEmpty)
   }
 
   @Test("window updates are a flood while they free none of the body that waits, on any stream")
@@ -177,10 +178,10 @@ import Timekeeping
       _ = transcript.takeLines()
       let update = ScriptedServer.windowUpdate(isOfConnection ? 0 : 1, 1)
       for _ in 0..<190 { transcript.receive(update) }
-      #expect(transcript.failures.isEmpty)
+      expect(transcript.failures.isEmpty)
       for _ in 0..<20 { transcript.receive(update) }
-      #expect(transcript.failures == [.violation(.flood)])
-      #expect(!transcript.lines.contains { $0.hasPrefix("DATA") })
+      expectEqual(transcript.failures, [.violation(.flood)])
+      expect(!transcript.lines.contains { $0.hasPrefix("DATA") })
     }
   }
 
@@ -225,11 +226,11 @@ import Timekeeping
       pieces.receive(Array(rest.prefix(count)))
       rest = rest.dropFirst(count)
     }
-    #expect(pieces.sent == whole.sent)
-    #expect(pieces.failures == whole.failures)
-    #expect(pieces.responses == whole.responses)
+    expectEqual(pieces.sent, whole.sent)
+    expectEqual(pieces.failures, whole.failures)
+    expectEqual(pieces.responses, whole.responses)
     whole.handle(.ended("over"))
-    #expect(whole.failures.count + whole.responses.count == 1)
-    #expect(whole.lines.last == "close")
+    expectEqual(whole.failures.count + whole.responses.count, 1)
+    expectEqual(whole.lines.last, "close")
   }
 }

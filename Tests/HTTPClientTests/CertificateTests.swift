@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import FileTesting
 import Glibc
 import HTTPClient
@@ -19,15 +20,15 @@ struct CertificateTests {
       $0.caFile = server.certificateFile
       $0.allowsPlainHTTP = false
     }
-    #expect(try fixture.response(server.request).status == 200)
+    try expectEqual(fixture.response(server.request).status, 200)
   }
 
   @Test("A certificate of an unknown issuer is untrusted")
   func unknownIssuer() throws {
     let server = try TLSServer(name: "localhost")
     let failure = try ClientFixture().failure(server.request)
-    #expect(failure.kind == .certificateUntrusted, "\(failure)")
-    #expect(failure.message.hasPrefix("localhost:\(server.port): "))
+    expectEqual(failure.kind, .certificateUntrusted, "\(failure)")
+    expect(failure.message.hasPrefix("localhost:\(server.port): "))
   }
 
   @Test("A replaced CA file applies to the next connection", arguments: HTTPTransport.allCases)
@@ -40,16 +41,16 @@ struct CertificateTests {
       $0.caFile = authority
       $0.transport = transport
     }
-    #expect(try fixture.failure(server.request).kind == .certificateUntrusted)
+    try expectEqual(fixture.failure(server.request).kind, .certificateUntrusted)
     try #require(unlink(authority) == 0 && symlink(server.certificateFile, authority) == 0)
-    #expect(try fixture.response(server.request).status == 200)
+    try expectEqual(fixture.response(server.request).status, 200)
   }
 
   @Test("A certificate for another host is untrusted")
   func wrongHost() throws {
     let server = try TLSServer(name: "fleetengine.googleapis.com")
     let failure = try ClientFixture { $0.caFile = server.certificateFile }.failure(server.request)
-    #expect(failure.kind == .certificateUntrusted, "\(failure)")
+    expectEqual(failure.kind, .certificateUntrusted, "\(failure)")
   }
 
   @Test(
@@ -64,13 +65,13 @@ struct CertificateTests {
     request.certificateTime = fixture.loop.now.wall + .seconds(days * 86_400)
     switch try fixture.outcome(request) {
     case .response(let response):
-      #expect(response.status == 200)
-      #expect(kind == nil)
+      expectEqual(response.status, 200)
+      expectNil(kind)
     case .failure(let failure):
-      #expect(failure.kind == kind, "\(failure)")
+      expectEqual(failure.kind, kind, "\(failure)")
     }
     // The next connection is checked at the time of the clock again.
-    #expect(try fixture.response(server.request).status == 200)
+    try expectEqual(fixture.response(server.request).status, 200)
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import HTTPClient
 import HTTPMessages
 import LoopTesting
@@ -23,8 +24,8 @@ struct ClientFixture {
   func outcome(_ request: HTTPRequest) throws -> HTTPOutcome {
     var outcome: HTTPOutcome?
     client.send(request) { outcome = $0 }
-    #expect(outcome == nil, "called before send returned")
-    #expect(try loop.runs { outcome != nil })
+    expectNil(outcome, "called before send returned")
+    expect(try loop.runs { outcome != nil })
     return try #require(outcome)
   }
 

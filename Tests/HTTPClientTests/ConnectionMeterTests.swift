@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
 import EventLoop
+import Expectations
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -44,23 +45,23 @@ struct ConnectionMeterTests {
     for count in [3, 1, 2] {
       var before = fixture.meter.traffic
       for _ in 0..<count {
-        #expect(try fixture.response(request).status == 200)
+        try expectEqual(fixture.response(request).status, 200)
         // Readings in between count nothing twice.
         let now = fixture.meter.traffic
-        #expect(now.sent > before.sent && now.received > before.received)
+        expect(now.sent > before.sent && now.received > before.received)
         before = now
       }
       fixture.client.dropConnections()
       connections = Int(fixture.client.counters.connections)
     }
-    #expect(fixture.client.version == version)
+    expectEqual(fixture.client.version, version)
     let lines = try server.lines(turning: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
     let traffic = fixture.meter.traffic
     // A connection that turns out to have no HTTP/2 is closed before the server's tickets have come.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
-    #expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
+    expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
     // An acknowledgement at least of each of 6 answers, and what carried the requests.
-    #expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
+    expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
 
   @Test("a connection that the server ends or resets counts, and so does one whose handshake fails")
@@ -74,14 +75,14 @@ struct ConnectionMeterTests {
       _ = try fixture.failure(request)
       fixture.client.dropConnections()
       let lines = try server.lines(turning: fixture.loop) { $0.contains { $0.hasPrefix("carried") } }
-      #expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
+      expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
     }
     let server = try ScriptedTLSServer("", alpn: "h2")
     // Of an issuer that is not trusted.
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
     _ = try fixture.failure(
       HTTPRequest(method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(10)))
-    #expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
+    expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
   }
 
   @Test("what goes over plain HTTP counts as well, and a client's end counts its connection")
@@ -95,9 +96,9 @@ struct ConnectionMeterTests {
     client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
     var isDone = false
     client?.send(HTTPRequest(method: .get, url: "\(server.url)/a", deadline: .seconds(10))) { _ in isDone = true }
-    #expect(try loop.runs { isDone })
+    expect(try loop.runs { isDone })
     client = nil
-    #expect(meter.traffic.sent - meter.traffic.retransmitted == UInt64(server.requests[0].utf8.count))
-    #expect(meter.traffic.received == UInt64(answer("{}").utf8.count))
+    expectEqual(meter.traffic.sent - meter.traffic.retransmitted, UInt64(server.requests[0].utf8.count))
+    expectEqual(meter.traffic.received, UInt64(answer("{}").utf8.count))
   }
 }

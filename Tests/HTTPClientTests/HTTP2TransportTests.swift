@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -43,23 +44,23 @@ struct HTTP2TransportTests {
   @Test("requests go over one connection, each in one TLS record, the first with the preface")
   func oneRecord() throws {
     let bench = try Bench("")
-    for _ in 0..<5 { #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8)) }
+    for _ in 0..<5 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
     let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == 5 }
-    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection h2"])
-    #expect(lines.filter { $0.hasPrefix("request") } == [1, 3, 5, 7, 9].map { "request \($0) records 1" })
-    #expect(bench.fixture.client.version == "HTTP/2")
-    #expect(bench.fixture.client.counters.requests == 5)
-    #expect(bench.fixture.client.counters.connections == 1)
+    expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection h2"])
+    expectEqual(lines.filter { $0.hasPrefix("request") }, [1, 3, 5, 7, 9].map { "request \($0) records 1" })
+    expectEqual(bench.fixture.client.version, "HTTP/2")
+    expectEqual(bench.fixture.client.counters.requests, 5)
+    expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
   @Test("an idle connection is probed only when a heartbeat is overdue, so that a parked vehicle pays for no probe")
   func keepAlive() throws {
     let bench = try Bench("")
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
     let connection = try #require((3..<1024).first { Self.remotePort(of: $0) == bench.server.port })
-    #expect(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: connection) == 1)
+    expectEqual(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: connection), 1)
     // The longest heartbeat that the settings allow is 60 s.
-    #expect(Self.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: connection) == 65)
+    expectEqual(Self.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: connection), 65)
   }
 
   /// The port of the other end of a connected socket over IPv4 or IPv6.
@@ -84,12 +85,13 @@ struct HTTP2TransportTests {
   func resumption() throws {
     let bench = try Bench("")
     for _ in 0..<4 {
-      #expect(try bench.fixture.response(bench.request()).status == 200)
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
       bench.fixture.client.dropConnections()
     }
     let lines = try bench.server.lines { $0.filter { $0.hasPrefix("connection") }.count == 4 }
-    #expect(
-      lines.filter { $0.hasPrefix("connection") } == [
+    expectEqual(
+      lines.filter { $0.hasPrefix("connection") },
+      [
         "connection h2", "connection resumed h2", "connection resumed h2", "connection resumed h2",
       ])
   }
@@ -108,16 +110,16 @@ struct HTTP2TransportTests {
   func misbehaviour(script: String, kind: TransportFailure.Kind) throws {
     let bench = try Bench(script)
     for _ in script.split(separator: ",").dropLast() {
-      #expect(try bench.fixture.response(bench.request()).status == 200)
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
     }
     let failure = try bench.fixture.failure(
       bench.request(deadline: script == "silence" ? .milliseconds(300) : .seconds(10)))
-    #expect(failure.kind == kind, "\(failure)")
+    expectEqual(failure.kind, kind, "\(failure)")
     // Once, and then what happened.
-    #expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
-    #expect(failure.message.ranges(of: "localhost:").count == 1, "\(failure)")
+    expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
+    expectEqual(failure.message.ranges(of: "localhost:").count, 1, "\(failure)")
     let next = bench.request(usesNewConnection: failure.isConnectionOpen)
-    #expect(try bench.fixture.response(next).status == 200)
+    try expectEqual(bench.fixture.response(next).status, 200)
   }
 
   @Test(
@@ -130,7 +132,7 @@ struct HTTP2TransportTests {
     let bench = try Bench("answer,\(action);\(action)")
     for _ in 0..<6 {
       let response = try bench.fixture.response(bench.request())
-      #expect(response.status == 200 && response.body == Array("{}".utf8))
+      expect(response.status == 200 && response.body == Array("{}".utf8))
     }
   }
 
@@ -140,8 +142,8 @@ struct HTTP2TransportTests {
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
     _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
-    for _ in 0..<2 { #expect(try bench.fixture.response(bench.request()).status == 200) }
-    #expect(bench.fixture.client.counters.connections == 1)
+    for _ in 0..<2 { try expectEqual(bench.fixture.response(bench.request()).status, 200) }
+    expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
   @Test("a connection that could not be made ahead is made anew for the request, whose failure is reported")
@@ -150,8 +152,8 @@ struct HTTP2TransportTests {
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
     bench.fixture.client.connect(to: request.url, certificateTime: nil)
     while try bench.fixture.loop.runOnce(timeout: .milliseconds(50)) {}
-    #expect(try bench.fixture.failure(request).kind == .refused)
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    try expectEqual(bench.fixture.failure(request).kind, .refused)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
   }
 
   @Test("after a GOAWAY there is no connection without a request: the next request opens one, and resumes the session")
@@ -163,15 +165,15 @@ struct HTTP2TransportTests {
       let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == requests }
       return lines.filter { $0.hasPrefix("connection") }
     }
-    for _ in 0..<2 { #expect(try bench.fixture.response(bench.request()).status == 200) }
-    #expect(try connections(after: 2) == ["connection h2"])
+    for _ in 0..<2 { try expectEqual(bench.fixture.response(bench.request()).status, 200) }
+    try expectEqual(connections(after: 2), ["connection h2"])
     for count in 3...4 {
-      #expect(try bench.fixture.response(bench.request()).status == 200)
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
       let resumed = [String](repeating: "connection resumed h2", count: count - 2)
-      #expect(try connections(after: count) == ["connection h2"] + resumed)
+      try expectEqual(connections(after: count), ["connection h2"] + resumed)
     }
-    #expect(try bench.fixture.response(bench.request()).status == 200)
-    #expect(bench.fixture.client.counters.connections == 4)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    expectEqual(bench.fixture.client.counters.connections, 4)
   }
 
   @Test(
@@ -180,26 +182,26 @@ struct HTTP2TransportTests {
   func newConnection(script: String) throws {
     let bench = try Bench("answer,\(script)")
     for _ in 0..<script.split(separator: ",").count {
-      #expect(try bench.fixture.response(bench.request()).status == 200)
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
     }
     switch try bench.fixture.outcome(bench.request()) {
-    case .response(let response): #expect(response.status >= 500)
-    case .failure(let failure): #expect(failure.isConnectionOpen)
+    case .response(let response): expect(response.status >= 500)
+    case .failure(let failure): expect(failure.isConnectionOpen)
     }
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
-    for _ in 0..<3 { #expect(try bench.fixture.response(bench.request()).status == 200) }
-    #expect(try bench.connections(2) == ["connection h2", "connection resumed h2"])
-    #expect(bench.fixture.client.counters.connections == 2)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
+    for _ in 0..<3 { try expectEqual(bench.fixture.response(bench.request()).status, 200) }
+    try expectEqual(bench.connections(2), ["connection h2", "connection resumed h2"])
+    expectEqual(bench.fixture.client.counters.connections, 2)
     let ends = try bench.server.lines { $0.contains { $0.hasPrefix("ended") } }
-    #expect(ends.contains("ended in order"))
+    expect(ends.contains("ended in order"))
   }
 
   @Test("a failure that closes its connection says so", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
   func closedConnection(script: String) throws {
     let bench = try Bench(script)
-    #expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
-    #expect(try bench.connections(2).count == 2)
+    expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
+    try expectEqual(bench.connections(2).count, 2)
   }
 
   @Test("a connection that has carried nothing is new enough")
@@ -207,48 +209,48 @@ struct HTTP2TransportTests {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
     _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
-    #expect(bench.fixture.client.counters.connections == 1)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
+    expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
   @Test("if no new connection can be opened, the old one stays in use, and carries the request")
   func noNewConnection() throws {
     let bench = try Bench("refuse;refused")
-    #expect(try bench.fixture.failure(bench.request()).isConnectionOpen)
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    expect(try bench.fixture.failure(bench.request()).isConnectionOpen)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
     let lines = try bench.server.lines { $0.contains { $0.hasPrefix("request 5") } }
-    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection h2"])
+    expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection h2"])
     // The next time there is one.
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: true)).status == 200)
-    #expect(try bench.connections(2).count == 2)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
+    try expectEqual(bench.connections(2).count, 2)
   }
 
   @Test("a request that is cancelled, or late, while its new connection opens leaves one that works")
   func cancelledWhileOpening() throws {
     for isCancelled in [true, false] {
       let bench = try Bench("")
-      #expect(try bench.fixture.response(bench.request()).status == 200)
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
       var outcome: HTTPOutcome?
       let deadline = Duration.milliseconds(isCancelled ? 10_000 : 1)
       let exchange = bench.fixture.client.send(bench.request(deadline: deadline, usesNewConnection: true)) {
         outcome = $0
       }
-      if isCancelled { exchange.cancel() } else { #expect(try bench.fixture.loop.runs { outcome != nil }) }
-      for _ in 0..<2 { #expect(try bench.fixture.response(bench.request()).status == 200) }
-      #expect((outcome == nil) == isCancelled)
+      if isCancelled { exchange.cancel() } else { expect(try bench.fixture.loop.runs { outcome != nil }) }
+      for _ in 0..<2 { try expectEqual(bench.fixture.response(bench.request()).status, 200) }
+      expectEqual((outcome == nil), isCancelled)
     }
   }
 
   @Test("a server without HTTP/2 is spoken to in HTTP/1.1, and asked for HTTP/2 again when connections are dropped")
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")
-    for _ in 0..<3 { #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8)) }
-    #expect(bench.fixture.client.version == "HTTP/1.1")
+    for _ in 0..<3 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
+    expectEqual(bench.fixture.client.version, "HTTP/1.1")
     let lines = try bench.server.lines { $0.filter { $0.hasPrefix("connection") }.count == 2 }
-    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection http/1.1", "connection http/1.1"])
+    expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection http/1.1", "connection http/1.1"])
     bench.fixture.client.dropConnections()
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
   }
 
   @Test(
@@ -260,34 +262,34 @@ struct HTTP2TransportTests {
   func ofLibcurl(action: String, isOpen: Bool) throws {
     // The first connection has no HTTP/2, so libcurl is asked, and gets a server that has it.
     let bench = try Bench("http1;answer,\(action)")
-    #expect(try bench.fixture.response(bench.request()).status == 200)
-    #expect(bench.fixture.client.version == "HTTP/2")
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    expectEqual(bench.fixture.client.version, "HTTP/2")
     switch try bench.fixture.outcome(bench.request()) {
-    case .response(let response): #expect(response.status >= 500)
-    case .failure(let failure): #expect(failure.isConnectionOpen == isOpen, "\(failure)")
+    case .response(let response): expect(response.status >= 500)
+    case .failure(let failure): expectEqual(failure.isConnectionOpen, isOpen, "\(failure)")
     }
-    #expect(try bench.fixture.response(bench.request(usesNewConnection: isOpen)).status == 200)
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    try expectEqual(bench.fixture.response(bench.request(usesNewConnection: isOpen)).status, 200)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
     // The server serves its connections at the same time: their lines come in any order.
-    #expect(try bench.connections(3).count { $0.hasSuffix(" h2") } == 2)
+    try expectEqual(bench.connections(3).count { $0.hasSuffix(" h2") }, 2)
   }
 
   @Test("with HTTP/1.1 by the settings nothing else is offered")
   func http1() throws {
     let bench = try Bench("", alpn: "h2,http/1.1", transport: .http1)
-    #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8))
+    try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8))
     let lines = try bench.server.lines { $0.contains { $0.hasPrefix("connection") } }
-    #expect(lines.contains("connection http/1.1"))
+    expect(lines.contains("connection http/1.1"))
   }
 
   @Test("a body larger than the windows goes as the server makes room")
   func largeBody() throws {
     let bench = try Bench("")
     // Within the first windows; the server of this suite never widens one.
-    #expect(try bench.fixture.response(bench.request(String(repeating: "x", count: 60_000))).status == 200)
+    try expectEqual(bench.fixture.response(bench.request(String(repeating: "x", count: 60_000))).status, 200)
     let failure = try bench.fixture.failure(
       bench.request(String(repeating: "x", count: 100_000), deadline: .milliseconds(300)))
-    #expect(failure.kind == .timedOut)
+    expectEqual(failure.kind, .timedOut)
   }
 
   @Test("concurrent requests are sent one after another on one connection; a cancelled one is not reported")
@@ -297,12 +299,12 @@ struct HTTP2TransportTests {
     var exchanges: [HTTPExchange] = []
     for _ in 0..<4 { exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 }) }
     exchanges[2].cancel()
-    #expect(try bench.fixture.loop.runs { ends == 3 })
+    expect(try bench.fixture.loop.runs { ends == 3 })
     exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 100 })
     exchanges[4].cancel()
     exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 })
-    #expect(try bench.fixture.loop.runs { ends == 4 })
-    #expect(bench.fixture.client.counters.connections == 1)
+    expect(try bench.fixture.loop.runs { ends == 4 })
+    expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
   @Test("a request that is cancelled before the server allows it a stream does not block the next one")
@@ -314,9 +316,9 @@ struct HTTP2TransportTests {
     bench.fixture.client.send(bench.request()) { outcome = $0 }
     bench.fixture.client.dropConnections()
     stuck.cancel()
-    #expect(try bench.fixture.loop.runs { outcome != nil })
+    expect(try bench.fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
-    #expect(bench.fixture.client.counters.connections == 2)
+    expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
   @Test("connections dropped while a request is in flight: it succeeds, and the next opens another")
@@ -326,10 +328,10 @@ struct HTTP2TransportTests {
     var outcome: HTTPOutcome?
     bench.fixture.client.send(bench.request()) { outcome = $0 }
     bench.fixture.client.dropConnections()
-    #expect(try bench.fixture.loop.runs { outcome != nil })
+    expect(try bench.fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     _ = try bench.fixture.response(bench.request())
-    #expect(bench.fixture.client.counters.connections == 2)
+    expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
   @Test("a request that is given up with its connection is reset: what the kernel still has of it never arrives")
@@ -342,7 +344,7 @@ struct HTTP2TransportTests {
       if isReset { stuck.cancel() } else { try bench.fixture.loop.runUntilIdle() }
       bench.fixture.client.dropConnections()
       let lines = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
-      #expect(lines.last { $0.hasPrefix("ended") } == (isReset ? "ended by a reset" : "ended in order"))
+      expectEqual(lines.last { $0.hasPrefix("ended") }, (isReset ? "ended by a reset" : "ended in order"))
     }
   }
 
@@ -362,7 +364,7 @@ struct HTTP2TransportTests {
         isDone = true
       }
     }
-    #expect(try loop.runs { isDone })
+    expect(try loop.runs { isDone })
     try loop.runUntilIdle()
   }
 
@@ -372,8 +374,8 @@ struct HTTP2TransportTests {
     var request = bench.request()
     request.headers.append(.init("X", .plain("a\r\nY: z")))
     let failure = try bench.fixture.failure(request)
-    #expect(failure.kind == .local)
-    #expect(failure.message.contains("X"))
-    #expect(try bench.fixture.response(bench.request()).status == 200)
+    expectEqual(failure.kind, .local)
+    expect(failure.message.contains("X"))
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -21,19 +22,19 @@ import Timekeeping
         .init("Content-Type", .plain("application/json")), .init("X-Empty", .plain("")),
       ], body: Array("{\"a\":1}".utf8))
     let response = try fixture.response(request)
-    #expect(response.status == 404)
-    #expect(response.header("retry-after") == "7")
-    #expect(response.header("X-THING") == "a b")
-    #expect(response.body == Array("{\"error\":{}}".utf8))
+    expectEqual(response.status, 404)
+    expectEqual(response.header("retry-after"), "7")
+    expectEqual(response.header("X-THING"), "a b")
+    expectEqual(response.body, Array("{\"error\":{}}".utf8))
     let lines = try #require(server.requests.first).split(separator: "\r\n", omittingEmptySubsequences: false)
-    #expect(lines.first == "PATCH /v1/x?updateMask=lastLocation HTTP/1.1")
+    expectEqual(lines.first, "PATCH /v1/x?updateMask=lastLocation HTTP/1.1")
     for line in [
       "Authorization: Bearer abc.def", "Content-Type: application/json", "X-Empty:", "Content-Length: 7",
       "User-Agent: fleet-locationd/test", "{\"a\":1}",
     ] {
-      #expect(lines.contains { $0 == line }, "\(line)")
+      expect(lines.contains { $0 == line }, "\(line)")
     }
-    #expect(!lines.contains { $0.lowercased().hasPrefix("accept-encoding") || $0.lowercased().hasPrefix("expect") })
+    expect(!lines.contains { $0.lowercased().hasPrefix("accept-encoding") || $0.lowercased().hasPrefix("expect") })
   }
 
   @Test(
@@ -46,13 +47,13 @@ import Timekeeping
     request.contentCoding = .gzip
     _ = try fixture.response(request)
     let sent = try #require(server.requests.last)
-    #expect(sent.contains("\r\nContent-Encoding: gzip\r\n"))
+    expect(sent.contains("\r\nContent-Encoding: gzip\r\n"))
     let length = try #require(sent.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") })
-    #expect((20...60).contains(Int(length.dropFirst(16)) ?? 0))
+    expect((20...60).contains(Int(length.dropFirst(16)) ?? 0))
     request.contentCoding = .identity
     _ = try fixture.response(request)
-    #expect(try #require(server.requests.last).contains("\r\nContent-Length: 1000\r\n"))
-    #expect(try #require(server.requests.last).contains("Content-Encoding") == false)
+    expect(try #require(server.requests.last).contains("\r\nContent-Length: 1000\r\n"))
+    try expectEqual(#require(server.requests.last).contains("Content-Encoding"), false)
   }
 
   @Test("GET, POST and PATCH follow each other on one connection, each with its own method and body")
@@ -64,17 +65,17 @@ import Timekeeping
     ]
     for (method, body) in steps {
       let response = try fixture.response(HTTPRequest(method: method, url: server.url + "/", body: Array(body.utf8)))
-      #expect(response.status == 200)
+      expectEqual(response.status, 200)
       let sent = try #require(server.requests.last)
-      #expect(sent.hasPrefix("\(method.rawValue) / HTTP/1.1\r\n"))
-      #expect(sent.hasSuffix("\r\n\r\n\(body)"))
-      #expect(!sent.lowercased().contains("content-type"))
+      expect(sent.hasPrefix("\(method.rawValue) / HTTP/1.1\r\n"))
+      expect(sent.hasSuffix("\r\n\r\n\(body)"))
+      expect(!sent.lowercased().contains("content-type"))
     }
-    #expect(server.accepted == 1)
-    #expect(fixture.client.counters.requests == UInt64(steps.count))
-    #expect(fixture.client.counters.connections == 1)
-    #expect(fixture.client.counters.bytesSent > 100 * 7)
-    #expect(fixture.client.counters.bytesReceived >= 40 * 7)
+    expectEqual(server.accepted, 1)
+    expectEqual(fixture.client.counters.requests, UInt64(steps.count))
+    expectEqual(fixture.client.counters.connections, 1)
+    expect(fixture.client.counters.bytesSent > 100 * 7)
+    expect(fixture.client.counters.bytesReceived >= 40 * 7)
   }
 
   @Test("A connection that the server closed meanwhile is replaced silently")
@@ -85,7 +86,7 @@ import Timekeeping
     _ = try fixture.response(request)
     server.dropConnections()
     _ = try fixture.response(request)
-    #expect(server.accepted == 2)
+    expectEqual(server.accepted, 2)
   }
 
   @Test("Dropped connections are not used again")
@@ -95,7 +96,7 @@ import Timekeeping
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
     fixture.client.dropConnections()
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(server.accepted == 2)
+    expectEqual(server.accepted, 2)
   }
 
   @Test("Connections dropped while a request is in flight: it succeeds, and the next opens another")
@@ -105,10 +106,10 @@ import Timekeeping
     var outcome: HTTPOutcome?
     fixture.client.send(HTTPRequest(method: .get, url: server.url)) { outcome = $0 }
     fixture.client.dropConnections()
-    #expect(try fixture.loop.runs { outcome != nil })
+    expect(try fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(server.accepted == 2)
+    expectEqual(server.accepted, 2)
   }
 
   @Test("A request that takes too long fails at its deadline, and the next one opens another connection")
@@ -119,13 +120,13 @@ import Timekeeping
     let start = fixture.loop.now.boot
     let failure = try fixture.failure(
       HTTPRequest(method: .get, url: server.url + "/secret?key=1", deadline: .milliseconds(150)))
-    #expect(failure.kind == .timedOut)
-    #expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
-    #expect(!failure.message.contains("secret"))
-    #expect(fixture.loop.now.boot - start >= .milliseconds(140))
+    expectEqual(failure.kind, .timedOut)
+    expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
+    expect(!failure.message.contains("secret"))
+    expect(fixture.loop.now.boot - start >= .milliseconds(140))
     isSilent = false
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(server.accepted == 2)
+    expectEqual(server.accepted, 2)
   }
 
   @Test("A cancelled request does not call its handler, and neither does one that fails at once")
@@ -139,8 +140,8 @@ import Timekeeping
     bad.cancel()
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url + "/next"))
     slow.cancel()
-    #expect(calls == 0)
-    #expect(server.requests.contains { $0.contains("/next") })
+    expectEqual(calls, 0)
+    expect(server.requests.contains { $0.contains("/next") })
   }
 
   @Test("A late cancel of an exchange that ended does not touch the request that came after it")
@@ -150,10 +151,10 @@ import Timekeeping
     var first: HTTPOutcome?
     var second: HTTPOutcome?
     let exchange = fixture.client.send(HTTPRequest(method: .get, url: server.url)) { first = $0 }
-    #expect(try fixture.loop.runs { first != nil })
+    expect(try fixture.loop.runs { first != nil })
     fixture.client.send(HTTPRequest(method: .get, url: server.url)) { second = $0 }
     exchange.cancel()
-    #expect(try fixture.loop.runs { second != nil })
+    expect(try fixture.loop.runs { second != nil })
   }
 
   @Test("A request sent from a completion goes out, and a client dropped in one is no trouble")
@@ -172,9 +173,9 @@ import Timekeeping
         isDone = true
       }
     }
-    #expect(try loop.runs { isDone })
+    expect(try loop.runs { isDone })
     try loop.runUntilIdle()
-    #expect(server.requests.count >= 2)
+    expect(server.requests.count >= 2)
   }
 
   @Test("Two requests at once both end, on one connection")
@@ -183,8 +184,8 @@ import Timekeeping
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var ends = 0
     for _ in 0..<4 { fixture.client.send(HTTPRequest(method: .get, url: server.url)) { _ in ends += 1 } }
-    #expect(try fixture.loop.runs { ends == 4 })
-    #expect(server.accepted == 1)
+    expect(try fixture.loop.runs { ends == 4 })
+    expectEqual(server.accepted, 1)
   }
 
   @Test("An interim response is not taken for the final one")
@@ -194,8 +195,8 @@ import Timekeeping
       .bytes("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + answer("ok"))
     }
     let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(response.status == 200)
-    #expect(response.header("Link") == nil)
+    expectEqual(response.status, 200)
+    expectNil(response.header("Link"))
   }
 
   @Test("A redirect is a response like any other")
@@ -205,9 +206,9 @@ import Timekeeping
       .bytes(answer("", status: "302 Found", headers: ["Location: http://127.0.0.1:1/"]))
     }
     let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(response.status == 302)
-    #expect(response.redirect == WebAddress(scheme: "http", host: "127.0.0.1", port: 1))
-    #expect(server.requests.count == 1)
+    expectEqual(response.status, 302)
+    expectEqual(response.redirect, WebAddress(scheme: "http", host: "127.0.0.1", port: 1))
+    expectEqual(server.requests.count, 1)
   }
 
   @Test("Headers beyond the bound are passed over, and the response stands")
@@ -216,8 +217,8 @@ import Timekeeping
     let many = (0..<200).map { "X-\($0): v" }
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok", headers: many)) }
     let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
-    #expect(response.headers.count == 64)
-    #expect(response.body == Array("ok".utf8))
+    expectEqual(response.headers.count, 64)
+    expectEqual(response.body, Array("ok".utf8))
   }
 
   @Test("A row of requests uses one connection")
@@ -226,7 +227,7 @@ import Timekeeping
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     let request = HTTPRequest(method: .patch, url: server.url, body: [1, 2, 3])
     for _ in 0..<100 { _ = try fixture.response(request) }
-    #expect(server.accepted == 1)
+    expectEqual(server.accepted, 1)
   }
 
   @Test("over HTTP/1.1 too a 2xx before the whole request was sent is no acceptance")
@@ -237,8 +238,8 @@ import Timekeeping
     // More than the kernel holds for a server that does not read.
     let body = [UInt8](repeating: 0x20, count: 16 << 20)
     let request = HTTPRequest(method: .patch, url: server.url, body: body, deadline: .seconds(1))
-    #expect(try fixture.failure(request).kind == .answeredEarly)
-    #expect(server.requests.count == 1)
+    try expectEqual(fixture.failure(request).kind, .answeredEarly)
+    expectEqual(server.requests.count, 1)
   }
 
   @Test("over HTTP/1.1 a request on a new connection leaves the old one, which is closed")
@@ -246,16 +247,16 @@ import Timekeeping
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var request = HTTPRequest(method: .get, url: server.url)
-    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
-    #expect(server.accepted == 1)
+    for _ in 0..<2 { try expectEqual(fixture.response(request).status, 200) }
+    expectEqual(server.accepted, 1)
     request.usesNewConnection = true
-    #expect(try fixture.response(request).status == 200)
-    #expect(server.accepted == 2)
-    #expect(try fixture.loop.runs { server.openConnections == 1 })
+    try expectEqual(fixture.response(request).status, 200)
+    expectEqual(server.accepted, 2)
+    expect(try fixture.loop.runs { server.openConnections == 1 })
     request.usesNewConnection = false
-    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
-    #expect(server.accepted == 2)
-    #expect(fixture.client.counters.connections == 2)
+    for _ in 0..<2 { try expectEqual(fixture.response(request).status, 200) }
+    expectEqual(server.accepted, 2)
+    expectEqual(fixture.client.counters.connections, 2)
   }
 
   @Test("over HTTP/1.1 the old connection stays in use, and carries the request, if no new one can be opened")
@@ -263,15 +264,15 @@ import Timekeeping
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var request = HTTPRequest(method: .post, url: server.url, body: [UInt8]("body".utf8))
-    #expect(try fixture.response(request).status == 200)
+    try expectEqual(fixture.response(request).status, 200)
     server.stopAccepting()
     request.usesNewConnection = true
-    for _ in 0..<2 { #expect(try fixture.response(request).status == 200) }
-    #expect(server.accepted == 1)
-    #expect(server.requests.count == 3)
-    #expect(Set(server.requests).count == 1)
+    for _ in 0..<2 { try expectEqual(fixture.response(request).status, 200) }
+    expectEqual(server.accepted, 1)
+    expectEqual(server.requests.count, 3)
+    expectEqual(Set(server.requests).count, 1)
     server.dropConnections()
-    #expect(try fixture.failure(request).kind != .timedOut)
+    expect(try fixture.failure(request).kind != .timedOut)
   }
 
   @Test("the first request of a client needs no connection besides its own")
@@ -280,7 +281,7 @@ import Timekeeping
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var request = HTTPRequest(method: .get, url: server.url)
     request.usesNewConnection = true
-    #expect(try fixture.response(request).status == 200)
-    #expect(server.accepted == 1)
+    try expectEqual(fixture.response(request).status, 200)
+    expectEqual(server.accepted, 1)
   }
 }

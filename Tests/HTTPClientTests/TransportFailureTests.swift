@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -28,10 +29,10 @@ import Testing
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .closing(reply) }
     let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url + "/p?q=s", maximumResponseSize: 1000))
-    #expect(failure.kind == kind, "\(failure)")
-    #expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
-    #expect(!failure.message.contains("q=s"))
-    #expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
+    expectEqual(failure.kind, kind, "\(failure)")
+    expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
+    expect(!failure.message.contains("q=s"))
+    expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
   }
 
   @Test("A body of exactly the size allowed is a response")
@@ -40,14 +41,14 @@ import Testing
     let body = String(repeating: "x", count: 1000)
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer(body)) }
     let request = HTTPRequest(method: .get, url: server.url, maximumResponseSize: 1000)
-    #expect(try fixture.response(request).body.count == 1000)
+    try expectEqual(fixture.response(request).body.count, 1000)
   }
 
   @Test("A connection that is reset breaks the request")
   func reset() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .reset }
-    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url)).kind == .broken)
+    try expectEqual(fixture.failure(HTTPRequest(method: .get, url: server.url)).kind, .broken)
   }
 
   @Test("The port is closed: refused")
@@ -55,8 +56,8 @@ import Testing
     let fixture = try ClientFixture()
     let port = try LoopbackServer(fixture.loop) { _ in .silence }.port
     let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
-    #expect(failure.kind == .refused)
-    #expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
+    expectEqual(failure.kind, .refused)
+    expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
   }
 
   @Test("A name that cannot be: unresolved")
@@ -65,7 +66,7 @@ import Testing
     // A label of more than 63 letters is refused before any name server is asked.
     let name = String(repeating: "a", count: 70) + ".invalid"
     let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://\(name)/"))
-    #expect(failure.kind == .unresolved, "\(failure)")
+    expectEqual(failure.kind, .unresolved, "\(failure)")
   }
 
   @Test("TLS to a server that speaks plain HTTP: the handshake fails")
@@ -77,9 +78,9 @@ import Testing
     fixture.client.send(
       HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)", deadline: .milliseconds(200))
     ) { outcome = $0 }
-    #expect(try fixture.loop.runs { outcome != nil })
+    expect(try fixture.loop.runs { outcome != nil })
     guard case .failure(let failure) = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
-    #expect([.handshakeFailed, .timedOut].contains(failure.kind))
+    expect([.handshakeFailed, .timedOut].contains(failure.kind))
   }
 
   @Test(
@@ -90,12 +91,12 @@ import Testing
     let server = try LoopbackServer(fixture.loop) { _ in .silence }
     let url = "https://127.0.0.1:\(server.port)"
     let failure = try fixture.failure(HTTPRequest(method: .get, url: url, deadline: .milliseconds(300)))
-    #expect(failure.kind == .timedOut)
-    #expect(failure.message.contains("127.0.0.1:\(server.port): the TLS handshake does not end, although"))
+    expectEqual(failure.kind, .timedOut)
+    expect(failure.message.contains("127.0.0.1:\(server.port): the TLS handshake does not end, although"))
     // Without TLS there is none.
     let plain = "http://127.0.0.1:\(server.port)"
     let silence = try fixture.failure(HTTPRequest(method: .get, url: plain, deadline: .milliseconds(300)))
-    #expect(silence.kind == .timedOut && !silence.message.contains("TLS"))
+    expect(silence.kind == .timedOut && !silence.message.contains("TLS"))
   }
 
   @Test(
@@ -106,9 +107,9 @@ import Testing
     ])
   func badURLs(url: String, word: String) throws {
     let failure = try ClientFixture().failure(HTTPRequest(method: .get, url: url))
-    #expect(failure.kind == .local)
-    #expect(failure.message.contains(word))
-    #expect(!failure.message.contains("secret"))
+    expectEqual(failure.kind, .local)
+    expect(failure.message.contains(word))
+    expect(!failure.message.contains("secret"))
   }
 
   @Test("A request that cannot be sent does not spoil the next one, whatever URL it had")
@@ -117,9 +118,9 @@ import Testing
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     let line = HTTPRequest.Header("X", .plain("a\nb"))
     for url in ["", "nonsense", server.url] {
-      #expect(try fixture.response(HTTPRequest(method: .get, url: server.url)).status == 200)
-      #expect(try fixture.failure(HTTPRequest(method: .get, url: url, headers: [line])).kind == .local)
-      #expect(try fixture.failure(HTTPRequest(method: .get, url: "")).kind == .local)
+      try expectEqual(fixture.response(HTTPRequest(method: .get, url: server.url)).status, 200)
+      try expectEqual(fixture.failure(HTTPRequest(method: .get, url: url, headers: [line])).kind, .local)
+      try expectEqual(fixture.failure(HTTPRequest(method: .get, url: "")).kind, .local)
     }
   }
 
@@ -127,8 +128,8 @@ import Testing
   func plainHTTP() throws {
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
-    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url)).kind == .local)
-    #expect(server.accepted == 0)
+    try expectEqual(fixture.failure(HTTPRequest(method: .get, url: server.url)).kind, .local)
+    expectEqual(server.accepted, 0)
   }
 
   @Test(
@@ -138,11 +139,11 @@ import Testing
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     let secret = HTTPRequest.Header("Authorization", .secret(prefix: "Bearer ", Secret(value)))
     let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, headers: [secret]))
-    #expect(failure.kind == .local)
-    #expect(failure.message.contains("Authorization"))
+    expectEqual(failure.kind, .local)
+    expect(failure.message.contains("Authorization"))
     let name = HTTPRequest.Header(value, .plain("v"))
-    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url, headers: [name])).kind == .local)
-    #expect(server.accepted == 0)
+    try expectEqual(fixture.failure(HTTPRequest(method: .get, url: server.url, headers: [name])).kind, .local)
+    expectEqual(server.accepted, 0)
   }
 
   @Test("A CA file that cannot be read is a local failure that names it")
@@ -150,7 +151,7 @@ import Testing
     let fixture = try ClientFixture { $0.caFile = "/no/such/ca.pem" }
     let server = try LoopbackServer(fixture.loop) { _ in .silence }
     let failure = try fixture.failure(HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)"))
-    #expect(failure.kind == .local, "\(failure)")
-    #expect(failure.message.contains("/no/such/ca.pem"))
+    expectEqual(failure.kind, .local, "\(failure)")
+    expect(failure.message.contains("/no/such/ca.pem"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -11,7 +12,7 @@ import Timekeeping
   func date(age: String?, seconds: Int?) {
     var response = HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")])
     if let age { response.headers.append(("age", age)) }
-    #expect(response.date == seconds.map { Timestamp(seconds: 1_796_083_200) + .seconds($0) })
-    #expect(HTTPOutcome.response(response).date == response.date)
+    expectEqual(response.date, seconds.map { Timestamp(seconds: 1_796_083_200) + .seconds($0) })
+    expectEqual(HTTPOutcome.response(response).date, response.date)
   }
 }

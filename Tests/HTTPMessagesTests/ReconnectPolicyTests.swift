@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -23,16 +24,16 @@ import Timekeeping
 
   @Test("after a request that failed on an open connection, the next uses a new one, once")
   func reset() {
-    #expect(Self.attempts([Self.reset, Self.status(200), Self.status(200)]) == [false, true, false])
+    expectEqual(Self.attempts([Self.reset, Self.status(200), Self.status(200)]), [false, true, false])
   }
 
   @Test("after two 5xx in a row the next uses a new connection; one between other responses changes nothing")
   func serverErrors() {
     for code in [500, 502, 503, 599] {
       let error = Self.status(code)
-      #expect(Self.attempts([error, error, Self.status(200)]) == [false, false, true])
-      #expect(Self.attempts([error, Self.status(200), error, Self.status(200)]) == [false, false, false, false])
-      #expect(Self.attempts([error, Self.status(404), error, error, error]) == [false, false, false, false, true])
+      expectEqual(Self.attempts([error, error, Self.status(200)]), [false, false, true])
+      expectEqual(Self.attempts([error, Self.status(200), error, Self.status(200)]), [false, false, false, false])
+      expectEqual(Self.attempts([error, Self.status(404), error, error, error]), [false, false, false, false, true])
     }
   }
 
@@ -44,24 +45,24 @@ import Timekeeping
       .failure(TransportFailure(.throttled, "ENHANCE_YOUR_CALM", isConnectionOpen: true)),
     ])
   func never(outcome: HTTPOutcome) {
-    #expect(!Self.attempts([HTTPOutcome](repeating: outcome, count: 20)).contains(true))
+    expect(!Self.attempts([HTTPOutcome](repeating: outcome, count: 20)).contains(true))
     // They also end a series: the connection works, or is replaced anyway.
-    #expect(Self.attempts([Self.status(503), outcome, Self.status(503), Self.status(200)]).contains(true) == false)
+    expectEqual(Self.attempts([Self.status(503), outcome, Self.status(503), Self.status(200)]).contains(true), false)
   }
 
   @Test("a server that is bad on every connection gets two new ones, then one in five minutes")
   func limit() {
     let resets = Self.attempts([HTTPOutcome](repeating: Self.reset, count: 100))
-    #expect(resets.indices.filter { resets[$0] } == [1, 2, 32, 62, 92])
+    expectEqual(resets.indices.filter { resets[$0] }, [1, 2, 32, 62, 92])
     let errors = Self.attempts([HTTPOutcome](repeating: Self.status(503), count: 100))
-    #expect(errors.indices.filter { errors[$0] } == [2, 4, 34, 64, 94])
+    expectEqual(errors.indices.filter { errors[$0] }, [2, 4, 34, 64, 94])
   }
 
   @Test("an accepted request ends the limit; a response that is no acceptance does not")
   func acceptance() {
     let accepted = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(200), Self.reset, Self.status(200)])
-    #expect(accepted == [false, true, true, false, false, true])
+    expectEqual(accepted, [false, true, true, false, false, true])
     let rejected = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(404), Self.reset, Self.status(404)])
-    #expect(rejected == [false, true, true, false, false, false])
+    expectEqual(rejected, [false, true, true, false, false, false])
   }
 }

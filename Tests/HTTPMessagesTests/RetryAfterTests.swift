@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -14,12 +15,12 @@ import Timekeeping
       ("Sun, 22 Nov 2026 08:30:00 GMT", date, 900),
     ] as [(String, String?, Int64)])
   func delay(value: String, date: String?, seconds: Int64) {
-    #expect(RetryAfter.delay(value, date: date) == .seconds(seconds))
+    expectEqual(RetryAfter.delay(value, date: date), .seconds(seconds))
   }
 
   @Test(
     "what cannot be read is no wish", arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
   func unreadable(value: String) {
-    #expect(RetryAfter.delay(value, date: nil) == nil)
+    expectNil(RetryAfter.delay(value, date: nil))
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -37,8 +38,8 @@ import Timekeeping
     let program = HelperProgram(
       loop: loop, arguments: arguments, environment: environment, deadline: deadline, maximumOutputSize: limit
     ) { answer.result = $0 }
-    #expect(answer.result == nil, "never before it returns")
-    #expect(try loop.runs { answer.result != nil })
+    expectNil(answer.result, "never before it returns")
+    expect(try loop.runs { answer.result != nil })
     withExtendedLifetime(program) {}
     return try #require(answer.result)
   }
@@ -47,9 +48,9 @@ import Timekeeping
   func output() throws {
     let result = try run(
       "printf '{\"token\":\"%s\"}' \"$VEHICLE_ID\"; echo hm >&2; exit 3", environment: [("VEHICLE_ID", "v 1\n")])
-    #expect(result.ending == .exited(3))
-    #expect(String(decoding: result.output, as: UTF8.self) == "{\"token\":\"v 1\n\"}")
-    #expect(String(decoding: result.errors, as: UTF8.self) == "hm\n")
+    expectEqual(result.ending, .exited(3))
+    expectEqual(String(decoding: result.output, as: UTF8.self), "{\"token\":\"v 1\n\"}")
+    expectEqual(String(decoding: result.errors, as: UTF8.self), "hm\n")
   }
 
   @Test("a program whose end cannot be watched does not stay behind")
@@ -71,14 +72,14 @@ import Timekeeping
       let line = try? String(contentsOfFile: "/proc/\(name)/cmdline", encoding: .utf8)
       return line?.contains("987654") == true
     }
-    #expect(left == [])
+    expectEqual(left, [])
   }
 
   @Test("arguments are handed over as they are: no shell has a part in it")
   func arguments() throws {
     let words = ["$HOME", "a b", "*", "`id`", "", "ä\"'\\"]
     let result = try run(["/usr/bin/printf", "%s|"] + words)
-    #expect(String(decoding: result.output, as: UTF8.self) == words.joined(separator: "|") + "|")
+    expectEqual(String(decoding: result.output, as: UTF8.self), words.joined(separator: "|") + "|")
   }
 
   @Test(
@@ -91,24 +92,24 @@ import Timekeeping
       Issue.record("it started")
       return
     }
-    #expect(why.contains(words))
+    expect(why.contains(words))
   }
 
   @Test("at its deadline it is asked to end, and its children with it")
   func deadline() throws {
     let start = ContinuousClock.now
     let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
-    #expect(result.ending == .timedOut)
-    #expect(String(decoding: result.output, as: UTF8.self) == "begun\n")
-    #expect(ContinuousClock.now - start < HelperProgram.grace)
+    expectEqual(result.ending, .timedOut)
+    expectEqual(String(decoding: result.output, as: UTF8.self), "begun\n")
+    expect(ContinuousClock.now - start < HelperProgram.grace)
   }
 
   @Test(
     "one that stops its process group, or the process that waits for it, ends at its deadline, and the next one runs",
     arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
   func stopped(script: String) throws {
-    #expect(try run(script, deadline: .milliseconds(200)).ending == .timedOut)
-    #expect(try run("echo next").output == Array("next\n".utf8))
+    try expectEqual(run(script, deadline: .milliseconds(200)).ending, .timedOut)
+    try expectEqual(run("echo next").output, Array("next\n".utf8))
   }
 
   @Test("one that stops its process group is gone when it is cancelled")
@@ -123,7 +124,7 @@ import Timekeeping
       return (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.contains(") T ") == true
     }
     program.cancel()
-    #expect(try isGone(file))
+    expect(try isGone(file))
   }
 
   @Test(
@@ -131,53 +132,53 @@ import Timekeeping
     arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
   func killsGroup(script: String) throws {
     let file = directory("process")
-    #expect(try run("echo $$ > \(file); \(script)").ending == .killed(SIGKILL))
-    #expect(try isGone(file))
-    #expect(try run("echo next").output == Array("next\n".utf8))
+    try expectEqual(run("echo $$ > \(file); \(script)").ending, .killed(SIGKILL))
+    expect(try isGone(file))
+    try expectEqual(run("echo next").output, Array("next\n".utf8))
   }
 
   @Test("one that does not listen to SIGTERM is killed two seconds later")
   func stubborn() throws {
     let start = ContinuousClock.now
     let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
-    #expect(result.ending == .timedOut)
-    #expect(ContinuousClock.now - start >= .milliseconds(2200))
+    expectEqual(result.ending, .timedOut)
+    expect(ContinuousClock.now - start >= .milliseconds(2200))
   }
 
   @Test("one that prints without end is ended, and its output is cut off at the limit")
   func tooLarge() throws {
     let result = try run(["/usr/bin/yes"], limit: 1000)
-    #expect(result.ending == .tooLarge)
-    #expect(result.output.count == 1000)
+    expectEqual(result.ending, .tooLarge)
+    expectEqual(result.output.count, 1000)
   }
 
   @Test("exactly as much as was asked for is not too much")
   func limit() throws {
     let result = try run("head -c 1000 /dev/zero", limit: 1000)
-    #expect(result.ending == .exited(0))
-    #expect(result.output.count == 1000)
-    #expect(try run("head -c 1001 /dev/zero", limit: 1000).ending == .tooLarge)
+    expectEqual(result.ending, .exited(0))
+    expectEqual(result.output.count, 1000)
+    try expectEqual(run("head -c 1001 /dev/zero", limit: 1000).ending, .tooLarge)
   }
 
   @Test("a megabyte of standard error is read and dropped, and does not block it")
   func manyErrors() throws {
     let result = try run("head -c 1000000 /dev/zero >&2; echo done")
-    #expect(result.ending == .exited(0))
-    #expect(result.output == Array("done\n".utf8))
-    #expect(result.errors.count == HelperProgram.maximumErrorSize)
+    expectEqual(result.ending, .exited(0))
+    expectEqual(result.output, Array("done\n".utf8))
+    expectEqual(result.errors.count, HelperProgram.maximumErrorSize)
   }
 
   @Test("a signal is reported by its number")
   func killed() throws {
-    #expect(try run("kill -9 $$").ending == .killed(SIGKILL))
+    try expectEqual(run("kill -9 $$").ending, .killed(SIGKILL))
   }
 
   @Test("a child that it leaves running neither delays the response nor survives")
   func leftBehind() throws {
     let start = ContinuousClock.now
     let result = try run("sleep 100 & echo $!")
-    #expect(result.ending == .exited(0))
-    #expect(ContinuousClock.now - start < .seconds(5))
+    expectEqual(result.ending, .exited(0))
+    expect(ContinuousClock.now - start < .seconds(5))
     let child = try #require(pid_t(String(decoding: result.output, as: UTF8.self).dropLast()))
     try poll { HelperProgramTests.isGone(child) }
   }
@@ -193,8 +194,8 @@ import Timekeeping
     let result = try run(
       "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/$$/fd; echo ${NOTIFY_SOCKET:-none}; readlink /proc/$$/fd/0")
     let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
-    #expect(lines.prefix(2).allSatisfy { HelperProgramTests.isEmpty($0) }, "\(lines)")
-    #expect(Array(lines.dropFirst(2)) == ["0", "1", "2", "none", "/dev/null"])
+    expect(lines.prefix(2).allSatisfy { HelperProgramTests.isEmpty($0) }, "\(lines)")
+    expectEqual(Array(lines.dropFirst(2)), ["0", "1", "2", "none", "/dev/null"])
   }
 
   @Test("cancelled, it is killed and reaped, and no handler is called")
@@ -214,7 +215,7 @@ import Timekeeping
     program = nil
     let id = try #require(child)
     try poll { HelperProgramTests.isGone(id) }
-    #expect(answer.result == nil)
+    expectNil(answer.result)
   }
 
   /// Whether a mask of /proc holds none of the signals 1 to 31; glibc ignores two others in every child that it spawns.
@@ -261,8 +262,8 @@ import Timekeeping
   func leftovers(script: String) throws {
     let file = directory("process")
     let result = try run(script.replacingOccurrences(of: "FILE", with: file))
-    #expect(result.ending == .exited(0))
-    #expect(try isGone(file))
+    expectEqual(result.ending, .exited(0))
+    expect(try isGone(file))
   }
 
   @Test("at its deadline all that it has started goes with it")
@@ -271,8 +272,8 @@ import Timekeeping
     let result = try run(
       "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > \(file); exec sleep 100' & while :; do sleep 1; done",
       deadline: .milliseconds(500))
-    #expect(result.ending == .timedOut)
-    #expect(try isGone(file))
+    expectEqual(result.ending, .timedOut)
+    expect(try isGone(file))
   }
 
   @Test("one that is cancelled is gone with all that it has started")
@@ -284,15 +285,15 @@ import Timekeeping
     ) { _ in Issue.record("reported after cancel") }
     try poll { FileManager.default.contents(atPath: file)?.isEmpty == false }
     program.cancel()
-    #expect(try isGone(file))
+    expect(try isGone(file))
   }
 
   @Test("standard error without end ends it, and costs next to nothing")
   func endlessErrors() throws {
     let start = ContinuousClock.now
     let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))
-    #expect(result.ending == .tooLarge)
-    #expect(result.errors.count == HelperProgram.maximumErrorSize)
-    #expect(ContinuousClock.now - start < .seconds(60))
+    expectEqual(result.ending, .tooLarge)
+    expectEqual(result.errors.count, HelperProgram.maximumErrorSize)
+    expect(ContinuousClock.now - start < .seconds(60))
   }
 }

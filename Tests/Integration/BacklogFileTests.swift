@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -60,7 +61,7 @@ import Testing
   private func stop(_ bench: TestBench) throws {
     bench.settings["reporting.stop_timeout"] = "\"1s\""
     bench.daemon?.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
   }
 
   private func status(_ bench: TestBench) throws -> String {
@@ -76,10 +77,10 @@ import Testing
       to: URL(fileURLWithPath: "\(state)/backlog.sqlite"))
     let daemon = try start(bench, state)
     try wait(backlog: 9, bench, track)
-    #expect(daemon.logs("not a database); it was renamed to backlog.sqlite.corrupt-1"))
+    expect(daemon.logs("not a database); it was renamed to backlog.sqlite.corrupt-1"))
     try stop(bench)
-    #expect(try count(in: state) >= 9)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count == 9000)
+    expect(try count(in: state) >= 9)
+    try expectEqual(Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count, 9000)
   }
 
   @Test("a file that is overwritten while in use stops neither the daemon nor the next start")
@@ -119,9 +120,9 @@ import Testing
     // The first is not disturbed.
     try wait(backlog: 20, bench, track)
     other.process.signal(SIGTERM)
-    #expect(try second.exitCode() == 0)
+    try expectEqual(second.exitCode(), 0)
     try stop(bench)
-    #expect(try count(in: state) >= 20)
+    expect(try count(in: state) >= 20)
   }
 
   @Test(
@@ -152,17 +153,17 @@ import Testing
     try wait("it says so", bench, track) {
       process.errors.lines.contains { $0.contains("The backlog is in memory only") && $0.contains("room") }
     }
-    #expect(try status(bench).contains("in memory only"))
+    expect(try status(bench).contains("in memory only"))
     try wait(backlog: 30, bench, track)
     let inside = "/proc/\(process.processID)/root\(state)"
-    #expect(unlink("\(inside)/filling") == 0)
+    expectEqual(unlink("\(inside)/filling"), 0)
     try wait("it is on disk again", bench, track) {
       process.errors.lines.contains { $0.contains("The backlog is on disk again") }
     }
     process.signal(SIGTERM)
     try bench.wait("the end") { process.hasEnded }
-    #expect(process.exitCode == 0)
-    #expect(try count(in: bench.directory("copy")) >= 30)
+    expectEqual(process.exitCode, 0)
+    expect(try count(in: bench.directory("copy")) >= 30)
   }
 
   @Test(
@@ -190,14 +191,14 @@ import Testing
     try wait("it says so", bench, track) {
       says("in memory only: \(state)/backlog.sqlite cannot be made or opened")
     }
-    #expect(says("Permission denied") && says("backlog.directory"))
+    expect(says("Permission denied") && says("backlog.directory"))
     chmod(state, 0o700)
     if isRoot { chown(state, 65_534, 65_534) }
     try wait("it is on disk again", bench, track) { says("The backlog is on disk again") }
     process.signal(SIGTERM)
     try bench.wait("the end") { process.hasEnded }
-    #expect(process.exitCode == 0)
-    #expect(try count(in: state) >= 0)
+    expectEqual(process.exitCode, 0)
+    expect(try count(in: state) >= 0)
   }
 
   @Test("without a directory the status says that a restart loses the backlog")
@@ -205,7 +206,7 @@ import Testing
     let (bench, track, _) = try vehicle()
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     try wait(backlog: 3, bench, track)
-    #expect(try status(bench).contains("in memory: backlog.directory is not set"))
+    expect(try status(bench).contains("in memory: backlog.directory is not set"))
   }
 
   @Test("a reload with a new directory moves all queued positions to it")
@@ -220,7 +221,7 @@ import Testing
     try wait("the reload", bench, track) { daemon.notifications.count(of: "RELOADING") == 1 }
     try wait(backlog: 20, bench, track)
     try stop(bench)
-    #expect(try count(in: new) >= 20)
+    expect(try count(in: new) >= 20)
   }
 
   @Test("nothing is written while updates are accepted", .enabled(if: ChildProcess.canInspect))
@@ -246,7 +247,7 @@ import Testing
     let seen = bench.emulator?.accepted.count ?? 0
     // Longer than the interval, with an update for every tenth of a second.
     try wait("many updates", bench, track) { bench.emulator?.accepted.count ?? 0 > seen + 70 }
-    #expect(try written() == before)
-    #expect(modified() == files)
+    try expectEqual(written(), before)
+    expectEqual(modified(), files)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Foundation
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
     }
     let live = try #require(bench.bench.emulator?.accepted.last?.live)
-    #expect(abs(live.time.timeIntervalSinceNow) < 3600)
+    expect(abs(live.time.timeIntervalSinceNow) < 3600)
     try bench.bench.wait("the journal says so") { bench.daemon.logs("clock of this machine is not set") }
     try bench.bench.wait("the status says so") {
       bench.daemon.statuses.last?.contains("this machine's clock is 20") == true
@@ -54,7 +55,7 @@ import Testing
     try bench.bench.wait("the status says so") {
       bench.daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("expired") }
     }
-    #expect(bench.bench.emulator?.updates.isEmpty == true)
+    expectEqual(bench.bench.emulator?.updates.isEmpty, true)
   }
 
   @Test(
@@ -70,7 +71,7 @@ import Testing
       if wall.hasPrefix("2038") { try bench.clock.set(wall: try ClockTests.date("2038-01-19T03:14:20Z")) }
     }
     let live = try #require(bench.bench.emulator?.accepted.last?.live)
-    #expect(abs(live.time.timeIntervalSinceNow) < 3600)
+    expect(abs(live.time.timeIntervalSinceNow) < 3600)
     try bench.bench.wait("the token lives an hour") { bench.daemon.shows("token 59 min") }
   }
 
@@ -85,7 +86,7 @@ import Testing
     try bench.bench.wait("the next update") { bench.bench.emulator?.accepted.count == 2 }
     try bench.bench.wait("the journal says so") { bench.daemon.logs("clock of this machine was set forward by 207") }
     try bench.bench.wait("the status is plain") { bench.daemon.statuses.last?.contains("clock") == false }
-    #expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
+    expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
   }
 
   @Test("after suspend the connection is closed, and the first update arrives at once")
@@ -101,7 +102,7 @@ import Testing
     bench.receiver.send(drive.next(2))
     try bench.bench.wait("an update") { (bench.bench.emulator?.accepted.count ?? 0) > 1 }
     // Two seconds, and as many again for a machine that is busy with other tests.
-    #expect(ContinuousClock.now - woke < .seconds(4))
+    expect(ContinuousClock.now - woke < .seconds(4))
     try bench.bench.wait("the journal says so") { bench.daemon.logs("Awake after 10 min of suspend") }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -11,12 +12,12 @@ import Testing
   @Test("--help and --version answer on standard output and exit 0", arguments: programs)
   func answers(program: String) throws {
     let help = try ChildProcess(program, ["--help"])
-    #expect(try help.finish() == 0)
-    #expect(help.output.text.contains("Usage: \(program)"))
-    #expect(help.errors.text.isEmpty)
+    try expectEqual(help.finish(), 0)
+    expect(help.output.text.contains("Usage: \(program)"))
+    expect(help.errors.text.isEmpty)
     let version = try ChildProcess(program, ["--version"])
-    #expect(try version.finish() == 0)
-    #expect(version.output.lines.first?.hasPrefix("\(program) ") == true)
+    try expectEqual(version.finish(), 0)
+    expectEqual(version.output.lines.first?.hasPrefix("\(program) "), true)
   }
 
   @Test(
@@ -56,9 +57,9 @@ import Testing
     ])
   func mistakes(program: String, arguments: [String], status: Int32, says: String) throws {
     let process = try ChildProcess(program, arguments)
-    #expect(try process.finish() == status)
-    #expect(process.errors.text.contains(says))
-    #expect(process.output.text.isEmpty)
+    try expectEqual(process.finish(), status)
+    expect(process.errors.text.contains(says))
+    expect(process.output.text.isEmpty)
   }
 
   @Test(
@@ -68,14 +69,14 @@ import Testing
   func rights(command: String) throws {
     let bench = try TestBench(emulator: nil)
     let settings = try bench.writeSettings()
-    #expect(chmod(settings, 0o600) == 0 && chmod(bench.directory.path, 0o700) == 0)
+    expect(chmod(settings, 0o600) == 0 && chmod(bench.directory.path, 0o700) == 0)
     let place =
       ["check", "doctor", "token"].contains(command)
       ? ["--config", settings] : ["--socket", bench.directory("control.sock")]
     let process = try ChildProcess("fleet-locationctl", [command] + place, user: 65_534)
-    #expect(try process.finish() == 77)
-    #expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
-    #expect(process.output.text.isEmpty)
+    try expectEqual(process.finish(), 77)
+    expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
+    expect(process.output.text.isEmpty)
   }
 
   @Test(
@@ -87,26 +88,25 @@ import Testing
     let secret = try bench.directory.write("s3cret", to: "secret")
     bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
     let settings = try bench.writeSettings()
-    #expect(mkdir(bench.directory("conf.d"), 0o755) == 0)
+    expectEqual(mkdir(bench.directory("conf.d"), 0o755), 0)
     let drop = try bench.directory.write("[log]\nlevel = \"info\"\n", to: "conf.d/log.toml")
-    #expect(chmod(bench.directory.path, 0o755) == 0)
+    expectEqual(chmod(bench.directory.path, 0o755), 0)
     for (name, path) in [("settings", settings), ("conf.d", drop), ("secret", secret)] {
-      #expect(chmod(path, name == closed ? 0o600 : 0o644) == 0)
+      expectEqual(chmod(path, name == closed ? 0o600 : 0o644), 0)
     }
     let process = try ChildProcess("fleet-locationd", ["--check", "--config", settings], user: 65_534)
-    #expect(try process.finish() == 77)
-    #expect(process.errors.text.lowercased().contains("permission denied") && process.errors.text.contains("root"))
-    #expect(process.output.text.isEmpty)
+    try expectEqual(process.finish(), 77)
+    expect(process.errors.text.lowercased().contains("permission denied") && process.errors.text.contains("root"))
+    expect(process.output.text.isEmpty)
   }
 
   @Test("--example-settings prints the commented example of config/")
   func example() throws {
     let printed = try ChildProcess("fleet-locationd", ["--example-settings"])
-    #expect(try printed.finish() == 0)
-    #expect(
-      try printed.output.text
-        == String(contentsOfFile: "\(ChildProcess.root)/config/fleet-locationd.toml", encoding: .utf8))
-    #expect(printed.errors.text.isEmpty)
+    try expectEqual(printed.finish(), 0)
+    try expectEqual(
+      printed.output.text, String(contentsOfFile: "\(ChildProcess.root)/config/fleet-locationd.toml", encoding: .utf8))
+    expect(printed.errors.text.isEmpty)
   }
 
   @Test("--check reports valid settings or their mistakes, and starts nothing")
@@ -115,21 +115,21 @@ import Testing
     _ = try bench.receiver(isPluggedIn: false)
     let path = try bench.writeSettings()
     let good = try ChildProcess("fleet-locationd", ["--check", "--config", path])
-    #expect(try good.finish() == 0)
-    #expect(good.output.text == "\(path): valid\n")
-    #expect(good.errors.text.contains("not as the service: no installed service reads \(path)"))
+    try expectEqual(good.finish(), 0)
+    expectEqual(good.output.text, "\(path): valid\n")
+    expect(good.errors.text.contains("not as the service: no installed service reads \(path)"))
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     try bench.writeSettings()
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
-    #expect(try beside.finish() == 0)
-    #expect(beside.output.text == "\(path): valid\n")
-    #expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("was not checked"))
+    try expectEqual(beside.finish(), 0)
+    expectEqual(beside.output.text, "\(path): valid\n")
+    expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("was not checked"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()
     let bad = try ChildProcess("fleet-locationd", ["--check", "--config", path])
-    #expect(try bad.finish() == 78)
-    #expect(bad.errors.text.contains("\(path):") && bad.errors.text.contains("vehicle.vehicle_id"))
-    #expect(bad.output.text.isEmpty)
+    try expectEqual(bad.finish(), 78)
+    expect(bad.errors.text.contains("\(path):") && bad.errors.text.contains("vehicle.vehicle_id"))
+    expect(bad.output.text.isEmpty)
   }
 
   @Test("setup --dry-run prints the files without the credential, and changes nothing")
@@ -143,29 +143,29 @@ import Testing
     ]
     for (file, input) in [(credential, "/dev/null"), ("-", credential)] {
       let process = try ChildProcess("fleet-locationctl", ["setup", "--dry-run"] + options + [file], input: input)
-      #expect(try process.finish() == 0)
+      try expectEqual(process.finish(), 0)
       let text = process.output.text
-      #expect(text.hasPrefix("# /etc/fleet-locationd/dry-run-test.token-provider"), "\(text)")
-      #expect(text.contains(", mode 0600, new\n(secret)\n"))
-      #expect(
+      expect(text.hasPrefix("# /etc/fleet-locationd/dry-run-test.token-provider"), "\(text)")
+      expect(text.contains(", mode 0600, new\n(secret)\n"))
+      expect(
         text.contains("# /etc/systemd/system/fleet-locationd@dry-run-test.service.d/credential.conf, mode 0644, new\n"))
-      #expect(
+      expect(
         text.contains("# /etc/fleet-locationd/dry-run-test.toml, mode 0644, new\n") && text.contains("baud = \"auto\""))
-      #expect(!(text + process.errors.text).contains("hush"))
+      expect(!(text + process.errors.text).contains("hush"))
     }
     try directory.write("Bearer hush\nhush\n", to: "credential")
     let bad = try ChildProcess("fleet-locationctl", ["setup", "--dry-run"] + options + [credential])
-    #expect(try bad.finish() == 64)
-    #expect(
+    try expectEqual(bad.finish(), 64)
+    expect(
       bad.errors.text.contains("\(credential): the credential has characters") && !bad.errors.text.contains("hush"))
-    #expect(!FileManager.default.fileExists(atPath: "/etc/fleet-locationd/dry-run-test.toml"))
+    expect(!FileManager.default.fileExists(atPath: "/etc/fleet-locationd/dry-run-test.toml"))
   }
 
   @Test("setup needs root's rights", .enabled(if: geteuid() == 0, "root drops its rights"))
   func setupRights() throws {
     let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)
-    #expect(try process.finish() == 77)
-    #expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
+    try expectEqual(process.finish(), 77)
+    expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
   }
 
   @Test("fixes prints a recording as JSON Lines")
@@ -174,9 +174,9 @@ import Testing
     var drive = NMEADrive()
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let process = try ChildProcess("fleet-locationctl", ["fixes", path])
-    #expect(try process.finish() == 0)
-    #expect(process.output.lines.count == 3)
-    #expect(process.output.lines.allSatisfy { $0.hasPrefix("{\"time\":") })
+    try expectEqual(process.finish(), 0)
+    expectEqual(process.output.lines.count, 3)
+    expect(process.output.lines.allSatisfy { $0.hasPrefix("{\"time\":") })
   }
 
   @Test(
@@ -204,14 +204,14 @@ import Testing
       }
     let path = try directory.write(text, to: name)
     let process = try ChildProcess("fleet-locationctl", ["fixes", "--verdict", path])
-    #expect(try process.finish() == 0)
-    #expect(process.output.lines.count == 3)
-    #expect(
+    try expectEqual(process.finish(), 0)
+    expectEqual(process.output.lines.count, 3)
+    expect(
       process.output.lines.allSatisfy {
         $0.hasPrefix("{\"time\":") && $0.contains("\"assumedAccuracy\":") && $0.contains("\"verdict\":\"\(verdict)\"")
       })
-    #expect(process.errors.text.contains("\(path): 3 fixes, "))
-    #expect(
+    expect(process.errors.text.contains("\(path): 3 fixes, "))
+    expect(
       process.errors.text.contains("\(verdict == "accepted" ? "accepted" : "rejected")                 3  100.00 %"))
   }
 
@@ -222,13 +222,13 @@ import Testing
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let picture = directory("drive.svg")
     let process = try ChildProcess("fleet-locationctl", ["fixes", "--map", picture, path])
-    #expect(try process.finish() == 0)
-    #expect(process.output.lines.count == 3 && process.output.lines.allSatisfy { $0.contains("\"verdict\":") })
+    try expectEqual(process.finish(), 0)
+    expect(process.output.lines.count == 3 && process.output.lines.allSatisfy { $0.contains("\"verdict\":") })
     let text = try String(contentsOfFile: picture, encoding: .utf8)
-    #expect(text.hasPrefix("<svg ") && text.hasSuffix("</svg>\n") && text.contains("drive.nmea"))
+    expect(text.hasPrefix("<svg ") && text.hasSuffix("</svg>\n") && text.contains("drive.nmea"))
     let nowhere = try ChildProcess("fleet-locationctl", ["fixes", "--map", directory("none/drive.svg"), path])
-    #expect(try nowhere.finish() == 74)
-    #expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
+    try expectEqual(nowhere.finish(), 74)
+    expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
   }
 
   @Test("the limits of --verdict are those of the given settings")
@@ -241,7 +241,7 @@ import Testing
     var drive = NMEADrive()
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let process = try ChildProcess("fleet-locationctl", ["fixes", "--verdict", "--config", settings, path])
-    #expect(try process.finish() == 0)
-    #expect(process.output.lines.allSatisfy { $0.contains("\"verdict\":\"inaccurate\"") })
+    try expectEqual(process.finish(), 0)
+    expect(process.output.lines.allSatisfy { $0.contains("\"verdict\":\"inaccurate\"") })
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -26,41 +27,41 @@ import Testing
   func online() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
-    #expect(mkfifo(fifo, 0o600) == 0)
+    expectEqual(mkfifo(fifo, 0o600), 0)
     bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "0"])
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(writer) }
     var drive = NMEADrive()
     let text = drive.next(3)
-    #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+    expectEqual(write(writer, text, text.utf8.count), text.utf8.count)
     try bench.wait("two updates") { bench.emulator?.accepted.count == 2 }
     let status = try ask(bench, "status")
-    #expect(status.exitCode == 0)
-    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
-    #expect(status.output.lines.contains { $0.contains("2 of 2 updates accepted") })
+    expectEqual(status.exitCode, 0)
+    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
+    expect(status.output.lines.contains { $0.contains("2 of 2 updates accepted") })
     let healthy = try ask(bench, "status", "--healthy")
-    #expect(healthy.exitCode == 0)
-    #expect(
+    expectEqual(healthy.exitCode, 0)
+    expect(
       healthy.output.lines.count == 1 && healthy.output.text.hasPrefix("healthy: Fleet Engine accepted an update "))
-    #expect(try ask(bench, "status", "--healthy", "--json").exitCode == 64)
-    #expect(try ask(bench, "explain").output.text.contains("was accepted by Fleet Engine"))
+    try expectEqual(ask(bench, "status", "--healthy", "--json").exitCode, 64)
+    expect(try ask(bench, "explain").output.text.contains("was accepted by Fleet Engine"))
     let json = try JSONSerialization.jsonObject(with: Data(try ask(bench, "status", "--json").output.text.utf8))
     let answer = try #require(json as? [String: Any])
-    #expect(answer["isOnline"] as? Bool == true)
-    #expect(answer["vehicle"] as? String == TestBench.vehicle)
+    expect(answer["isOnline"] as? Bool == true)
+    expect(answer["vehicle"] as? String == TestBench.vehicle)
     // The page for programs knows every key; counts and reasons have names of their own.
     let page = try String(contentsOfFile: "\(ChildProcess.root)/docs/status.md", encoding: .utf8)
     let keys = Self.keys(answer)
-    #expect(
+    expect(
       keys.count > 30 && keys.allSatisfy { page.contains("`\($0)`") },
       "not in docs/status.md: \(keys.filter { !page.contains("`\($0)`") })")
-    #expect((answer["lastOutcome"] as? [String: Any])?["result"] as? String == "accepted")
+    expect((answer["lastOutcome"] as? [String: Any])?["result"] as? String == "accepted")
     let traffic = answer["traffic"] as? [String: [String: Any]]
-    #expect(traffic?["today"]?["updates"] as? Int == 2 && traffic?["month"]?["updates"] as? Int == 2)
-    #expect((traffic?["today"]?["sent"] as? Int).map { $0 > 1500 } == true)
-    #expect((answer["events"] as? [[String: Any]])?.contains { $0["name"] as? String == "firstFix" } == true)
-    #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
+    expect(traffic?["today"]?["updates"] as? Int == 2 && traffic?["month"]?["updates"] as? Int == 2)
+    expectEqual((traffic?["today"]?["sent"] as? Int).map { $0 > 1500 }, true)
+    expectEqual((answer["events"] as? [[String: Any]])?.contains { $0["name"] as? String == "firstFix" }, true)
+    expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }
 
   @Test("status --watch into a pipe prints one response after the other, until the reader closes it")
@@ -76,11 +77,11 @@ import Testing
     // Its end is no reason to end: the tool goes on, and says what is missing.
     daemon.process.signal(SIGTERM)
     try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
-    #expect(!watch.hasEnded)
+    expect(!watch.hasEnded)
     watch.signal(SIGTERM)
     try bench.wait("it ends") { watch.hasEnded }
-    #expect(try ask(bench, "status", "--watch", "soon").exitCode == 64)
-    #expect(try ask(bench, "status", "5").exitCode == 64)
+    try expectEqual(ask(bench, "status", "--watch", "soon").exitCode, 64)
+    try expectEqual(ask(bench, "status", "5").exitCode, 64)
   }
 
   @Test("a fix that the filter rejects is explained with its reason")
@@ -91,12 +92,12 @@ import Testing
     let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     try bench.wait("a refusal") { daemon.shows("Waiting for a fix") }
     let explain = try ask(bench, "explain")
-    #expect(explain.exitCode == 0)
-    #expect(explain.output.text.contains("fewer satellites than filter.min_satellites"))
-    #expect(try ask(bench, "status").exitCode == 1)
+    expectEqual(explain.exitCode, 0)
+    expect(explain.output.text.contains("fewer satellites than filter.min_satellites"))
+    try expectEqual(ask(bench, "status").exitCode, 1)
     let healthy = try ask(bench, "status", "--healthy")
-    #expect(healthy.exitCode == 1)
-    #expect(healthy.output.text.hasPrefix("not healthy: Fleet Engine has accepted no update since the daemon started "))
+    expectEqual(healthy.exitCode, 1)
+    expect(healthy.output.text.hasPrefix("not healthy: Fleet Engine has accepted no update since the daemon started "))
   }
 
   @Test("reload applies new settings, and reports mistakes, which change nothing")
@@ -108,12 +109,12 @@ import Testing
     bench.settings["vehicle.vehicle_id"] = "\"truck/18\""
     try bench.writeSettings()
     let refused = try ask(bench, "reload")
-    #expect(refused.exitCode == 78)
-    #expect(refused.errors.text.contains("vehicle.vehicle_id"))
-    #expect(try ask(bench, "status").exitCode == 0)
+    expectEqual(refused.exitCode, 78)
+    expect(refused.errors.text.contains("vehicle.vehicle_id"))
+    try expectEqual(ask(bench, "status").exitCode, 0)
     bench.settings["vehicle.vehicle_id"] = "\"truck-18\""
     try bench.writeSettings()
-    #expect(try ask(bench, "reload").exitCode == 0)
+    try expectEqual(ask(bench, "reload").exitCode, 0)
     try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
   }
 
@@ -130,18 +131,18 @@ import Testing
     try bench.wait("the socket") { inode() != nil }
     let first = inode()
     // A reload leaves a good one alone.
-    #expect(try ask(bench, "reload").exitCode == 0)
-    #expect(inode() == first)
-    #expect(unlink(path) == 0)
+    try expectEqual(ask(bench, "reload").exitCode, 0)
+    expectEqual(inode(), first)
+    expectEqual(unlink(path), 0)
     if isReplaced { try Data().write(to: URL(fileURLWithPath: path)) }
-    #expect(try ask(bench, "status").exitCode == 69)
+    try expectEqual(ask(bench, "status").exitCode, 69)
     daemon.process.signal(SIGHUP)
     try bench.wait("the new socket") {
       (try? ask(bench, "status").exitCode) == 0
     }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
-    #expect(inode() == nil)
+    try expectEqual(bench.exitCode(), 0)
+    expectNil(inode())
   }
 
   @Test("during a pause nothing is sent, even after a SIGKILL and a restart; after it the first update is sent at once")
@@ -155,27 +156,27 @@ import Testing
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
     let paused = try ask(bench, "pause")
-    #expect(paused.exitCode == 0)
-    #expect(paused.errors.text.isEmpty)
+    expectEqual(paused.exitCode, 0)
+    expect(paused.errors.text.isEmpty)
     let before = bench.emulator?.accepted.count
-    #expect(try ask(bench, "explain").output.text.contains("A pause is in force since 20"))
+    expect(try ask(bench, "explain").output.text.contains("A pause is in force since 20"))
     let status = try ask(bench, "status")
-    #expect(status.exitCode == 1)
-    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })
-    #expect(
+    expectEqual(status.exitCode, 1)
+    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })
+    expect(
       try ask(bench, "metrics").output.text.contains(/\nfleet_locationd_paused{provider="[^"]+",vehicle="[^"]+"} 1\n/))
     daemon.process.signal(SIGKILL)
-    #expect(try bench.exitCode() == 128 + SIGKILL)
+    try expectEqual(bench.exitCode(), 128 + SIGKILL)
     daemon = try bench.start(environment: environment)
     try bench.wait("it is paused again") { daemon.shows("Paused since 20") }
     try bench.wait("a fix") { daemon.logs("First fix") }
     let end = ContinuousClock.now + .seconds(3)
     try bench.wait("three seconds", within: .seconds(20)) { ContinuousClock.now >= end }
-    #expect(bench.emulator?.accepted.count == before)
-    #expect(daemon.logs("Still paused since"))
-    #expect(try ask(bench, "resume").exitCode == 0)
+    expectEqual(bench.emulator?.accepted.count, before)
+    expect(daemon.logs("Still paused since"))
+    try expectEqual(ask(bench, "resume").exitCode, 0)
     try bench.wait("an update", within: .seconds(5)) { bench.emulator?.accepted.count ?? 0 > before ?? 0 }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: state).contains("paused") == false)
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: state).contains("paused"), false)
   }
 
   @Test("a pause without a state directory says that it will not survive a restart")
@@ -185,9 +186,9 @@ import Testing
     let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
     let paused = try ask(bench, "pause")
-    #expect(paused.exitCode == 0)
-    #expect(paused.errors.text.contains("will not survive a restart"))
-    #expect(try ask(bench, "resume").errors.text.isEmpty)
+    expectEqual(paused.exitCode, 0)
+    expect(paused.errors.text.contains("will not survive a restart"))
+    expect(try ask(bench, "resume").errors.text.isEmpty)
   }
 
   @Test("the file for the node exporter exists from the start, is readable for others, and is written at the end")
@@ -202,13 +203,13 @@ import Testing
     try bench.wait("metrics of a vehicle that is online") {
       (try? String(contentsOfFile: path, encoding: .utf8))?.contains(/\nfleet_locationd_online{[^}]+} 1\n/) ?? false
     }
-    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
+    expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
     let last = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(last.contains(/\nfleet_locationd_online{[^}]+} 0\n/))
-    #expect(!last.contains(/\nfleet_locationd_updates_accepted_total{[^}]+} 0\n/))
-    #expect(!last.contains(/\nfleet_locationd_sent_bytes_total{[^}]+peer="fleet_engine"} 0\n/))
+    expect(last.contains(/\nfleet_locationd_online{[^}]+} 0\n/))
+    expect(!last.contains(/\nfleet_locationd_updates_accepted_total{[^}]+} 0\n/))
+    expect(!last.contains(/\nfleet_locationd_sent_bytes_total{[^}]+peer="fleet_engine"} 0\n/))
   }
 
   @Test(
@@ -223,19 +224,19 @@ import Testing
     _ = try own.finish()
     let tool = try ChildProcess("fleet-locationctl", ["check", "--config", path])
     _ = try tool.finish()
-    #expect(tool.exitCode == own.exitCode)
-    #expect(tool.exitCode == (vehicle == "\"truck-1\"" ? 0 : 78))
-    #expect(tool.output.text == own.output.text)
-    #expect(tool.errors.text == own.errors.text)
+    expectEqual(tool.exitCode, own.exitCode)
+    expectEqual(tool.exitCode, (vehicle == "\"truck-1\"" ? 0 : 78))
+    expectEqual(tool.output.text, own.output.text)
+    expectEqual(tool.errors.text, own.errors.text)
   }
 
   @Test("without a daemon the tool says so, and how to find the cause")
   func absent() throws {
     let bench = try TestBench(emulator: nil)
     let status = try ask(bench, "status")
-    #expect(status.exitCode == 69)
-    #expect(status.errors.text.contains("the daemon does not run"))
-    #expect(status.errors.text.contains("systemctl status fleet-locationd"))
+    expectEqual(status.exitCode, 69)
+    expect(status.errors.text.contains("the daemon does not run"))
+    expect(status.errors.text.contains("systemctl status fleet-locationd"))
   }
 
   @Test(
@@ -260,10 +261,10 @@ import Testing
             print("closed")
         """, path, question,
       ])
-    #expect(try python.finish() == 0)
-    #expect(
+    try expectEqual(python.finish(), 0)
+    expect(
       python.output.text.contains("expected") || python.output.text.contains("closed") || python.output.text == "b''\n")
-    #expect(try ask(bench, "status").exitCode == 1)
+    try expectEqual(ask(bench, "status").exitCode, 1)
   }
 
   /// What a daemon of a release before Varlink is to a client: one line, which it passes to another socket, and one
@@ -309,17 +310,17 @@ import Testing
       _ = try tool.finish()
       return (tool.exitCode, tool.output.text, tool.errors.text)
     }
-    #expect(try run("status", "--json").output.contains("\"vehicle\":\"truck-17\""))
-    #expect(try run("metrics").output.contains("fleet_locationd_online{"))
+    expect(try run("status", "--json").output.contains("\"vehicle\":\"truck-17\""))
+    expect(try run("metrics").output.contains("fleet_locationd_online{"))
     let paused = try run("pause")
-    #expect(paused.status == 0 && paused.errors.contains("will not survive a restart"))
-    #expect(try run("resume").status == 0)
-    #expect(try run("offline").errors.contains("has no ONLINE and OFFLINE"))
-    #expect(try run("reload").status == 0)
+    expect(paused.status == 0 && paused.errors.contains("will not survive a restart"))
+    try expectEqual(run("resume").status, 0)
+    expect(try run("offline").errors.contains("has no ONLINE and OFFLINE"))
+    try expectEqual(run("reload").status, 0)
     bench.settings["vehicle.vehicle_id"] = "\"truck/18\""
     try bench.writeSettings()
     let refused = try run("reload")
-    #expect(refused.status == 78 && refused.errors.contains("vehicle.vehicle_id"))
+    expect(refused.status == 78 && refused.errors.contains("vehicle.vehicle_id"))
     let expected = ["status", "metrics", "pause", "resume", "offline", "reload", "reload"].flatMap { ["no line", $0] }
     try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
   }
@@ -355,9 +356,9 @@ import Testing
     let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "4", "200"])
     bench.servers += holder.sources
     try bench.wait("the connections") { holder.output.lines.contains("held") }
-    for _ in 0..<5 { #expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
+    for _ in 0..<5 { expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
     try bench.wait("their end") { holder.output.lines.contains { $0.hasPrefix("ended") } }
-    #expect(holder.output.lines.last == "ended 200")
+    expectEqual(holder.output.lines.last, "ended 200")
   }
 
   @Test("without a free descriptor the daemon waits for one, and does not spin")
@@ -369,7 +370,7 @@ import Testing
     let id = daemon.process.processID
     func limit(_ count: Int) throws {
       let tool = try ChildProcess("/usr/bin/prlimit", ["--pid", "\(id)", "--nofile=\(count):1024"])
-      #expect(try tool.finish() == 0)
+      try expectEqual(tool.finish(), 0)
     }
     func ticks() throws -> Int {
       let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
@@ -385,10 +386,10 @@ import Testing
     let before = try ticks()
     try bench.watch(for: .seconds(3))
     // In hundredths of a second.
-    #expect(try ticks() - before < 30)
+    expect(try ticks() - before < 30)
     try limit(256)
     try bench.watch(for: .seconds(1))
-    #expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
+    expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
   }
 
   @Test("a second daemon with the same directories does not start and changes nothing; tools still work")
@@ -406,14 +407,14 @@ import Testing
       let second = try ChildProcess(
         "fleet-locationd", ["--config", settings],
         environment: ["RUNTIME_DIRECTORY": bench.directory("RUNTIME_DIRECTORY")].merging(common) { $1 })
-      #expect(try second.finish() == 73)
-      #expect(second.errors.text.contains("another fleet-locationd (process \(first.process.processID)) uses "))
-      #expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
+      try expectEqual(second.finish(), 73)
+      expect(second.errors.text.contains("another fleet-locationd (process \(first.process.processID)) uses "))
+      expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
       let check = try ChildProcess(
         "fleet-locationd", ["--config", settings, "--check"], environment: ["RUNTIME_DIRECTORY": bench.directory.path])
-      #expect(try check.finish() == 0)
+      try expectEqual(check.finish(), 0)
       first.process.signal(SIGTERM)
-      #expect(try bench.exitCode() == 0)
+      try expectEqual(bench.exitCode(), 0)
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -37,12 +38,12 @@ import Testing
       return process.hasEnded
     }
     let lines = process.output.lines
-    #expect(lines.contains { $0.hasPrefix("  pass  \(receiver.device) is /dev/pts/") })
-    #expect(lines.contains { $0.contains(" baud, detected: GGA RMC of GP (GPS)") })
-    #expect(lines.contains("  pass  their checksums are correct"))
-    #expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
-    #expect(!process.output.text.contains("48.1"))
-    #expect(try isDryRunGood(process))
+    expect(lines.contains { $0.hasPrefix("  pass  \(receiver.device) is /dev/pts/") })
+    expect(lines.contains { $0.contains(" baud, detected: GGA RMC of GP (GPS)") })
+    expect(lines.contains("  pass  their checksums are correct"))
+    expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
+    expect(!process.output.text.contains("48.1"))
+    expect(try isDryRunGood(process))
   }
 
   @Test("a receiver that another program has open is not read, and the program is named")
@@ -52,10 +53,10 @@ import Testing
     // The path that is opened is the link's; what is seen of it is the device.
     let other = try ChildProcess("/bin/sleep", ["60"], input: receiver.device)
     let process = try doctor(bench)
-    #expect(try process.finish() == 1)
-    #expect(process.output.text.contains("  fail  sleep (process \(other.processID)"))
-    #expect(process.output.text.contains("kill \(other.processID)"))
-    #expect(!process.output.text.contains("sentences"))
+    try expectEqual(process.finish(), 1)
+    expect(process.output.text.contains("  fail  sleep (process \(other.processID)"))
+    expect(process.output.text.contains("kill \(other.processID)"))
+    expect(!process.output.text.contains("sentences"))
   }
 
   @Test("a receiver that the service reads passes")
@@ -67,10 +68,10 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     let process = try doctor(bench)
-    #expect(try process.finish() == 0)
-    #expect(process.output.text.contains("fleet-locationd (process \(daemon.process.processID)"))
-    #expect(process.output.text.contains("fleet-locationctl status"))
-    #expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
+    try expectEqual(process.finish(), 0)
+    expect(process.output.text.contains("fleet-locationd (process \(daemon.process.processID)"))
+    expect(process.output.text.contains("fleet-locationctl status"))
+    expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
   }
 
   @Test("a vehicle that is paused by command passes, with a finding that says so")
@@ -82,10 +83,10 @@ import Testing
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state])
     try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
     let pause = try ChildProcess("fleet-locationctl", ["pause", "--socket", bench.directory("control.sock")])
-    #expect(try pause.finish() == 0)
+    try expectEqual(pause.finish(), 0)
     let process = try doctor(bench)
-    #expect(try process.finish() == 0)
-    #expect(process.output.text.contains("  pass  paused by command since 20"))
+    try expectEqual(process.finish(), 0)
+    expect(process.output.text.contains("  pass  paused by command since 20"))
   }
 
   /// What a daemon that runs lives through, by what its receiver sends and Fleet Engine answers.
@@ -141,8 +142,8 @@ import Testing
       if let noise = trouble.noise, !noise.isEmpty { receiver.send(noise) }
       return process.hasEnded
     }
-    #expect(process.exitCode == 1)
-    #expect(
+    expectEqual(process.exitCode, 1)
+    expect(
       process.output.lines.contains {
         $0.hasPrefix("  fail  Fleet Engine has accepted no update since ") && $0.contains(trouble.says)
       },
@@ -167,12 +168,12 @@ import Testing
       return process.hasEnded
     }
     let text = process.output.text
-    #expect(text.contains("  warn  127.0.0.9 sends and is not allowed\n"), "\(text)")
-    #expect(text.contains("  pass  127.0.0.1 sends\n"))
-    #expect(text.contains(": GGA RMC of GP (GPS)\n"))
-    #expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))
-    #expect(!text.contains("48.1"))
-    #expect(try isDryRunGood(process))
+    expect(text.contains("  warn  127.0.0.9 sends and is not allowed\n"), "\(text)")
+    expect(text.contains("  pass  127.0.0.1 sends\n"))
+    expect(text.contains(": GGA RMC of GP (GPS)\n"))
+    expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))
+    expect(!text.contains("48.1"))
+    expect(try isDryRunGood(process))
   }
 
   @Test("--json is one object with the same findings, and the exit status is the same")
@@ -182,26 +183,26 @@ import Testing
     let process = try ChildProcess(
       "fleet-locationctl",
       ["doctor", "--json", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")])
-    #expect(try process.finish() == 1)
-    #expect(process.output.lines.count == 1)
+    try expectEqual(process.finish(), 1)
+    expectEqual(process.output.lines.count, 1)
     let report = try #require(
       try JSONSerialization.jsonObject(with: Data(process.output.text.utf8)) as? [String: Any])
-    #expect(report["isHealthy"] as? Bool == false && report["isDaemonRunning"] as? Bool == false)
-    #expect(report["failed"] as? Int == 1)
+    expect(report["isHealthy"] as? Bool == false && report["isDaemonRunning"] as? Bool == false)
+    expect(report["failed"] as? Int == 1)
     let cause = report["cause"] as? [String: String]
-    #expect(cause?["check"] == "service" && cause?["code"] == "daemonUnreachable")
-    #expect((report["remark"] as? String)?.hasPrefix("Checked as user ") == true)
+    expect(cause?["check"] == "service" && cause?["code"] == "daemonUnreachable")
+    expectEqual((report["remark"] as? String)?.hasPrefix("Checked as user "), true)
     let checks = try #require(report["checks"] as? [[String: Any]])
-    #expect(checks.map { $0["check"] as? String } == ["settings", "source", "token", "fleetEngine", "service"])
+    expectEqual(checks.map { $0["check"] as? String }, ["settings", "source", "token", "fleetEngine", "service"])
     let codes = checks.flatMap { ($0["findings"] as? [[String: Any]] ?? []).map { $0["code"] as? String } }
-    #expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
+    expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
   }
 
   @Test("everything that is missing fails with advice, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()
     let gone = bench.directory("gps0")
-    #expect(symlink("ttyUSB7", gone) == 0)
+    expectEqual(symlink("ttyUSB7", gone), 0)
     bench.settings.sourceList = [
       ["type": "\"serial\"", "device": "\"\(gone)\""],
       ["type": "\"gpsd\"", "address": "\"localhost:\(try Loopback.freePort())\""],
@@ -211,15 +212,15 @@ import Testing
       ["type": "\"simulated\"", "route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""],
     ]
     let process = try doctor(bench)
-    #expect(try process.finish() == 1)
+    try expectEqual(process.finish(), 1)
     let text = process.output.text
-    #expect(text.contains("\(gone) is a link to ttyUSB7, which does not exist"))
-    #expect(text.contains("Connection refused"))
-    #expect(text.contains("Nothing listens there: check source.address and the sender's settings"))
-    #expect(text.contains("192.0.2.1:10110: Cannot assign requested address"))
-    #expect(text.contains("it cannot be read: No such file or directory"))
-    #expect(text.contains("  pass  a route of "))
-    #expect(text.contains(", 6 failed\n"))
+    expect(text.contains("\(gone) is a link to ttyUSB7, which does not exist"))
+    expect(text.contains("Connection refused"))
+    expect(text.contains("Nothing listens there: check source.address and the sender's settings"))
+    expect(text.contains("192.0.2.1:10110: Cannot assign requested address"))
+    expect(text.contains("it cannot be read: No such file or directory"))
+    expect(text.contains("  pass  a route of "))
+    expect(text.contains(", 6 failed\n"))
   }
 
   @Test(
@@ -233,9 +234,9 @@ import Testing
     let settings = try bench.writeSettings()
     chmod(settings, 0o644)
     let process = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings], user: 65_534)
-    #expect(try process.finish() == 1)
-    #expect(process.output.text.contains("may not open it"))
-    #expect(process.output.text.contains("Run this as root"))
+    try expectEqual(process.finish(), 1)
+    expect(process.output.text.contains("may not open it"))
+    expect(process.output.text.contains("Run this as root"))
   }
 
   @Test("the token and the connection to Fleet Engine are checked, and an unreachable proxy is reported")
@@ -243,7 +244,7 @@ import Testing
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let good = try doctor(bench)
-    #expect(try isDryRunGood(good))
+    expect(try isDryRunGood(good))
     let port = try #require(bench.emulator?.port)
     for line in [
       "Token: from http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}",
@@ -253,13 +254,13 @@ import Testing
       "  pass  this machine's clock and Fleet Engine's Date are less than 5 s apart",
       "  pass  it accepts the token: a test update was rejected only because of its empty mask, as intended",
     ] {
-      #expect(good.output.lines.contains(line))
+      expect(good.output.lines.contains(line))
     }
     let proxy = try Loopback.freePort()
     bench.settings["fleet_engine.proxy"] = "\"http://127.0.0.1:\(proxy)\""
     let bad = try doctor(bench)
-    #expect(try bad.finish() == 1)
-    #expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
+    try expectEqual(bad.finish(), 1)
+    expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
   }
 
   @Test("an untrusted certificate and a web page in place of Fleet Engine fail")
@@ -269,21 +270,21 @@ import Testing
     let front = try TLSFront(.good, before: try #require(bench.emulator?.port))
     bench.settings["fleet_engine.endpoint"] = "\"https://127.0.0.1:\(front.port)\""
     let untrusted = try doctor(bench)
-    #expect(try untrusted.finish() == 1)
-    #expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) accepts connections\n  fail  127.0.0.1:"))
-    #expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
+    try expectEqual(untrusted.finish(), 1)
+    expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) accepts connections\n  fail  127.0.0.1:"))
+    expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
     let trusted = try doctor(bench)
-    #expect(try isDryRunGood(trusted))
-    #expect(trusted.output.text.contains("the TLS connection has a certificate of an authority in"))
+    expect(try isDryRunGood(trusted))
+    expect(trusted.output.text.contains("the TLS connection has a certificate of an authority in"))
 
     let portal = try CannedServer(answer: "<html>log in</html>")
     bench.settings["fleet_engine.ca_file"] = nil
     bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(portal.port)\""
     let page = try doctor(bench)
     try wait(for: "its end", within: .seconds(20), reading: page.sources + [portal]) { page.hasEnded }
-    #expect(page.output.text.contains("  fail  something answered 200 that is not Fleet Engine: a web page"))
-    #expect(page.exitCode == 1)
+    expect(page.output.text.contains("  fail  something answered 200 that is not Fleet Engine: a web page"))
+    expectEqual(page.exitCode, 1)
   }
 
   @Test(
@@ -298,11 +299,11 @@ import Testing
       [
         "--net", "\(ChildProcess.products)/fleet-locationctl", "doctor", "--config", try bench.writeSettings(),
       ])
-    #expect(try process.finish(within: .seconds(40)) == 1)
+    try expectEqual(process.finish(within: .seconds(40)), 1)
     let lines = process.output.lines
     let title = try #require(lines.firstIndex(of: "Fleet Engine: https://fleetengine.googleapis.com"))
-    #expect(lines[title + 1].hasPrefix("  fail  fleetengine.googleapis.com"))
-    #expect(lines[title + 2].contains("Check the name servers"))
-    #expect(lines[title + 3] == "Service")
+    expect(lines[title + 1].hasPrefix("  fail  fleetengine.googleapis.com"))
+    expect(lines[title + 2].contains("Check the name servers"))
+    expectEqual(lines[title + 3], "Service")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -36,7 +37,7 @@ import Testing
   private func kill(_ daemon: Daemon, in bench: TestBench) throws -> ContinuousClock.Instant {
     let now = ContinuousClock.now
     daemon.process.signal(SIGKILL)
-    #expect(try bench.exitCode() == 128 + SIGKILL)
+    try expectEqual(bench.exitCode(), 128 + SIGKILL)
     return now
   }
 
@@ -75,12 +76,12 @@ import Testing
     try bench.emulator?.fault(Self.outage)
     try drive(bench, track, for: .seconds(3))
     let text = try status(bench)
-    #expect(text.contains("on disk ("), "\(text)")
-    #expect(!text.contains("Backlog       0"))
+    expect(text.contains("on disk ("), "\(text)")
+    expect(!text.contains("Backlog       0"))
     let killed = try kill(daemon, in: bench)
-    #expect(try integrity(of: state, in: bench) == "ok")
+    try expectEqual(integrity(of: state, in: bench), "ok")
     let before = track.sent.filter { $0.at < killed - .milliseconds(700) }
-    #expect(before.count > 20)
+    expect(before.count > 20)
 
     let seen = try #require(bench.emulator?.accepted.count)
     try bench.emulator?.clearFaults()
@@ -89,22 +90,22 @@ import Testing
       track.pump()
       return daemon.logs("past positions delivered")
     }
-    #expect(daemon.log.contains { $0.contains("positions of an earlier run found on disk, to be delivered now") })
+    expect(daemon.log.contains { $0.contains("positions of an earlier run found on disk, to be delivered now") })
     let after = try #require(bench.emulator?.accepted.dropFirst(seen))
-    #expect(after.contains { $0.past.count > 10 })
+    expect(after.contains { $0.past.count > 10 })
     for update in after {
       let stamps = stamps(update.past + [try #require(update.live)])
-      #expect(stamps == stamps.sorted())
+      expectEqual(stamps, stamps.sorted())
     }
     let arrived = Set(stamps((bench.emulator?.accepted ?? []).flatMap { $0.past + [$0.live].compactMap { $0 } }))
-    #expect(before.allSatisfy { arrived.contains(stamp($0.time)) })
+    expect(before.allSatisfy { arrived.contains(stamp($0.time)) })
     // Nothing is left of it: not in memory, and not on disk.
-    #expect(try status(bench, "--json").contains(#""count":0"#))
+    expect(try status(bench, "--json").contains(#""count":0"#))
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
     let shell = try ChildProcess("/usr/bin/sqlite3", ["\(state)/backlog.sqlite", "SELECT count(*) FROM positions"])
     try shell.finish()
-    #expect(shell.output.lines == ["0"])
+    expectEqual(shell.output.lines, ["0"])
   }
 
   @Test("a stop without a network leaves all queued positions on disk, including the newest")
@@ -115,14 +116,14 @@ import Testing
     let daemon = try start(bench, state)
     try drive(bench, track, for: .seconds(2))
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
     let shell = try ChildProcess(
       "/usr/bin/sqlite3", ["\(state)/backlog.sqlite", "SELECT count(*), max(time) FROM positions"])
     try shell.finish()
     let parts = shell.output.text.split { $0 == "|" || $0 == "\n" }.compactMap { Int64($0) }
-    #expect(parts.count == 2)
-    #expect(parts.first ?? 0 >= track.sent.count - 2)
-    #expect(parts.last ?? 0 >= stamp(track.sent.last?.time ?? Date()) - 200)
+    expectEqual(parts.count, 2)
+    expect(parts.first ?? 0 >= track.sent.count - 2)
+    expect(parts.last ?? 0 >= stamp(track.sent.last?.time ?? Date()) - 200)
   }
 
   @Test("repeated kills at random moments lose at most the last interval, and never damage the file")
@@ -148,7 +149,7 @@ import Testing
       let killed = try kill(daemon, in: bench)
       expected += track.sent.dropFirst(counted).filter { $0.at < killed - window }.map(\.time)
       counted = track.sent.count
-      #expect(try integrity(of: state, in: bench) == "ok", "round \(round)")
+      try expectEqual(integrity(of: state, in: bench), "ok", "round \(round)")
     }
     try bench.emulator?.clearFaults()
     let daemon = try start(bench, state)
@@ -158,19 +159,19 @@ import Testing
     }
     let status = try ChildProcess(
       "fleet-locationctl", ["status", "--json", "--socket", bench.directory("control.sock")])
-    #expect(try status.finish() == 0)
-    #expect(status.output.text.contains("\"HTTP\\/2\"") || status.output.text.contains("\"HTTP/2\""))
+    try expectEqual(status.finish(), 0)
+    expect(status.output.text.contains("\"HTTP\\/2\"") || status.output.text.contains("\"HTTP/2\""))
     var times: [Int64: Int] = [:]
     for update in bench.emulator?.accepted ?? [] {
       for stamp in stamps(update.past + [update.live].compactMap { $0 }) { times[stamp, default: 0] += 1 }
     }
     let lost = expected.filter { times[stamp($0)] == nil }
-    #expect(expected.count > rounds * 2)
-    #expect(lost.isEmpty, "\(lost.count) of \(expected.count) are lost\n\(daemon.transcript)")
+    expect(expected.count > rounds * 2)
+    expect(lost.isEmpty, "\(lost.count) of \(expected.count) are lost\n\(daemon.transcript)")
     let repeated = times.values.count { $0 > 1 }
     print(
       "\(rounds) kills: \(expected.count) positions expected, \(lost.count) lost, \(repeated) of \(times.count) arrived more than once"
     )
-    #expect(!FileManager.default.fileExists(atPath: "\(state)/backlog.sqlite.corrupt-1"))
+    expect(!FileManager.default.fileExists(atPath: "\(state)/backlog.sqlite.corrupt-1"))
   }
 }

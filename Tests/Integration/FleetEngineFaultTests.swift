@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -64,11 +65,11 @@ import Testing
         $0.hasPrefix("Offline") && $0.contains(category) && $0.contains(example.says) && $0.hasSuffix("backlog 1")
       }
     }
-    #expect(daemon.log.contains { $0.contains("warning: Offline \(category)") && $0.contains(example.says) })
+    expect(daemon.log.contains { $0.contains("warning: Offline \(category)") && $0.contains(example.says) })
     guard example.recovers else { return }
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
-    #expect(daemon.statuses.last?.hasSuffix("backlog 0") == true)
+    expectEqual(daemon.statuses.last?.hasSuffix("backlog 0"), true)
   }
 
   @Test(
@@ -79,7 +80,7 @@ import Testing
     let receiver = try bench.receiver()
     try bench.emulator?.fault(#"{"target": "update", "status": \#(status), "for": "\#(part)", "times": 1000}"#)
     let program = try ChildProcess("fleet-locationd", ["--version"])
-    #expect(try program.finish() == 0)
+    try expectEqual(program.finish(), 0)
     let release = try #require(program.output.lines.first?.split(separator: " ").last)
     let port = try #require(bench.emulator).port
     func text(refusals: Int) -> String {
@@ -94,9 +95,9 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     try bench.wait("the journal says so") { daemon.logs("compact ones were refused (HTTP \(status))") }
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == text(refusals: 2))
-    #expect(!daemon.shows("Offline"))
-    #expect(bench.emulator?.updates.count == 2)
+    try expectEqual(String(contentsOfFile: file, encoding: .utf8), text(refusals: 2))
+    expect(!daemon.shows("Offline"))
+    expectEqual(bench.emulator?.updates.count, 2)
   }
 
   @Test("Retry-After is the least wait after 429")
@@ -111,7 +112,7 @@ import Testing
     let start = ContinuousClock.now
     // The usual wait of up to 20 s follows.
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
-    #expect(ContinuousClock.now - start > .milliseconds(2700))
+    expect(ContinuousClock.now - start > .milliseconds(2700))
   }
 
   @Test("a response of 200 MB is cancelled, and memory does not grow")
@@ -126,7 +127,7 @@ import Testing
     try bench.emulator?.fault(#"{"target": "update", "body": "huge", "times": 1}"#)
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(untrusted)") }
-    #expect(try daemon.process.statusField("VmHWM") - before < 4096, "KiB")
+    expect(try daemon.process.statusField("VmHWM") - before < 4096, "KiB")
   }
 
   @Test("positions of an outage arrive afterwards as past locations, oldest first and complete")
@@ -152,15 +153,15 @@ import Testing
     }
     let accepted = bench.emulator?.accepted ?? []
     let past = accepted.flatMap(\.past)
-    #expect(past.count >= 5)
-    #expect(past.map(\.time) == past.map(\.time).sorted())
-    #expect(Set(past).count == past.count)
-    #expect(accepted.compactMap(\.live?.time) == accepted.compactMap(\.live?.time).sorted())
+    expect(past.count >= 5)
+    expectEqual(past.map(\.time), past.map(\.time).sorted())
+    expectEqual(Set(past).count, past.count)
+    expectEqual(accepted.compactMap(\.live?.time), accepted.compactMap(\.live?.time).sorted())
     for update in accepted {
-      #expect(
-        update.mask == "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
+      expectEqual(
+        update.mask, "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
     }
-    #expect(daemon.logs("Offline (network)"))
+    expect(daemon.logs("Offline (network)"))
   }
 
   @Test("a Fleet Engine that restarts with other keys gets the positions of the outage")
@@ -180,13 +181,13 @@ import Testing
     try bench.wait("it is offline") { daemon.shows("(network)") }
     // Its record goes on where the old one's ends.
     bench.emulator = try Emulator(in: bench.directory, port: port)
-    #expect(bench.emulator?.accepted.count == 1)
+    expectEqual(bench.emulator?.accepted.count, 1)
     try bench.wait("an update, after 401 and a fresh token") { bench.emulator?.accepted.count ?? 0 > 1 }
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
     let accepted = bench.emulator?.accepted ?? []
     func tenths(_ date: Date) -> Double { (date.timeIntervalSince1970 * 10).rounded() }
     let positions = accepted.flatMap(\.past) + accepted.compactMap(\.live)
-    #expect(Set(positions.map { tenths($0.time) }) == [tenths(before), tenths(between)])
-    #expect(daemon.logs("(unauthenticated)"))
+    expectEqual(Set(positions.map { tenths($0.time) }), [tenths(before), tenths(between)])
+    expect(daemon.logs("(unauthenticated)"))
   }
 }

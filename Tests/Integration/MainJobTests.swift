@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -18,11 +19,11 @@ import Testing
     let daemon = try bench.start()
     try bench.wait("three accepted updates") { bench.emulator?.accepted.count ?? 0 >= 3 }
     let positions = bench.emulator?.accepted.compactMap(\.live) ?? []
-    #expect(positions.allSatisfy { abs($0.longitude - 11.5) < 1e-5 && $0.latitude >= 48.1 })
-    #expect(positions.map(\.latitude) == positions.map(\.latitude).sorted())
-    #expect(positions.map(\.time) == positions.map(\.time).sorted())
+    expect(positions.allSatisfy { abs($0.longitude - 11.5) < 1e-5 && $0.latitude >= 48.1 })
+    expectEqual(positions.map(\.latitude), positions.map(\.latitude).sorted())
+    expectEqual(positions.map(\.time), positions.map(\.time).sorted())
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
   }
 
   @Test("a simulated drive continues after suspend where it would be by then")
@@ -39,7 +40,7 @@ import Testing
     daemon.process.signal(SIGCONT)
     try bench.wait("two more updates") { bench.emulator?.accepted.count ?? 0 >= before + 2 }
     let times = (bench.emulator?.accepted ?? []).flatMap { [$0.live].compactMap { $0 } + $0.past }.map(\.time).sorted()
-    #expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
+    expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
   }
 
   @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits with 0")
@@ -48,14 +49,14 @@ import Testing
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(50))
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
     let positions = bench.emulator?.accepted.compactMap(\.live) ?? []
-    #expect(positions.count == 50)
-    #expect(Set(positions).count == 50)
-    #expect(positions.first?.time == Date(timeIntervalSince1970: 1_700_000_000))
-    #expect(positions.map(\.time) == positions.map(\.time).sorted())
-    #expect(daemon.notifications.states == ["READY", "STOPPING"])
-    #expect(daemon.logs("all positions delivered"))
+    expectEqual(positions.count, 50)
+    expectEqual(Set(positions).count, 50)
+    expectEqual(positions.first?.time, Date(timeIntervalSince1970: 1_700_000_000))
+    expectEqual(positions.map(\.time), positions.map(\.time).sorted())
+    expectEqual(daemon.notifications.states, ["READY", "STOPPING"])
+    expect(daemon.logs("all positions delivered"))
   }
 
   @Test(
@@ -68,14 +69,14 @@ import Testing
     bench.settings["source.time"] = "\"shift\""
     let began = Date()
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 0)
-    #expect(daemon.logs("all positions delivered") && !daemon.logs("rejected"))
+    try expectEqual(bench.exitCode(), 0)
+    expect(daemon.logs("all positions delivered") && !daemon.logs("rejected"))
     let times = (bench.emulator?.accepted ?? []).flatMap { $0.past.map(\.time) + [$0.live?.time].compactMap { $0 } }
     let first = try #require(times.min())
     let last = try #require(times.max())
-    #expect(first.timeIntervalSince(began) > -1 && first.timeIntervalSince(began) < 10)
+    expect(first.timeIntervalSince(began) > -1 && first.timeIntervalSince(began) < 10)
     // 59 s of the recording.
-    #expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
+    expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
   }
 
   @Test("standard input is a recording too")
@@ -85,8 +86,8 @@ import Testing
     let file = try bench.directory.write(drive.next(5), to: "drive.nmea")
     bench.settings.source("replay", ["file": "\"-\"", "pace": "0"])
     try bench.start(input: file)
-    #expect(try bench.exitCode() == 0)
-    #expect(bench.emulator?.accepted.count == 5)
+    try expectEqual(bench.exitCode(), 0)
+    expectEqual(bench.emulator?.accepted.count, 5)
   }
 
   @Test(
@@ -100,9 +101,9 @@ import Testing
     try bench.recording(drive.next(count))
     bench.settings["filter.max_accuracy"] = "\"1 m\""
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 65)
-    #expect(daemon.logs(says) && !daemon.logs("everything"))
-    #expect(bench.emulator?.accepted.isEmpty == true)
+    try expectEqual(bench.exitCode(), 65)
+    expect(daemon.logs(says) && !daemon.logs("everything"))
+    expectEqual(bench.emulator?.accepted.isEmpty, true)
   }
 
   @Test("rejected positions are counted beside the delivered ones")
@@ -115,8 +116,8 @@ import Testing
     drive.longitude -= 1
     try bench.recording(before + wild + drive.next(5))
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 0)
-    #expect(daemon.logs("Stopped, all accepted positions delivered; 1 of 11 positions was rejected"))
+    try expectEqual(bench.exitCode(), 0)
+    expect(daemon.logs("Stopped, all accepted positions delivered; 1 of 11 positions was rejected"))
   }
 
   @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")
@@ -127,10 +128,10 @@ import Testing
     bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try Loopback.freePort())\""
     bench.settings["reporting.drain_timeout"] = "\"1s\""
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 75)
-    #expect(daemon.logs("Stopped with 20 positions undelivered"))
+    try expectEqual(bench.exitCode(), 75)
+    expect(daemon.logs("Stopped with 20 positions undelivered"))
     // The recording may have ended before the first attempt has failed.
-    #expect(daemon.shows("Offline") || daemon.shows(": offline"))
+    expect(daemon.shows("Offline") || daemon.shows(": offline"))
   }
 
   @Test("a recording that cannot be delivered ends with status 0 if the program is stopped")
@@ -142,8 +143,8 @@ import Testing
     let daemon = try bench.start()
     try bench.wait("it is offline") { daemon.shows("Offline") }
     daemon.process.signal(SIGINT)
-    #expect(try bench.exitCode(within: .seconds(5)) == 0)
-    #expect(daemon.logs("undelivered"))
+    try expectEqual(bench.exitCode(within: .seconds(5)), 0)
+    expect(daemon.logs("undelivered"))
   }
 
   /// Recordings of real receivers, which lie beside the project where they are at hand.
@@ -179,9 +180,9 @@ import Testing
     }
     try bench.wait("five updates") { bench.emulator?.accepted.count ?? 0 >= 5 }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
     for position in bench.emulator?.accepted.flatMap({ $0.past + [$0.live].compactMap(\.self) }) ?? [] {
-      #expect(
+      expect(
         known.contains { abs($0.0 - position.latitude) < 1e-6 && abs($0.1 - position.longitude) < 1e-6 },
         "\(position)")
     }
@@ -194,8 +195,8 @@ import Testing
     let quiet = try bench.start()
     try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
     quiet.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
-    #expect(!quiet.logs("Simulated positions"))
+    try expectEqual(bench.exitCode(), 0)
+    expect(!quiet.logs("Simulated positions"))
     bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.invalid\""
     bench.settings["reporting.interval"] = "\"5s\""
     let loud = try bench.start()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -28,7 +29,7 @@ import Testing
     drive.period = 0.5
     receiver.send(drive.next())
     try bench.wait("an update") { emulator.accepted.count == 1 }
-    #expect(provider.requests.allSatisfy { $0.contains("\r\nAuthorization: \(credential)\r\n") })
+    expect(provider.requests.allSatisfy { $0.contains("\r\nAuthorization: \(credential)\r\n") })
     // What goes wrong talks most.
     for fault in [#""status": 400"#, #""reset": true"#, #""body": "html""#] {
       try emulator.fault("{\"target\": \"update\", \(fault), \"times\": 1}")
@@ -42,16 +43,16 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("another request") { emulator.updates.count >= 3 }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
 
     let said = [daemon.process.errors.text, daemon.process.output.text, daemon.transcript].joined(separator: "\n")
-    #expect(said.contains("debug: "))
+    expect(said.contains("debug: "))
     let secrets =
       [token, credential, "hush-hush"] + token.split(separator: ".").map(String.init) + ["48.1", "11.5"]
-    for secret in secrets { #expect(!said.contains(secret)) }
+    for secret in secrets { expect(!said.contains(secret)) }
     let check = try ChildProcess("fleet-locationd", ["--config", bench.directory("fleet-locationd.toml"), "--check"])
-    #expect(try check.finish() == 0, "without CREDENTIALS_DIRECTORY")
-    for secret in secrets { #expect(!(check.output.text + check.errors.text).contains(secret)) }
+    try expectEqual(check.finish(), 0, "without CREDENTIALS_DIRECTORY")
+    for secret in secrets { expect(!(check.output.text + check.errors.text).contains(secret)) }
   }
 
   @Test("a report has no secret and no coordinate of the run, in no form, with the daemon and without it")
@@ -86,7 +87,7 @@ import Testing
     try emulator.fault("{\"target\": \"update\", \"status\": 503, \"times\": 9, \"message\": \"\(quoted)\"}")
     receiver.send(drive.next())
     try bench.wait("a failure") { daemon.shows("Offline") }
-    #expect(daemon.transcript.contains("48.1"), "the coordinates are in the journal")
+    expect(daemon.transcript.contains("48.1"), "the coordinates are in the journal")
 
     func contents(_ name: String, _ options: [String] = []) throws -> (listing: String, files: String) {
       let archive = bench.directory("\(name).tar.gz")
@@ -98,9 +99,9 @@ import Testing
         ] + options, environment: environment)
       bench.servers += process.sources
       try bench.wait("the report", within: .seconds(120)) { process.hasEnded }
-      #expect(process.exitCode == 0, "\(process.errors.text)")
+      expectEqual(process.exitCode, 0, "\(process.errors.text)")
       let tar = try ChildProcess("/usr/bin/tar", ["-xzOf", archive])
-      #expect(try tar.finish() == 0)
+      try expectEqual(tar.finish(), 0)
       return (process.output.text, tar.output.text)
     }
     func search(_ text: String) {
@@ -118,24 +119,24 @@ import Testing
       }
     }
     let running = try contents("running")
-    #expect(running.listing.hasPrefix("The daemon runs.\nContents, in bytes:\n  doctor.json "))
-    #expect(running.files.contains("\"isDaemonRunning\":true") && running.files.contains("no room for <redacted>"))
-    #expect(running.files.contains("vehicle_id = \"truck-17\"") && !running.files.contains("\"track\""))
+    expect(running.listing.hasPrefix("The daemon runs.\nContents, in bytes:\n  doctor.json "))
+    expect(running.files.contains("\"isDaemonRunning\":true") && running.files.contains("no room for <redacted>"))
+    expect(running.files.contains("vehicle_id = \"truck-17\"") && !running.files.contains("\"track\""))
     search(running.files)
     search(running.listing)
     let open = try contents("open", ["--positions"])
-    #expect(open.files.contains("\"track\"") && open.listing.contains("Coordinates are included (--positions)."))
+    expect(open.files.contains("\"track\"") && open.listing.contains("Coordinates are included (--positions)."))
     let again = try ChildProcess(
       "fleet-locationctl",
       ["report", "--config", bench.directory("fleet-locationd.toml"), "-o", bench.directory("open.tar.gz")])
-    #expect(try again.finish() == 74)
-    #expect(again.errors.text.contains("exists already"))
+    try expectEqual(again.finish(), 74)
+    expect(again.errors.text.contains("exists already"))
     daemon.process.signal(SIGTERM)
     _ = try bench.exitCode()
     let stopped = try contents("stopped")
-    #expect(stopped.listing.hasPrefix("The daemon does not run; the report is made without it.\n"))
-    #expect(stopped.listing.contains("Missing:\n  status.json: fleet-locationctl status --json --socket "))
-    #expect(stopped.files.contains("\"code\":\"daemonUnreachable\""))
+    expect(stopped.listing.hasPrefix("The daemon does not run; the report is made without it.\n"))
+    expect(stopped.listing.contains("Missing:\n  status.json: fleet-locationctl status --json --socket "))
+    expect(stopped.files.contains("\"code\":\"daemonUnreachable\""))
     search(stopped.files)
     search(stopped.listing)
   }
@@ -185,12 +186,12 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update", within: .seconds(90)) { !emulator.accepted.isEmpty }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
 
-    #expect(asked.contains { $0.contains("token") }, "\(asked)")
+    expect(asked.contains { $0.contains("token") }, "\(asked)")
     let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + asked).joined(
       separator: "\n")
-    #expect(said.contains("No token"))
+    expect(said.contains("No token"))
     // The parts, and any stretch of one that is long enough to be of use.
     let parts = token.split(separator: ".").map(String.init)
     let stretches = parts.flatMap { part in
@@ -237,10 +238,10 @@ import Testing
     _ = try bench.exitCode()
     let said = daemon.transcript + daemon.process.errors.text
     for form in forms + cut.split(separator: "/").map(String.init) + ["hunter2"] {
-      #expect(!said.contains(form), "\(form)")
+      expect(!said.contains(form), "\(form)")
     }
-    #expect(daemon.statuses.contains { $0.contains("UNAVAILABLE") })
-    #expect(!daemon.statuses.contains { $0.contains("parcel") })
+    expect(daemon.statuses.contains { $0.contains("UNAVAILABLE") })
+    expect(!daemon.statuses.contains { $0.contains("parcel") })
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Glibc
 import Testing
@@ -13,13 +14,13 @@ import Testing
     try bench.wait("the status says so") {
       daemon.shows("No source: \(receiver.device): there is no such device; plug the receiver in")
     }
-    #expect(daemon.log.contains { $0.hasPrefix("warning: Source unavailable: \(receiver.device)") })
+    expect(daemon.log.contains { $0.hasPrefix("warning: Source unavailable: \(receiver.device)") })
     try receiver.plugIn()
     try bench.wait("it opens the device") { receiver.isOpened }
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    #expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
+    expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
   }
 
   @Test("a directory in place of the device is reported, and opening is retried")
@@ -31,7 +32,7 @@ import Testing
       daemon.shows("No source: \(bench.directory.path): this is a directory; a receiver is a file such as /dev/ttyUSB0")
     }
     try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
-    #expect(daemon.process.exitCode == nil)
+    expectNil(daemon.process.exitCode)
   }
 
   @Test("a receiver that is unplugged and plugged in again is read again, also under another tty")
@@ -51,7 +52,7 @@ import Testing
       receiver.send(drive.next())
       try bench.wait("an update") { bench.emulator?.accepted.count == round }
     }
-    #expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
+    expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
   }
 
   @Test("a silent receiver is reported, and its port opened again")
@@ -72,7 +73,7 @@ import Testing
       try bench.watch(for: .milliseconds(500))
       isBack = try #require(bench.emulator).accepted.count > before
     }
-    #expect(daemon.log.count { $0.hasPrefix("Reading ") } == 2)
+    expectEqual(daemon.log.count { $0.hasPrefix("Reading ") }, 2)
   }
 
   @Test("noise, as at a wrong speed, is reported with the key to check, and later sentences are read")
@@ -86,13 +87,13 @@ import Testing
       receiver.send((0..<200).map { _ in UInt8.random(in: 0...255, using: &random) })
       try bench.watch(for: .milliseconds(100))
     }
-    #expect(daemon.shows("No source: \(receiver.device) sends bytes but no whole NMEA sentence for 2 s"))
-    #expect(bench.emulator?.updates.isEmpty == true)
+    expect(daemon.shows("No source: \(receiver.device) sends bytes but no whole NMEA sentence for 2 s"))
+    expectEqual(bench.emulator?.updates.isEmpty, true)
     var drive = NMEADrive()
     while try #require(bench.emulator).accepted.isEmpty {
       receiver.send("\u{1}\u{2}garbage$GP" + drive.next())
       try bench.watch(for: .milliseconds(500))
     }
-    #expect(daemon.process.exitCode == nil)
+    expectNil(daemon.process.exitCode)
   }
 }

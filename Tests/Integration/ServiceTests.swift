@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -14,9 +15,9 @@ import Testing
     try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
     let messages = daemon.notifications.messages
     let ready = try #require(messages.firstIndex { $0.assignments["READY"] == "1" })
-    #expect(
+    expect(
       messages[..<ready].contains { $0.assignments["STATUS"]?.hasPrefix("No source: \(receiver.device)") == true })
-    #expect(daemon.process.exitCode == nil)
+    expectNil(daemon.process.exitCode)
   }
 
   @Test("invalid settings cause no READY, but the reason and exit status 78")
@@ -24,10 +25,10 @@ import Testing
     let bench = try TestBench(emulator: nil)
     bench.settings["reporting.interval"] = "\"soon\""
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 78)
+    try expectEqual(bench.exitCode(), 78)
     let messages = daemon.notifications.messages
-    #expect(messages.map { Array($0.assignments.keys) } == [["STATUS"]])
-    #expect(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: ") == true)
+    expectEqual(messages.map { Array($0.assignments.keys) }, [["STATUS"]])
+    expectEqual(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: "), true)
   }
 
   @Test("SIGHUP applies new settings, also another vehicle and another receiver, between RELOADING and READY")
@@ -51,8 +52,8 @@ import Testing
     try bench.wait("the reload") { daemon.notifications.states == ["READY", "RELOADING", "READY"] }
     let reloading = daemon.notifications.messages.first { $0.assignments["RELOADING"] == "1" }
     let stamp = try #require(reloading?.assignments["MONOTONIC_USEC"].flatMap { Int($0) })
-    #expect(before <= stamp && stamp < before + 10_000_000)
-    #expect(daemon.logs("Settings reloaded"))
+    expect(before <= stamp && stamp < before + 10_000_000)
+    expect(daemon.logs("Settings reloaded"))
 
     receiver.send(drive.next())
     var otherDrive = NMEADrive()
@@ -62,7 +63,7 @@ import Testing
       bench.emulator?.accepted.contains { $0.path.hasSuffix("deliveryVehicles/truck-18") } ?? false
     }
     let paths = Set(bench.emulator?.accepted.dropFirst().map(\.path) ?? [])
-    #expect(paths.count == 1)
+    expectEqual(paths.count, 1)
   }
 
   @Test("SIGHUP with a shorter interval sends what was not due before")
@@ -78,12 +79,12 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     receiver.send(drive.next())
     try bench.watch(for: .milliseconds(500))
-    #expect(bench.emulator?.accepted.count == 1)
+    expectEqual(bench.emulator?.accepted.count, 1)
     bench.settings["reporting.interval"] = "\"0s\""
     try bench.writeSettings()
     daemon.process.signal(SIGHUP)
     try bench.wait("the second update") { bench.emulator?.accepted.count == 2 }
-    #expect(try #require(bench.emulator).stats()["tokens"] as? Int == 1)
+    expect(try #require(bench.emulator).stats()["tokens"] as? Int == 1)
   }
 
   @Test("SIGHUP with invalid settings does not change the current ones, and reports file, line and column")
@@ -96,8 +97,8 @@ import Testing
     daemon.process.signal(SIGHUP)
     try bench.wait("the reload") { daemon.notifications.states == ["READY", "RELOADING", "READY"] }
     let line = bench.settings.text.split(separator: "\n", omittingEmptySubsequences: false).count
-    #expect(daemon.logs("\(path):\(line):"))
-    #expect(daemon.logs("the previous ones stay in force"))
+    expect(daemon.logs("\(path):\(line):"))
+    expect(daemon.logs("the previous ones stay in force"))
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -117,10 +118,10 @@ import Testing
     // Its epoch ends by silence; the status is the only trace of a fix that is not due yet.
     try bench.watch(for: .milliseconds(300))
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode(within: .seconds(4)) == 0)
-    #expect(bench.emulator?.accepted.count == 2)
-    #expect(daemon.notifications.states == ["READY", "STOPPING"])
-    #expect(daemon.logs("all positions delivered"))
+    try expectEqual(bench.exitCode(within: .seconds(4)), 0)
+    expectEqual(bench.emulator?.accepted.count, 2)
+    expectEqual(daemon.notifications.states, ["READY", "STOPPING"])
+    expect(daemon.logs("all positions delivered"))
   }
 
   /// The outcome of a program that is killed by a signal where core files are allowed.
@@ -134,7 +135,7 @@ import Testing
     }
     process.signal(SIGSEGV)
     try process.finish()
-    #expect(process.exitCode == 128 + SIGSEGV)
+    expectEqual(process.exitCode, 128 + SIGSEGV)
     return process.hasDumpedCore
   }
 
@@ -150,14 +151,14 @@ import Testing
     let daemon = try dumpsCore(bench, ["\(products)/fleet-locationd", "--config", settings]) { process in
       process.errors.lines.contains { $0.contains("Started") }
     }
-    #expect(!daemon)
+    expect(!daemon)
   }
 
   @Test("a hundred updates start no thread and leak no descriptor", .enabled(if: ChildProcess.canInspect))
   func descriptors() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
-    #expect(mkfifo(fifo, 0o600) == 0)
+    expectEqual(mkfifo(fifo, 0o600), 0)
     bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "0"])
     let daemon = try bench.start()
     let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
@@ -166,15 +167,15 @@ import Testing
     func deliver(_ count: Int) throws {
       let before = bench.emulator?.accepted.count ?? 0
       let text = drive.next(count)
-      #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+      expectEqual(write(writer, text, text.utf8.count), text.utf8.count)
       // The last epoch ends with the next.
       try bench.wait("\(count) updates") { (bench.emulator?.accepted.count ?? 0) >= before + count - 1 }
     }
     try deliver(5)
     let before = try daemon.process.descriptorCount()
     try deliver(100)
-    #expect(try daemon.process.descriptorCount() == before)
-    #expect(try daemon.process.statusField("Threads") == 1)
+    try expectEqual(daemon.process.descriptorCount(), before)
+    try expectEqual(daemon.process.statusField("Threads"), 1)
   }
 
   @Test("without a journal behind JOURNAL_STREAM lines are written to standard error")
@@ -208,13 +209,13 @@ import Testing
     try bench.wait("two entries") { journal.messages.count >= 2 || process.hasEnded }
     let entries = journal.messages.map(\.assignments)
     let started = try #require(entries.first { $0["FLEET_EVENT"] == "started" })
-    #expect(started["MESSAGE"]?.hasSuffix(" for vehicle truck-17") == true)
-    #expect(started["MESSAGE_ID"]?.utf8.count == 32)
-    #expect(started["PRIORITY"] == "5")
+    expectEqual(started["MESSAGE"]?.hasSuffix(" for vehicle truck-17"), true)
+    expectEqual(started["MESSAGE_ID"]?.utf8.count, 32)
+    expectEqual(started["PRIORITY"], "5")
     let lost = try #require(entries.first { $0["FLEET_EVENT"] == "sourceLost" })
-    #expect(lost["PRIORITY"] == "4")
-    #expect(lost["MESSAGE"]?.contains(receiver.device) == true)
+    expectEqual(lost["PRIORITY"], "4")
+    expectEqual(lost["MESSAGE"]?.contains(receiver.device), true)
     process.errors.drain()
-    #expect(process.errors.text.isEmpty)
+    expect(process.errors.text.isEmpty)
   }
 }

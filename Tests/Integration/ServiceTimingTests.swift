@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -14,7 +15,7 @@ import Testing
     let daemon = try bench.start(environment: ["WATCHDOG_USEC": "600000"])
     try bench.wait("five pings") { daemon.notifications.count(of: "WATCHDOG") >= 5 }
     let pings = daemon.notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
-    for (before, after) in zip(pings, pings.dropFirst()) { #expect(before.duration(to: after) < .milliseconds(600)) }
+    for (before, after) in zip(pings, pings.dropFirst()) { expect(before.duration(to: after) < .milliseconds(600)) }
   }
 
   @Test("SIGTERM ends the program within stop_timeout if Fleet Engine does not answer")
@@ -29,16 +30,16 @@ import Testing
     try bench.wait("a request") { bench.emulator?.updates.count == 1 }
     let start = ContinuousClock.now
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
-    #expect(ContinuousClock.now - start < .milliseconds(1500))
-    #expect(daemon.logs("Stopped with 1 position undelivered"))
+    try expectEqual(bench.exitCode(), 0)
+    expect(ContinuousClock.now - start < .milliseconds(1500))
+    expect(daemon.logs("Stopped with 1 position undelivered"))
   }
 
   @Test("one thread, and no wake-up while nothing is due")
   func quiet() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
-    #expect(mkfifo(fifo, 0o600) == 0)
+    expectEqual(mkfifo(fifo, 0o600), 0)
     bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "1"])
     bench.settings["reporting.heartbeat"] = "\"50s\""
     let daemon = try bench.start()
@@ -46,15 +47,15 @@ import Testing
     defer { close(writer) }
     var drive = NMEADrive()
     let text = drive.next(2)
-    #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+    expectEqual(write(writer, text, text.utf8.count), text.utf8.count)
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     // The second position's epoch has not ended: nothing is due until the fix counts as lost, after 30 s.
     try bench.watch(for: .milliseconds(1500))
-    #expect(try daemon.process.statusField("Threads") == 1)
+    try expectEqual(daemon.process.statusField("Threads"), 1)
     let before = try daemon.process.statusField("voluntary_ctxt_switches")
     try bench.watch(for: .seconds(3))
     let wakeUps = try daemon.process.statusField("voluntary_ctxt_switches") - before
-    #expect(wakeUps <= 2)
+    expect(wakeUps <= 2)
   }
 
   @Test(
@@ -95,10 +96,10 @@ import Testing
     try bench.watch(for: .milliseconds(1500))
     let pings = notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
     let gaps = zip(pings, pings.dropFirst()).map { $0.duration(to: $1) }
-    #expect(try #require(gaps.max()) < .milliseconds(400))
+    expect(try #require(gaps.max()) < .milliseconds(400))
     process.signal(SIGTERM)
     try bench.wait("the end") { process.hasEnded }
-    #expect(process.exitCode == 0)
-    #expect(ContinuousClock.now - start < .seconds(4))
+    expectEqual(process.exitCode, 0)
+    expect(ContinuousClock.now - start < .seconds(4))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -14,8 +15,8 @@ import Testing
   ) throws -> String {
     let path = try settings ?? bench.writeSettings()
     let process = try ChildProcess("fleet-locationd", ["--config", path], user: user)
-    #expect(try process.finish() == status)
-    #expect(process.output.text == "")
+    try expectEqual(process.finish(), status)
+    expectEqual(process.output.text, "")
     return process.errors.text
   }
 
@@ -24,8 +25,8 @@ import Testing
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("nowhere.toml")
     let text = try refusal(of: bench, settings: path)
-    #expect(text.contains("error: \(path): "))
-    #expect(text.contains("fleet-locationd --example-settings"))
+    expect(text.contains("error: \(path): "))
+    expect(text.contains("fleet-locationd --example-settings"))
   }
 
   @Test("a dangling link is a missing file")
@@ -33,14 +34,14 @@ import Testing
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("link.toml")
     symlink("/nonexistent", path)
-    #expect(try refusal(of: bench, settings: path).contains("error: \(path): "))
+    expect(try refusal(of: bench, settings: path).contains("error: \(path): "))
   }
 
   @Test("a directory in place of the settings")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     let text = try refusal(of: bench, settings: bench.directory.path)
-    #expect(text.contains(bench.directory.path) && text.contains("directory"))
+    expect(text.contains(bench.directory.path) && text.contains("directory"))
   }
 
   @Test("settings that this user may not read")
@@ -50,9 +51,9 @@ import Testing
     chmod(path, 0)
     chmod(bench.directory.path, 0o755)
     let text = try refusal(of: bench, settings: path, user: getuid() == 0 ? 65_534 : nil)
-    #expect(text.contains("error: \(path): "))
-    #expect(text.contains("ermission denied"))
-    #expect(text.contains("the user of the service must be able to read it"))
+    expect(text.contains("error: \(path): "))
+    expect(text.contains("ermission denied"))
+    expect(text.contains("the user of the service must be able to read it"))
   }
 
   @Test("an unknown key: file, line, column, and the nearest key; every mistake at once")
@@ -64,17 +65,17 @@ import Testing
     let path = bench.directory("fleet-locationd.toml")
     let text = try refusal(of: bench)
     let lines = text.split(separator: "\n")
-    #expect(lines.count == 2)
-    #expect(lines.allSatisfy { $0.hasPrefix("error: \(path):") && $0.contains(/:[0-9]+:[0-9]+:/) })
-    #expect(text.contains("intervall") && text.contains("`interval`"))
-    #expect(text.contains("filter.max_speed"))
+    expectEqual(lines.count, 2)
+    expect(lines.allSatisfy { $0.hasPrefix("error: \(path):") && $0.contains(/:[0-9]+:[0-9]+:/) })
+    expect(text.contains("intervall") && text.contains("`interval`"))
+    expect(text.contains("filter.max_speed"))
   }
 
   @Test("an interval that Fleet Engine does not accept is rejected unless the endpoint is on loopback")
   func interval() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["fleet_engine.endpoint"] = nil
-    #expect(try refusal(of: bench).contains("reporting.interval: is under 5s"))
+    expect(try refusal(of: bench).contains("reporting.interval: is under 5s"))
   }
 
   @Test(
@@ -87,7 +88,7 @@ import Testing
     let path = bench.directory("not-there")
     bench.settings.source(type, [key: "\"\(path)\""])
     let text = try refusal(of: bench, status: 69)
-    #expect(text.contains("source.\(key): \(path): "))
+    expect(text.contains("source.\(key): \(path): "))
   }
 
   @Test("a directory in place of a recording")
@@ -95,7 +96,7 @@ import Testing
     let bench = try TestBench(emulator: nil)
     bench.settings.source("replay", ["file": "\"\(bench.directory.path)\""])
     let text = try refusal(of: bench)
-    #expect(text.contains("source.file: \(bench.directory.path) is a directory; name a file"))
+    expect(text.contains("source.file: \(bench.directory.path) is a directory; name a file"))
   }
 
   @Test("a missing ca_file is reported")
@@ -106,7 +107,7 @@ import Testing
     bench.settings["fleet_engine.endpoint"] = "\"https://localhost:9\""
     bench.settings["reporting.interval"] = "\"10s\""
     _ = try bench.receiver(isPluggedIn: false)
-    #expect(try refusal(of: bench).contains("fleet_engine.ca_file: \(path) does not exist; a PEM file is expected"))
+    expect(try refusal(of: bench).contains("fleet_engine.ca_file: \(path) does not exist; a PEM file is expected"))
   }
 
   @Test("a secret file that others can read is rejected, with the command that corrects it")
@@ -116,9 +117,9 @@ import Testing
     bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
     _ = try bench.receiver(isPluggedIn: false)
     let text = try refusal(of: bench)
-    #expect(text.contains("token.headers.Authorization: \(secret): "))
-    #expect(text.contains("chmod 600 \(secret)"))
-    #expect(!text.contains("hush-hush"))
+    expect(text.contains("token.headers.Authorization: \(secret): "))
+    expect(text.contains("chmod 600 \(secret)"))
+    expect(!text.contains("hush-hush"))
   }
 
   @Test("a credential that systemd did not provide is reported, with the line for the unit")
@@ -127,7 +128,7 @@ import Testing
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     _ = try bench.receiver(isPluggedIn: false)
     let text = try refusal(of: bench)
-    #expect(text.contains("LoadCredential=token-provider:"))
+    expect(text.contains("LoadCredential=token-provider:"))
   }
 
   @Test(
@@ -140,7 +141,7 @@ import Testing
     let bench = try TestBench(emulator: nil)
     bench.settings.source("simulated", ["route": "\"\(try bench.directory.write(text, to: "route"))\""])
     let check = try ChildProcess("fleet-locationd", ["--check", "--config", try bench.writeSettings()])
-    #expect(try check.finish() == 78)
-    #expect(check.errors.text.contains("source.route: ") && check.errors.text.contains(words), "\(check.errors.text)")
+    try expectEqual(check.finish(), 78)
+    expect(check.errors.text.contains("source.route: ") && check.errors.text.contains(words), "\(check.errors.text)")
   }
 }

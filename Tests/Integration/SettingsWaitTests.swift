@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Testing
@@ -29,22 +30,22 @@ import Testing
       ("status", Int32(1), secret), ("explain", 0, secret), ("metrics", 0, notOnline),
     ] {
       let answer = try ask(bench, command)
-      #expect(answer.exitCode == code && answer.errors.text.isEmpty)
-      #expect(answer.output.text.contains(says), "\(answer.output.text)")
+      expect(answer.exitCode == code && answer.errors.text.isEmpty)
+      expect(answer.output.text.contains(says), "\(answer.output.text)")
     }
-    #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains(notOnline))
-    #expect(try ask(bench, "pause").exitCode == 0)
+    expect(try String(contentsOfFile: metrics, encoding: .utf8).contains(notOnline))
+    try expectEqual(ask(bench, "pause").exitCode, 0)
     let refused = try ask(bench, "reload")
-    #expect(refused.exitCode == 78 && refused.errors.text.contains(secret))
+    expect(refused.exitCode == 78 && refused.errors.text.contains(secret))
     try bench.directory.write("Bearer hush\n", to: "secret", mode: 0o600)
-    #expect(try ask(bench, "reload").exitCode == 0)
+    try expectEqual(ask(bench, "reload").exitCode, 0)
     try bench.wait("it is paused") { daemon.shows("Paused since 20") }
     try bench.wait("it opens the receiver") { receiver.isOpened }
     var drive = NMEADrive()
     receiver.send(drive.next(3))
-    #expect(try ask(bench, "status").output.text.contains("paused since 20"))
-    #expect(bench.emulator?.accepted.isEmpty == true)
-    #expect(try ask(bench, "resume").exitCode == 0)
+    expect(try ask(bench, "status").output.text.contains("paused since 20"))
+    expectEqual(bench.emulator?.accepted.isEmpty, true)
+    try expectEqual(ask(bench, "resume").exitCode, 0)
     try bench.wait("an update") {
       receiver.send(drive.next())
       return bench.emulator?.accepted.isEmpty == false

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Glibc
 import Testing
@@ -67,29 +68,29 @@ import Testing
     let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     try bench.wait("both are open") { pair.receivers.allSatisfy(\.isOpened) }
     try pair.drive(until: "positions of the first", within: 20) { pair.count(of: 0) >= 3 }
-    #expect(pair.count(of: 1) == 0)
-    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (the first in the list)"))
+    expectEqual(pair.count(of: 1), 0)
+    expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (the first in the list)"))
 
     first.unplug()
     try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 3 }
-    #expect(daemon.logs("Source 1 of 2 unavailable: \(first.device)"))
-    #expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud (1: \(first.device)"))
-    #expect(daemon.shows("; source 2 of 2 (1: \(first.device)"))
+    expect(daemon.logs("Source 1 of 2 unavailable: \(first.device)"))
+    expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud (1: \(first.device)"))
+    expect(daemon.shows("; source 2 of 2 (1: \(first.device)"))
     let status = try pair.status()
-    #expect(status.contains("  2           used: no source of higher priority is good"), "\(status)")
-    #expect(status.contains { $0.hasPrefix("Source        \(pair.receivers[1].device) at 9600 baud") }, "\(status)")
-    #expect(status.contains { $0.hasPrefix("  1           \(first.device)") }, "\(status)")
+    expect(status.contains("  2           used: no source of higher priority is good"), "\(status)")
+    expect(status.contains { $0.hasPrefix("Source        \(pair.receivers[1].device) at 9600 baud") }, "\(status)")
+    expect(status.contains { $0.hasPrefix("  1           \(first.device)") }, "\(status)")
 
     try first.plugIn()
     let before = pair.count(of: 0)
     try pair.drive(until: "the first is back", within: 50) { pair.count(of: 0) >= before + 3 }
-    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
+    expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
     // Each has its turn as a whole.
     var turns: [Int] = []
     for owner in pair.owners where owner != turns.last { turns.append(owner) }
-    #expect(turns == [0, 1, 0])
-    #expect(try pair.status().contains { $0.hasSuffix("good, in reserve") })
-    #expect(daemon.process.exitCode == nil)
+    expectEqual(turns, [0, 1, 0])
+    expect(try pair.status().contains { $0.hasSuffix("good, in reserve") })
+    expectNil(daemon.process.exitCode)
   }
 
   @Test("failover after the silence timeout if the first has no fix; at once if it is missing")
@@ -98,7 +99,7 @@ import Testing
     let daemon = try pair.bench.start()
     try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
     try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
-    #expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
+    expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
     pair.seeing = []
     try pair.drive(until: "no source is good", within: 10) {
       daemon.logs("None of 2 sources has an acceptable position")
@@ -116,8 +117,8 @@ import Testing
     try bench.writeSettings()
     daemon.process.signal(SIGHUP)
     try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 2 }
-    #expect(daemon.logs("Settings reloaded"))
-    #expect(daemon.log.count { $0.contains("Reading") && $0.contains(pair.receivers[1].device) } <= 2)
+    expect(daemon.logs("Settings reloaded"))
+    expect(daemon.log.count { $0.contains("Reading") && $0.contains(pair.receivers[1].device) } <= 2)
     bench.settings.sourceList = [["type": "\"replay\"", "file": "\"/nonexistent\""]]
     try bench.writeSettings()
     daemon.process.signal(SIGHUP)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -20,7 +21,7 @@ import Testing
       try bench.wait("an update") { bench.emulator?.accepted.count == count }
     }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
+    try expectEqual(bench.exitCode(), 0)
   }
 
   @Test("a standard error without a reader delays no position")
@@ -43,8 +44,8 @@ import Testing
         try bench.writeSettings(), fifo,
       ])
     try bench.wait("the end") { process.hasEnded }
-    #expect(process.exitCode == 0)
-    #expect(bench.emulator?.accepted.count == 300)
+    expectEqual(process.exitCode, 0)
+    expectEqual(bench.emulator?.accepted.count, 300)
   }
 
   @Test("proxies of the environment are ignored")
@@ -70,7 +71,7 @@ import Testing
       try bench.wait("the reload") { daemon.notifications.count(of: "RELOADING") == round }
     }
     try bench.wait("it is ready") { daemon.notifications.count(of: "READY") == 4 }
-    #expect(daemon.log.contains { $0.contains("Settings not reloaded") && $0.contains("\(path): does not exist") })
+    expect(daemon.log.contains { $0.contains("Settings not reloaded") && $0.contains("\(path): does not exist") })
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -81,7 +82,7 @@ import Testing
     let bench = try TestBench()
     try bench.recording(text)
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 65)
-    #expect(daemon.log.contains { $0.hasPrefix("warning: ") && $0.contains(bench.directory("drive.nmea")) })
+    try expectEqual(bench.exitCode(), 65)
+    expect(daemon.log.contains { $0.hasPrefix("warning: ") && $0.contains(bench.directory("drive.nmea")) })
   }
 }

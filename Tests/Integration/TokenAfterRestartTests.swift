@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -34,9 +35,9 @@ import Testing
     }
     let control = try ChildProcess("fleet-locationctl", ["status", "--socket", runtime + "/control.sock"])
     try control.finish()
-    #expect(control.exitCode == 0, "\(control.errors.text)")
+    expectEqual(control.exitCode, 0, "\(control.errors.text)")
     daemon.process.signal(signal)
-    #expect(try bench.exitCode() == (signal == SIGKILL ? 128 + SIGKILL : 0))
+    try expectEqual(bench.exitCode(), (signal == SIGKILL ? 128 + SIGKILL : 0))
     return (daemon.transcript, control.output.text + control.errors.text)
   }
 
@@ -50,15 +51,15 @@ import Testing
   func restart() throws {
     var runs = [try run()]
     let token = try #require(content().split(separator: " ").last.map { String($0.dropLast()) })
-    #expect(token.hasPrefix("ey"))
+    expect(token.hasPrefix("ey"))
     let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
-    #expect(mode == 0o600)
+    expectEqual(mode, 0o600)
     runs += [try run(endingWith: SIGKILL), try run()]
-    #expect(try requests() == 1)
-    #expect(
-      runs.map { $0.journal.contains("The token of the previous run is still used, valid for") } == [false, true, true])
+    try expectEqual(requests(), 1)
+    expectEqual(
+      runs.map { $0.journal.contains("The token of the previous run is still used, valid for") }, [false, true, true])
     let said = runs.map { $0.journal + $0.status }.joined()
-    for secret in [token] + token.split(separator: ".").map(String.init) { #expect(!said.contains(secret)) }
+    for secret in [token] + token.split(separator: ".").map(String.init) { expect(!said.contains(secret)) }
   }
 
   @Test(
@@ -95,12 +96,12 @@ import Testing
       symlink(runtime + "/elsewhere", file)
     }
     let said = try run().journal
-    #expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
-    #expect(try requests() == 2)
-    #expect(try content() != text)
+    expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
+    try expectEqual(requests(), 2)
+    expect(try content() != text)
     // And the one that was fetched instead serves the run after.
-    #expect(try run().journal.contains("The token of the previous run is still used"))
-    #expect(try requests() == 2)
+    expect(try run().journal.contains("The token of the previous run is still used"))
+    try expectEqual(requests(), 2)
   }
 
   @Test("a token that Fleet Engine rejects is removed from disk before there is another")
@@ -119,23 +120,23 @@ import Testing
     daemon.process.signal(SIGKILL)
     _ = try bench.exitCode()
     try emulator.clearFaults()
-    #expect(!(try run()).journal.contains("is still used"))
+    expect(!(try run()).journal.contains("is still used"))
   }
 
   @Test("with token.cache = false nothing is cached, and the cached token of an earlier run is removed")
   func off() throws {
     try run()
     bench.settings["token.cache"] = "false"
-    #expect(!(try run()).journal.contains("is still used"))
-    #expect(access(file, F_OK) != 0)
-    #expect(try requests() == 2)
+    expect(!(try run()).journal.contains("is still used"))
+    expect(access(file, F_OK) != 0)
+    try expectEqual(requests(), 2)
   }
 
   @Test("a directory that is not writable causes a warning, and loses no update")
   func noDirectory() throws {
     let full = runtime + "/token.new"
     mkdir(full, 0o700)
-    #expect(
+    expect(
       try run().journal.contains(
         "The token cannot be cached for the next start: \(file): cannot be written: File exists"))
   }

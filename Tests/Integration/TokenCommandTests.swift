@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -30,15 +31,15 @@ import Testing
   func good() throws {
     let bench = try bench()
     let shown = try run(["token"], bench)
-    #expect(shown.exitCode == 0)
-    #expect(shown.output.text.contains("authorization {\"deliveryvehicleid\": \"truck-17\"}"))
-    #expect(shown.output.text.hasSuffix("Problems\n  none\n"))
-    #expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("4711"))
-    #expect(shown.errors.lines.count == 1 && shown.errors.text.hasPrefix("Checked as user "))
+    expectEqual(shown.exitCode, 0)
+    expect(shown.output.text.contains("authorization {\"deliveryvehicleid\": \"truck-17\"}"))
+    expect(shown.output.text.hasSuffix("Problems\n  none\n"))
+    expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("4711"))
+    expect(shown.errors.lines.count == 1 && shown.errors.text.hasPrefix("Checked as user "))
     let revealed = try run(["token", "--reveal"], bench)
-    #expect(revealed.exitCode == 0)
+    expectEqual(revealed.exitCode, 0)
     let token = revealed.output.lines.last?.trimmingCharacters(in: .whitespaces) ?? ""
-    #expect(token.split(separator: ".").count == 3 && token.hasPrefix("eyJ"))
+    expect(token.split(separator: ".").count == 3 && token.hasPrefix("eyJ"))
   }
 
   @Test(
@@ -53,11 +54,11 @@ import Testing
     let bench = try bench()
     try bench.emulator?.fault(#"{"target": "token", "token": "\#(flaw)", "for_ms": 60000}"#)
     let token = try run(["token"], bench)
-    #expect(token.exitCode == 1)
-    #expect(token.output.lines.contains { $0.hasPrefix("  \(words)") })
+    expectEqual(token.exitCode, 1)
+    expect(token.output.lines.contains { $0.hasPrefix("  \(words)") })
     let doctor = try run(["doctor", "--token"], bench)
-    #expect(doctor.exitCode == 1)
-    #expect(doctor.output.lines.contains { $0.hasPrefix("  fail  \(words)") })
+    expectEqual(doctor.exitCode, 1)
+    expect(doctor.output.lines.contains { $0.hasPrefix("  fail  \(words)") })
   }
 
   @Test(
@@ -73,8 +74,8 @@ import Testing
     try bench.emulator?.fault(#"{"target": "token", \#(fault), "for_ms": 60000}"#)
     for command in [["token"], ["doctor", "--token"]] {
       let process = try run(command, bench)
-      #expect(process.exitCode == 1)
-      #expect(process.output.text.contains(words))
+      expectEqual(process.exitCode, 1)
+      expect(process.output.text.contains(words))
     }
   }
 
@@ -84,25 +85,25 @@ import Testing
     bench.settings["token.deadline"] = "\"1s\""
     try bench.emulator?.fault(#"{"target": "token", "drop": true, "for_ms": 60000}"#)
     let process = try run(["token"], bench)
-    #expect(process.exitCode == 1)
-    #expect(process.output.text.contains("did not answer within 1 s"))
+    expectEqual(process.exitCode, 1)
+    expect(process.output.text.contains("did not answer within 1 s"))
   }
 
   @Test("a correct provider passes, one that accepts wrong credentials does not")
   func conformance() throws {
     let bench = try bench()
     let right = try run(["doctor", "--token"], bench)
-    #expect(right.exitCode == 0)
-    #expect(right.output.lines.contains("  pass  it rejects wrong credentials: HTTP 401"))
-    #expect(right.output.lines.last == "14 passed, 0 warnings, 0 failed")
+    expectEqual(right.exitCode, 0)
+    expect(right.output.lines.contains("  pass  it rejects wrong credentials: HTTP 401"))
+    expectEqual(right.output.lines.last, "14 passed, 0 warnings, 0 failed")
     // Without --token-authorization the emulator does not authenticate requests.
     let open = try TestBench()
     open.settings.values.merge(bench.settings.values.filter { !$0.key.hasPrefix("token.url") }) { $1 }
     open.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try #require(open.emulator?.port))\""
     let wrong = try run(["doctor", "--token"], open)
-    #expect(wrong.exitCode == 1)
-    #expect(wrong.output.lines.contains("  fail  it also returns a token for wrong credentials"))
-    #expect(!wrong.output.text.contains("4711"))
+    expectEqual(wrong.exitCode, 1)
+    expect(wrong.output.lines.contains("  fail  it also returns a token for wrong credentials"))
+    expect(!wrong.output.text.contains("4711"))
   }
 
   @Test("a provider that requires a client certificate passes, and is also tested without one")
@@ -116,7 +117,7 @@ import Testing
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2", "-subj",
         "/CN=box", "-keyout", key, "-out", certificate,
       ])
-    #expect(try openssl.finish() == 0)
+    try expectEqual(openssl.finish(), 0)
     let front = try TLSFront(
       .good, before: try #require(bench.emulator).port,
       options: "--verify-client --verify-client-cacert=\(certificate)")
@@ -125,9 +126,9 @@ import Testing
     bench.settings["token.client_certificate"] = "\"\(certificate)\""
     bench.settings["token.client_key"] = "\"\(key)\""
     let doctor = try run(["doctor", "--token"], bench)
-    #expect(doctor.output.lines.contains("  pass  it accepts no connection without the vehicle's certificate"))
-    #expect(doctor.exitCode == 0)
-    #expect(try run(["token"], bench).exitCode == 0)
+    expect(doctor.output.lines.contains("  pass  it accepts no connection without the vehicle's certificate"))
+    expectEqual(doctor.exitCode, 0)
+    try expectEqual(run(["token"], bench).exitCode, 0)
   }
 
   @Test("a token command is run, its exit code and its standard error reported")
@@ -137,32 +138,32 @@ import Testing
     bench.settings["token.provider"] = "\"command\""
     bench.settings["token.command"] = #"["/bin/sh", "-c", "echo no key for $VEHICLE_ID >&2; exit 3"]"#
     let process = try run(["token"], bench)
-    #expect(process.exitCode == 1)
-    #expect(process.output.text.contains("ended with exit code 3: no key for truck-17"))
-    #expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
+    expectEqual(process.exitCode, 1)
+    expect(process.output.text.contains("ended with exit code 3: no key for truck-17"))
+    expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
   }
 
   @Test("invalid settings, and a scope that the provider does not support, are 78; two scopes are 64")
   func mistakes() throws {
     let bench = try bench()
-    #expect(try run(["token", "--trip", "a", "--task", "b"], bench).exitCode == 64)
+    try expectEqual(run(["token", "--trip", "a", "--task", "b"], bench).exitCode, 64)
     let trip = try run(["token", "--trip", "trip-9"], bench)
-    #expect(trip.exitCode == 78)
-    #expect(trip.errors.text.contains("{vehicle_id}, which does not exist for a trip"))
+    expectEqual(trip.exitCode, 78)
+    expect(trip.errors.text.contains("{vehicle_id}, which does not exist for a trip"))
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     let missing = try run(["token"], bench)
-    #expect(missing.exitCode == 78)
-    #expect(missing.errors.text.contains("outside the service"))
-    #expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
+    expectEqual(missing.exitCode, 78)
+    expect(missing.errors.text.contains("outside the service"))
+    expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
     // Of all that the doctor looks at, it is one thing; of the token alone, it is all.
     let doctor = try run(["doctor"], bench)
-    #expect(doctor.output.text.contains(", 1 failed\nCause: no installed service reads"))
-    #expect(doctor.output.text.contains("  warn  no token is requested: "))
+    expect(doctor.output.text.contains(", 1 failed\nCause: no installed service reads"))
+    expect(doctor.output.text.contains("  warn  no token is requested: "))
     let conformance = try run(["doctor", "--token"], bench)
-    #expect(conformance.exitCode == 1)
-    #expect(conformance.output.text.contains("  fail  no token is requested: "))
+    expectEqual(conformance.exitCode, 1)
+    expect(conformance.output.text.contains("  fail  no token is requested: "))
     bench.settings["token.token_kye"] = "\"x\""
-    #expect(try run(["token"], bench).exitCode == 78)
+    try expectEqual(run(["token"], bench).exitCode, 78)
   }
 
   @Test("another user's secret file is reported with how to read it", .enabled(if: geteuid() == 0))
@@ -172,8 +173,8 @@ import Testing
     chmod(try bench.writeSettings(), 0o644)
     let process = try ChildProcess(
       "fleet-locationctl", ["token", "--config", bench.directory("fleet-locationd.toml")], user: 65_534)
-    #expect(try process.finish() == 77)
-    #expect(process.errors.text.contains("permission denied"))
-    #expect(process.errors.text.contains("systemd-run --pipe --wait -p User=fleet-locationd"))
+    try expectEqual(process.finish(), 77)
+    expect(process.errors.text.contains("permission denied"))
+    expect(process.errors.text.contains("systemd-run --pipe --wait -p User=fleet-locationd"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -39,8 +40,8 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    #expect(daemon.logs("The token command says: for truck-17 truck-17 my-project delivery-vehicle"))
-    #expect(daemon.logs("Token obtained, valid for 60 min") || daemon.logs("Token obtained, valid for 59 min"))
+    expect(daemon.logs("The token command says: for truck-17 truck-17 my-project delivery-vehicle"))
+    expect(daemon.logs("Token obtained, valid for 60 min") || daemon.logs("Token obtained, valid for 59 min"))
   }
 
   struct Fault: CustomTestStringConvertible {
@@ -75,11 +76,11 @@ import Testing
     }
     // What the program wrote is for the journal.
     if fault.script.contains("no licence") {
-      #expect(daemon.logs("exit code 4: no licence") && !daemon.statuses.contains { $0.contains("no licence") })
+      expect(daemon.logs("exit code 4: no licence") && !daemon.statuses.contains { $0.contains("no licence") })
     }
     // A program in use cannot be written: it is replaced.
     try bench.directory.write("#!/bin/sh\ncat \(bench.directory("answer"))\n", to: "new", mode: 0o700)
-    #expect(rename(bench.directory("new"), program) == 0)
+    expectEqual(rename(bench.directory("new"), program), 0)
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
   }
 
@@ -88,8 +89,8 @@ import Testing
     let bench = try bench("command", ["command": "[\"/nonexistent/get-token\"]"])
     bench.settings.source("serial", ["device": "\"/dev/null\""])
     let check = try ChildProcess("fleet-locationd", ["--config", try bench.writeSettings(), "--check"])
-    #expect(try check.finish() == 78)
-    #expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
+    try expectEqual(check.finish(), 78)
+    expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
   }
 
   @Test("SIGTERM does not wait for a hung token command, and leaves none running")
@@ -109,7 +110,7 @@ import Testing
       return child != nil
     }
     daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode(within: .seconds(5)) == 0)
+    try expectEqual(bench.exitCode(within: .seconds(5)), 0)
     let id = try #require(child)
     try bench.wait("the program is gone") {
       guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return true }
@@ -147,7 +148,7 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     func obtained() -> Int { daemon.log.count { $0.contains("Token obtained") || $0.contains("Token renewed") } }
-    #expect(obtained() == 1)
+    expectEqual(obtained(), 1)
     // The emulator signs by the second: the next token is another then.
     try bench.watch(for: .milliseconds(1100))
     try bench.directory.write(try token(bench), to: "new")
@@ -158,7 +159,7 @@ import Testing
     symlink(bench.directory("second"), bench.directory("other"))
     rename(bench.directory("other"), path)
     try bench.wait("the one behind the new link is taken") { obtained() == 3 }
-    #expect(!daemon.logs("No token"))
+    expect(!daemon.logs("No token"))
   }
 
   @Test("a token file that every user may read is rejected with the command that corrects it, and used afterwards")
@@ -171,7 +172,7 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is refused") { daemon.shows("correct it with: chmod 0640 \(path)") }
-    #expect(bench.emulator?.updates.isEmpty == true)
+    expectEqual(bench.emulator?.updates.isEmpty, true)
     chmod(path, 0o640)
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
@@ -198,8 +199,8 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    #expect(provider.requests.first?.hasPrefix("POST /t/delivery-vehicle/truck-17 HTTP/1.1\r\n") == true)
-    #expect(provider.requests.first?.contains("Content-Length: 22\r\n") == true)
+    expectEqual(provider.requests.first?.hasPrefix("POST /t/delivery-vehicle/truck-17 HTTP/1.1\r\n"), true)
+    expectEqual(provider.requests.first?.contains("Content-Length: 22\r\n"), true)
   }
 
   @Test(
@@ -213,18 +214,18 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     if words.isEmpty {
-      #expect(!daemon.logs("The clock of this machine is"))
+      expect(!daemon.logs("The clock of this machine is"))
     } else {
       try bench.wait("the status says so") {
         daemon.statuses.contains {
           $0.contains("this machine's clock is") && $0.contains("\(words), according to Fleet Engine")
         }
       }
-      #expect(daemon.log.contains { $0.contains("warning: The clock of this machine is") && $0.contains(words) })
+      expect(daemon.log.contains { $0.contains("warning: The clock of this machine is") && $0.contains(words) })
       let control = try ChildProcess(
         "fleet-locationctl", ["status", "--socket", bench.directory("control.sock")])
-      #expect(try control.finish() == 0)
-      #expect(control.output.text.contains("this machine's clock is") && control.output.text.contains(words))
+      try expectEqual(control.finish(), 0)
+      expect(control.output.text.contains("this machine's clock is") && control.output.text.contains(words))
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -20,7 +21,7 @@ import Testing
 
   private func steer(_ bench: TestBench, _ order: String) throws {
     let process = try ChildProcess("fleet-locationctl", [order, "--socket", bench.directory("control.sock")])
-    #expect(try process.finish() == 0)
+    try expectEqual(process.finish(), 0)
   }
 
   @Test("ONLINE on duty; in a pause only OFFLINE, also after a SIGKILL before it is accepted; ONLINE after it")
@@ -34,24 +35,24 @@ import Testing
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
-    #expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
+    expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
     try emulator.fault(#"{"target": "update", "status": 503, "times": 1000}"#)
     try steer(bench, "pause")
     try bench.wait("a refusal") { daemon.logs("OFFLINE was not accepted") }
     let before = emulator.updates.count
     daemon.process.signal(SIGKILL)
-    #expect(try bench.exitCode() == 128 + SIGKILL)
+    try expectEqual(bench.exitCode(), 128 + SIGKILL)
     daemon = try bench.start(environment: environment)
     try bench.wait("it is paused again") { daemon.logs("Still paused since") }
     try emulator.clearFaults()
     try bench.wait("OFFLINE for good", within: .seconds(60)) { daemon.logs("Fleet Engine has accepted OFFLINE") }
-    #expect(
+    expect(
       try String(contentsOfFile: state + "/paused", encoding: .utf8).hasSuffix("\noffline trips/my-project/truck-17\n"))
-    #expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
+    expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
     let offline = emulator.accepted.count
     try steer(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
-    #expect(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") == true)
+    expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
   @Test(
     "offline: OFFLINE at once, positions go on with it, also after a SIGKILL; online: ONLINE with the next position")
@@ -66,24 +67,24 @@ import Testing
     try bench.wait("an update") { daemon.shows("Online") }
     try steer(bench, "offline")
     try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
-    #expect(
+    expect(
       try String(contentsOfFile: state + "/offline", encoding: .utf8)
         .hasSuffix("\nvehicle trips/my-project/truck-17\naccepted\n"))
     daemon.process.signal(SIGKILL)
-    #expect(try bench.exitCode() == 128 + SIGKILL)
+    try expectEqual(bench.exitCode(), 128 + SIGKILL)
     let before = emulator.accepted.count
     daemon = try bench.start(environment: environment)
     try bench.wait("positions off duty") { emulator.accepted.count > before }
-    #expect(daemon.logs("Still off duty since"))
-    #expect(emulator.accepted.dropFirst(before).allSatisfy { $0.live != nil && $0.state == "OFFLINE" })
+    expect(daemon.logs("Still off duty since"))
+    expect(emulator.accepted.dropFirst(before).allSatisfy { $0.live != nil && $0.state == "OFFLINE" })
     let status = try ChildProcess(
       "fleet-locationctl", ["status", "--json", "--socket", bench.directory("control.sock")])
-    #expect(try status.finish() == 0)
-    #expect(status.output.text.contains("\"duty\":\"OFFLINE\""))
-    #expect(status.output.text.contains("\"vehicleState\":\"OFFLINE\""))
+    try expectEqual(status.finish(), 0)
+    expect(status.output.text.contains("\"duty\":\"OFFLINE\""))
+    expect(status.output.text.contains("\"vehicleState\":\"OFFLINE\""))
     try steer(bench, "online")
     try bench.wait("ONLINE") { emulator.accepted.last?.state == "ONLINE" }
-    #expect(!FileManager.default.fileExists(atPath: state + "/offline"))
+    expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
 
   @Test("a duty that cannot be read is OFFLINE, and doctor fails")
@@ -95,15 +96,15 @@ import Testing
     let settings = try bench.writeSettings()
     let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state])
     try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
-    #expect(emulator.accepted.allSatisfy { $0.state == "OFFLINE" })
+    expect(emulator.accepted.allSatisfy { $0.state == "OFFLINE" })
     let socket = bench.directory("control.sock")
     let doctor = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
-    #expect(try doctor.finish() == 1)
-    #expect(doctor.output.text.contains("/offline: cannot be read or is damaged"))
+    try expectEqual(doctor.finish(), 1)
+    expect(doctor.output.text.contains("/offline: cannot be read or is damaged"))
     try steer(bench, "online")
     let healed = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     _ = try healed.finish()
-    #expect(!healed.output.text.contains("cannot be read or is damaged"))
+    expect(!healed.output.text.contains("cannot be read or is damaged"))
   }
 
   @Test(
@@ -122,8 +123,8 @@ import Testing
     try bench.wait("an update") { daemon.shows("Online") }
     for command in ["offline", "online"] {
       let process = try ChildProcess("fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
-      #expect(try process.finish() == 69)
-      #expect(process.errors.text.contains(isDelivery ? "has no ONLINE and OFFLINE" : "report_state = false"))
+      try expectEqual(process.finish(), 69)
+      expect(process.errors.text.contains(isDelivery ? "has no ONLINE and OFFLINE" : "report_state = false"))
     }
   }
 
@@ -140,20 +141,20 @@ import Testing
     }
     let socket = bench.directory("control.sock")
     var doctor = try run("doctor", "--config", settings, "--socket", socket)
-    #expect(doctor.code == 0, "\(doctor.text)")
-    #expect(
+    expectEqual(doctor.code, 0, "\(doctor.text)")
+    expect(
       doctor.text.contains(
         "  pass  it accepts the token: a test update was rejected only because of its empty mask, as intended"))
     let token = try run("token", "--config", settings)
-    #expect(token.code == 0 && token.text.contains("vehicleid"), "\(token.text)")
+    expect(token.code == 0 && token.text.contains("vehicleid"), "\(token.text)")
     let metrics = try run("metrics", "--socket", socket).text.split(separator: "\n")
     for (name, part) in [("service_info", "service=\"trips\""), ("vehicle_online", "vehicle=")] {
-      #expect(metrics.contains { $0.hasPrefix("fleet_locationd_\(name)") && $0.contains(part) && $0.hasSuffix(" 1") })
+      expect(metrics.contains { $0.hasPrefix("fleet_locationd_\(name)") && $0.contains(part) && $0.hasSuffix(" 1") })
     }
     try emulator.fault(#"{"target": "token", "token": "wrong-service", "times": 10}"#)
     doctor = try run("doctor", "--config", settings, "--socket", socket)
-    #expect(doctor.code == 1)
-    #expect(doctor.text.contains("is for `deliveryvehicleid`, and the settings say trips"), "\(doctor.text)")
-    #expect(try run("token", "--config", settings).code != 0)
+    expectEqual(doctor.code, 1)
+    expect(doctor.text.contains("is for `deliveryvehicleid`, and the settings say trips"), "\(doctor.text)")
+    expect(try run("token", "--config", settings).code != 0)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -52,23 +53,23 @@ import Testing
     let van = try second(bench)
     let holder = "by process \(first.process.processID) on this machine"
     try bench.wait("the second says why it waits") { van.shows("Vehicle in use \(holder)") }
-    #expect(
+    expect(
       van.logs("Nothing is sent: process \(first.process.processID) on this machine already reports this vehicle"))
     try bench.wait("the second is ready") { van.notifications.states.contains("READY") }
-    #expect(!receiver.isOpened)
+    expect(!receiver.isOpened)
     let status = try ctl(bench, "status")
-    #expect(status.exitCode == 1)
-    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains(holder) })
-    #expect(status.output.lines.contains { $0.hasPrefix("Source") && $0.contains("not opened") })
-    #expect(try ctl(bench, "explain").output.text.contains("The vehicle has been in use \(holder)"))
-    #expect(try ctl(bench, "status", "--healthy").exitCode == 1)
+    expectEqual(status.exitCode, 1)
+    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains(holder) })
+    expect(status.output.lines.contains { $0.hasPrefix("Source") && $0.contains("not opened") })
+    expect(try ctl(bench, "explain").output.text.contains("The vehicle has been in use \(holder)"))
+    try expectEqual(ctl(bench, "status", "--healthy").exitCode, 1)
     try bench.watch(for: .seconds(6))
-    #expect(try bench.emulator?.stats()["tokens"] as? Int == fetches)
-    #expect(van.log.count { $0.contains("already reports this vehicle") } == 1)
+    expect(try bench.emulator?.stats()["tokens"] as? Int == fetches)
+    expectEqual(van.log.count { $0.contains("already reports this vehicle") }, 1)
 
     first.process.signal(SIGKILL)
     try bench.wait("the second opens its receiver", within: .seconds(10)) { receiver.isOpened }
-    #expect(van.logs("No other process on this machine has the vehicle any more"))
+    expect(van.logs("No other process on this machine has the vehicle any more"))
     let track = LiveTrack(receiver)
     try bench.wait("the second is online", within: .seconds(20)) {
       track.pump()
@@ -88,7 +89,7 @@ import Testing
     func reload(_ vehicle: String) throws {
       bench.settings["vehicle.vehicle_id"] = "\"\(vehicle)\""
       try bench.directory.write(bench.settings.text, to: "van.toml")
-      #expect(try ctl(bench, "reload").exitCode == 0)
+      try expectEqual(ctl(bench, "reload").exitCode, 0)
     }
     try reload("van-1")
     try bench.wait("updates of van-1") { bench.emulator?.accepted.contains { $0.path.contains("van-1") } == true }
@@ -96,7 +97,7 @@ import Testing
     try bench.wait("the second waits again") { van.statuses.last?.hasPrefix("Vehicle in use") == true }
     let count = bench.emulator?.accepted.count { $0.path.contains("van-1") }
     try bench.watch(for: .seconds(3))
-    #expect(bench.emulator?.accepted.count { $0.path.contains("van-1") } == count)
+    expectEqual(bench.emulator?.accepted.count { $0.path.contains("van-1") }, count)
     // The vehicle that it had is free: the first may have it.
     bench.settings["vehicle.vehicle_id"] = "\"van-1\""
     try bench.writeSettings()
@@ -107,7 +108,7 @@ import Testing
     try bench.wait("the second has its vehicle", within: .seconds(15)) {
       van.statuses.last?.hasPrefix("Online") == true
     }
-    #expect(!first.logs("already reports"))
+    expect(!first.logs("already reports"))
     van.process.signal(SIGTERM)
     try bench.wait("its end") { van.process.hasEnded }
   }
@@ -118,7 +119,7 @@ import Testing
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let daemon = try bench.start(environment: isNamed ? ["FLEET_VEHICLE_LOCKS": bench.directory("locks")] : [:])
     try bench.wait("an update") { daemon.shows("Online") }
-    #expect(daemon.log.count { $0.contains("the same vehicle would not be noticed") } == (isNamed ? 1 : 0))
+    expectEqual(daemon.log.count { $0.contains("the same vehicle would not be noticed") }, (isNamed ? 1 : 0))
   }
 
   @Test(
@@ -158,15 +159,16 @@ import Testing
       ])
     try process.finish(within: .seconds(60))
     // timeout(1) ends what runs with SIGTERM, and says 124.
-    #expect(
-      process.output.lines == [
+    expectEqual(
+      process.output.lines,
+      [
         "paused 73", "running 73", "link 73", "relative 73", "elsewhere 124", "service 124", "check 0", "container 124",
         "stopped 124",
       ])
     let errors = process.errors.text
-    #expect(errors.contains("fleet-locationd@van.service is paused, so no position may leave this machine"))
-    #expect(
+    expect(errors.contains("fleet-locationd@van.service is paused, so no position may leave this machine"))
+    expect(
       errors.contains("systemctl start fleet-locationd@van.service, then fleet-locationctl resume --instance van"))
-    #expect(errors.contains("fleet-locationd@van.service runs with these settings"))
+    expect(errors.contains("fleet-locationd@van.service runs with these settings"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import JSON
 import JSONTesting
 import Testing
@@ -16,7 +17,7 @@ import Timekeeping
       #"{"a":-0.5e+3,"b":0,"c":[true,false,null,[],{}],"d":"\u00e9\ud83d\ude00\\\/\b\f\n\r\t é😀"}"#,
     ])
   func without(text: String) {
-    #expect(scan(text) == false)
+    expectEqual(scan(text), false)
   }
 
   @Test(
@@ -26,7 +27,7 @@ import Timekeeping
       #"{"error":1,"a":2}"#, #"{"\u0065rror":1}"#, #"{"err\u006fr":[]}"#, #"{"\u0065\u0072\u0072\u006F\u0072":""}"#,
     ])
   func with(text: String) {
-    #expect(scan(text) == true)
+    expectEqual(scan(text), true)
   }
 
   @Test(
@@ -42,7 +43,7 @@ import Timekeeping
       #"{"a":"\ud800\u0041"}"#, #"{"a" 1}"#, #"{"a":1 "b":2}"#, #"{"error":1"#, #"{"a":1}/**/"#,
     ])
   func neither(text: String) {
-    #expect(scan(text) == nil)
+    expectNil(scan(text))
   }
 
   @Test(
@@ -53,7 +54,7 @@ import Timekeeping
       [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x28, 0xA1],
     ] as [[UInt8]])
   func encoding(bytes: [UInt8]) {
-    #expect(JSONReader.object([UInt8](#"{"a":""#.utf8) + bytes + [UInt8](#""}"#.utf8), hasMember: "error") == nil)
+    expectNil(JSONReader.object([UInt8](#"{"a":""#.utf8) + bytes + [UInt8](#""}"#.utf8), hasMember: "error"))
   }
 
   @Test("nesting has a bound, and what is far beyond it costs nothing")
@@ -61,10 +62,10 @@ import Timekeeping
     func nested(_ depth: Int) -> String {
       #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
     }
-    #expect(scan(nested(JSONReader.maximumDepth)) == false)
-    #expect(scan(nested(JSONReader.maximumDepth + 1)) == nil)
-    #expect(scan(nested(1_000_000)) == nil)
-    #expect(scan(String(repeating: #"{"error":"#, count: 1_000_000)) == nil)
+    expectEqual(scan(nested(JSONReader.maximumDepth)), false)
+    expectNil(scan(nested(JSONReader.maximumDepth + 1)))
+    expectNil(scan(nested(1_000_000)))
+    expectNil(scan(String(repeating: #"{"error":"#, count: 1_000_000)))
   }
 
   /// Writes a random document; `depth` more levels at most.
@@ -111,11 +112,11 @@ import Timekeeping
       }
       let value = try? JSONValue(parsing: bytes)
       let agrees = value.map { ReferenceJSON(parsing: bytes)?.agrees(with: $0) == true }
-      #expect(agrees ?? !isWhole, "\(String(decoding: bytes, as: UTF8.self))")
+      expect(agrees ?? !isWhole, "\(String(decoding: bytes, as: UTF8.self))")
       let found = JSONReader.object(bytes, hasMember: "error")
-      #expect(found == value?.object.map { $0["error"] != nil }, "\(String(decoding: bytes, as: UTF8.self))")
+      expectEqual(found, value?.object.map { $0["error"] != nil }, "\(String(decoding: bytes, as: UTF8.self))")
       seen[found.map { $0 ? 2 : 1 } ?? 0] += 1
     }
-    #expect(seen.allSatisfy { $0 > 500 }, "\(seen)")
+    expect(seen.allSatisfy { $0 > 500 }, "\(seen)")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FoundationEssentials
 import JSON
 import Testing
@@ -39,9 +40,9 @@ import Testing
   func agreesWithTheLibrary() throws {
     let value = Everything()
     let encoded = try JSONValue(encoding: value)
-    #expect(try JSONValue(parsing: [UInt8](JSONEncoder().encode(value))) == encoded)
-    #expect(try encoded.decode(Everything.self) == value)
-    #expect(try JSONDecoder().decode(Everything.self, from: Data(encoded.encoded)) == value)
+    try expectEqual(JSONValue(parsing: [UInt8](JSONEncoder().encode(value))), encoded)
+    try expectEqual(encoded.decode(Everything.self), value)
+    try expectEqual(JSONDecoder().decode(Everything.self, from: Data(encoded.encoded)), value)
   }
 
   private struct Small: Codable { var count: UInt8 }
@@ -68,7 +69,7 @@ import Testing
         second = try elements.decode(Int.self)
       }
     }
-    #expect(try JSONValue.array([.integer(1), .integer(2)]).decode(Pair.self).second == 2)
+    try expectEqual(JSONValue.array([.integer(1), .integer(2)]).decode(Pair.self).second, 2)
     #expect(throws: DecodingError.self) { try JSONValue.array([.integer(1)]).decode(Pair.self) }
     #expect(throws: EncodingError.self) { try JSONValue(encoding: [Double.nan]) }
   }

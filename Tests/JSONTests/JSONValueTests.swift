@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import JSON
 import Testing
 
@@ -8,29 +9,29 @@ import Testing
   @Test("values keep their kind")
   func kinds() throws {
     let value = try parse(#"{"a":null,"b":true,"c":42,"d":1.5,"e":"x","f":[1,"2"],"g":{"h":9007199254740993}}"#)
-    #expect(value.value(at: "a") == nil)
-    #expect(value.value(at: "b") == .bool(true))
-    #expect(value.value(at: "c") == .integer(42))
-    #expect(value.value(at: "d") == .number(1.5))
-    #expect(value.value(at: "e")?.string == "x")
-    #expect(value.value(at: "f")?.array == [.integer(1), .string("2")])
-    #expect(value.value(at: "g.h")?.integer == 9_007_199_254_740_993)
+    expectNil(value.value(at: "a"))
+    expectEqual(value.value(at: "b"), .bool(true))
+    expectEqual(value.value(at: "c"), .integer(42))
+    expectEqual(value.value(at: "d"), .number(1.5))
+    expectEqual(value.value(at: "e")?.string, "x")
+    expectEqual(value.value(at: "f")?.array, [.integer(1), .string("2")])
+    expectEqual(value.value(at: "g.h")?.integer, 9_007_199_254_740_993)
   }
 
   @Test("a path finds nested keys, and a key that itself holds dots")
   func paths() throws {
     let value = try parse(#"{"data":{"token":"inner"},"data.token":"outer","a.b":{"c":1},"x":{"y.z":2}}"#)
-    #expect(value.value(at: "data.token")?.string == "outer")
-    #expect(value.value(at: "x.y.z")?.integer == 2)
+    expectEqual(value.value(at: "data.token")?.string, "outer")
+    expectEqual(value.value(at: "x.y.z")?.integer, 2)
     for path in ["", ".", "data.", ".token", "data.token.more", "none"] {
-      #expect(value.value(at: path) == nil, "\(path)")
+      expectNil(value.value(at: path), "\(path)")
     }
   }
 
   @Test("whole numbers are read from numbers and strings, and nothing else")
   func integers() throws {
     let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)
-    #expect(value.array?.map(\.integer) == [1, 17, 1000, nil, nil, nil, nil, 0])
+    expectEqual(value.array?.map(\.integer), [1, 17, 1000, nil, nil, nil, nil, 0])
   }
 
   @Test(
@@ -49,7 +50,7 @@ import Testing
     #expect(throws: JSONError.tooComplex) { try parse(nested(JSONReader.maximumDepth + 1)) }
     #expect(throws: JSONError.tooComplex) { try parse(String(repeating: "[", count: 100_000)) }
     let five = [UInt8](#"[1,{"a":2,"b":[]}]"#.utf8)
-    #expect(try JSONValue(parsing: five, maximumValues: 5).array?.count == 2)
+    try expectEqual(JSONValue(parsing: five, maximumValues: 5).array?.count, 2)
     #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
   }
 
@@ -58,7 +59,7 @@ import Testing
     let marks = String(repeating: "\u{301}\u{327}", count: 15)
     let escaped = String(repeating: #"\u0301\u0327"#, count: 15)
     for (text, one) in [(marks, "\u{301}"), (escaped, #"\u0301"#)] {
-      #expect(try parse("{\"a\(text)\": \"\(text)b\(text)\"}").object?.count == 1)
+      try expectEqual(parse("{\"a\(text)\": \"\(text)b\(text)\"}").object?.count, 1)
       #expect(throws: JSONError.tooComplex) { try parse("{\"a\(text)\(one)\": 0}") }
       #expect(throws: JSONError.tooComplex) { try parse("\"\(text)\(one)\"") }
     }
@@ -83,8 +84,9 @@ import Testing
       [0,-0,-0.0,1.0,1e3,9223372036854775807,-9223372036854775808,9223372036854775808,0.1,-1.5e-3,1e-400,
       9007199254740992.0,9007199254740993,9007199254740993.0,44444444444444444.44,1e18]
       """
-    #expect(
-      try parse(text).array == [
+    try expectEqual(
+      parse(text).array,
+      [
         .integer(0), .integer(0), .integer(0), .integer(1), .integer(1000), .integer(.max), .integer(.min),
         .number(0x1p63), .number(0.1), .number(-0.0015), .integer(0),
         .number(0x1p53), .integer(9_007_199_254_740_993), .number(0x1p53), .number(44_444_444_444_444_448),
@@ -94,8 +96,8 @@ import Testing
 
   @Test("of members with one name the first counts, and a byte order mark is skipped")
   func oddities() throws {
-    #expect(try parse(#"{"a":1,"b":0,"\u0061":2}"#) == .object(["a": .integer(1), "b": .integer(0)]))
-    #expect(try parse("\u{FEFF}[]") == .array([]))
+    try expectEqual(parse(#"{"a":1,"b":0,"\u0061":2}"#), .object(["a": .integer(1), "b": .integer(0)]))
+    try expectEqual(parse("\u{FEFF}[]"), .array([]))
     #expect(throws: (any Error).self) { try parse("[]\u{FEFF}") }
   }
 
@@ -103,19 +105,19 @@ import Testing
   func written() throws {
     let source = #"{"b":[1,-2.5,null,true,1e20,[],{}],"a":"x\"y\\\n\u0001é😀","c/d":{"é":false}}"#
     let value = try parse(source)
-    #expect(
-      String(decoding: value.encoded, as: UTF8.self)
-        == #"{"a":"x\"y\\\n\u0001é😀","b":[1,-2.5,null,true,1e+20,[],{}],"c/d":{"é":false}}"#)
-    #expect(try JSONValue(parsing: value.encoded) == value)
+    expectEqual(
+      String(decoding: value.encoded, as: UTF8.self),
+      #"{"a":"x\"y\\\n\u0001é😀","b":[1,-2.5,null,true,1e+20,[],{}],"c/d":{"é":false}}"#)
+    try expectEqual(JSONValue(parsing: value.encoded), value)
   }
 
   @Test("a value is shown on one line, its keys in order, and nothing in it moves a cursor or turns the text around")
   func text() throws {
     let source = #"{"b":[1,-2.5,null,true],"a":"x\"y\\","c":{"é":"\u001b[2J\u202e\u2028\n"}}"#
     let value = try JSONValue(parsing: [UInt8](source.utf8))
-    #expect(
-      value.text == #"{"a": "x\"y\\", "b": [1, -2.5, null, true], "c": {"é": "\u001b[2J\u202e\u2028\u000a"}}"#)
-    #expect(try JSONValue(parsing: [UInt8](value.text.utf8)) == value)
-    #expect(JSONValue.string("\u{E0001}").text == #""\udb40\udc01""#)
+    expectEqual(
+      value.text, #"{"a": "x\"y\\", "b": [1, -2.5, null, true], "c": {"é": "\u001b[2J\u202e\u2028\u000a"}}"#)
+    try expectEqual(JSONValue(parsing: [UInt8](value.text.utf8)), value)
+    expectEqual(JSONValue.string("\u{E0001}").text, #""\udb40\udc01""#)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import JSON
 import Testing
 import Timekeeping
@@ -28,7 +29,7 @@ import Timekeeping
       $0.number(1.5, decimals: 2)
       $0.closeObject()
     }
-    #expect(text == #"{"a":[[],{},-7,"x","2026-11-21T08:30:00.250Z"],"b":1.5}"#)
+    expectEqual(text, #"{"a":[[],{},-7,"x","2026-11-21T08:30:00.250Z"],"b":1.5}"#)
   }
 
   @Test(
@@ -40,17 +41,17 @@ import Timekeeping
       (9.000_100, 6, "9.0001"), (-179.123_456_7, 6, "-179.123457"), (179.999_999_9, 6, "180"), (0.1, 9, "0.1"),
     ])
   func decimals(value: Double, decimals: Int, text: String) {
-    #expect(written { $0.number(value, decimals: decimals) } == text)
+    expectEqual(written { $0.number(value, decimals: decimals) }, text)
   }
 
   @Test("what JSON cannot represent is 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
   func untellable(value: Double) {
-    #expect(written { $0.number(value, decimals: 1) } == "0")
+    expectEqual(written { $0.number(value, decimals: 1) }, "0")
   }
 
   @Test("the ends of 64 bits", arguments: [Int.min, -1, 0, 9, 10, .max])
   func integers(value: Int) {
-    #expect(written { $0.number(value) } == "\(value)")
+    expectEqual(written { $0.number(value) }, "\(value)")
   }
 
   @Test("strings of any characters are read back as they were")
@@ -64,7 +65,7 @@ import Timekeeping
         text.unicodeScalars.append(scalar)
       }
       let bytes = [UInt8](written { $0.string(text) }.utf8)
-      #expect(try JSONValue(parsing: bytes).string.map { Array($0.utf8) } == Array(text.utf8))
+      try expectEqual(JSONValue(parsing: bytes).string.map { Array($0.utf8) }, Array(text.utf8))
     }
   }
 
@@ -76,8 +77,8 @@ import Timekeeping
         let value = Double.random(in: -10_000...10_000, using: &random)
         let text = written { $0.number(value, decimals: decimals) }
         let read = try #require(Double(text))
-        #expect(read == (value * scale).rounded() / scale, "\(value)")
-        #expect(text.utf8.drop { $0 != UInt8(ascii: ".") }.count <= decimals + 1)
+        expectEqual(read, (value * scale).rounded() / scale, "\(value)")
+        expect(text.utf8.drop { $0 != UInt8(ascii: ".") }.count <= decimals + 1)
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Daemon
+import Expectations
 import JSON
 import Testing
 import Varlink
@@ -23,24 +24,24 @@ import Vehicle
 
   @Test("each method asks the daemon one thing")
   func methods() {
-    #expect(call("GetStatus") == .ask(.status, .varlink))
-    #expect(call("GetMetrics") == .ask(.metrics, .varlink))
-    #expect(call("Pause") == .ask(.drive(.pause), .varlink))
-    #expect(call("Resume") == .ask(.drive(.resume), .varlink))
-    #expect(call("SetOnline", #","parameters":{"online":true}"#) == .ask(.drive(.online), .varlink))
-    #expect(call("SetOnline", #","parameters":{"online":false}"#) == .ask(.drive(.offline), .varlink))
-    #expect(call("SendNow") == .ask(.sendNow, .varlink))
-    #expect(call("Reload", #","oneway":true"#) == .ask(.reload, .none))
-    #expect(call("Monitor", #","more":true"#) == .ask(.monitor, .varlink))
-    #expect(call("Monitor") == .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
+    expectEqual(call("GetStatus"), .ask(.status, .varlink))
+    expectEqual(call("GetMetrics"), .ask(.metrics, .varlink))
+    expectEqual(call("Pause"), .ask(.drive(.pause), .varlink))
+    expectEqual(call("Resume"), .ask(.drive(.resume), .varlink))
+    expectEqual(call("SetOnline", #","parameters":{"online":true}"#), .ask(.drive(.online), .varlink))
+    expectEqual(call("SetOnline", #","parameters":{"online":false}"#), .ask(.drive(.offline), .varlink))
+    expectEqual(call("SendNow"), .ask(.sendNow, .varlink))
+    expectEqual(call("Reload", #","oneway":true"#), .ask(.reload, .none))
+    expectEqual(call("Monitor", #","more":true"#), .ask(.monitor, .varlink))
+    expectEqual(call("Monitor"), .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
   }
 
   @Test("what is no call closes the connection; a wrong one has a standard error, unless no reply is wanted")
   func mistakes() {
-    #expect(ControlProtocol.action(for: .varlink([])) == .close)
+    expectEqual(ControlProtocol.action(for: .varlink([])), .close)
     let error = #"{"error":"org.varlink.service.InvalidParameter","parameters":{"parameter":"online"}}"#
-    #expect(call("SetOnline") == .reply(Array(error.utf8)))
-    #expect(call("SetOnline", #","oneway":true"#) == .nothing)
+    expectEqual(call("SetOnline"), .reply(Array(error.utf8)))
+    expectEqual(call("SetOnline", #","oneway":true"#), .nothing)
   }
 
   @Test("the lines of earlier releases are requests as before")
@@ -49,33 +50,33 @@ import Vehicle
       ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .drive(.pause)),
       ("resume", .drive(.resume)), ("offline", .drive(.offline)), ("online", .drive(.online)),
     ] {
-      #expect(line(#"{"command":"\#(command)"}"#) == .ask(request, .line))
+      expectEqual(line(#"{"command":"\#(command)"}"#), .ask(request, .line))
     }
     for text in ["", "x", "{}", #"{"command":1}"#, #"{"command":"GetStatus"}"#] {
       guard case .reply(let bytes) = line(text) else {
         Issue.record("\(text) is a request")
         continue
       }
-      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(#"{"error":""#))
+      expect(String(decoding: bytes, as: UTF8.self).hasPrefix(#"{"error":""#))
     }
   }
 
   @Test("a response as a line, and as a reply")
   func responses() throws {
-    #expect(text(.done(remark: nil), .line) == #"{"done":true}"#)
-    #expect(text(.done(remark: "why"), .line) == #"{"done":true,"remark":"why"}"#)
-    #expect(text(.done(remark: nil), .varlink) == #"{"parameters":{}}"#)
-    #expect(text(.done(remark: "why"), .varlink) == #"{"parameters":{"remark":"why"}}"#)
-    #expect(text(.metrics("a 1\n"), .line) == #"{"metrics":"a 1\n"}"#)
-    #expect(text(.metrics("a 1\n"), .varlink) == #"{"parameters":{"metrics":"a 1\n"}}"#)
-    #expect(text(.refused(.stopping, "no"), .line) == #"{"error":"no"}"#)
-    #expect(
-      text(.refused(.stopping, "no"), .varlink)
-        == #"{"error":"io.fleet-locationd.Control.Stopping","parameters":{"message":"no"}}"#)
-    #expect(text(.done(remark: nil), .none) == nil)
+    expectEqual(text(.done(remark: nil), .line), #"{"done":true}"#)
+    expectEqual(text(.done(remark: "why"), .line), #"{"done":true,"remark":"why"}"#)
+    expectEqual(text(.done(remark: nil), .varlink), #"{"parameters":{}}"#)
+    expectEqual(text(.done(remark: "why"), .varlink), #"{"parameters":{"remark":"why"}}"#)
+    expectEqual(text(.metrics("a 1\n"), .line), #"{"metrics":"a 1\n"}"#)
+    expectEqual(text(.metrics("a 1\n"), .varlink), #"{"parameters":{"metrics":"a 1\n"}}"#)
+    expectEqual(text(.refused(.stopping, "no"), .line), #"{"error":"no"}"#)
+    expectEqual(
+      text(.refused(.stopping, "no"), .varlink),
+      #"{"error":"io.fleet-locationd.Control.Stopping","parameters":{"message":"no"}}"#)
+    expectNil(text(.done(remark: nil), .none))
     let report = StatusReport(MissingSettings("no file"), pause: nil)
     let status = try #require(text(.status(report), .line))
-    #expect(text(.status(report), .varlink) == #"{"parameters":{"status":\#(status)}}"#)
+    expectEqual(text(.status(report), .varlink), #"{"parameters":{"status":\#(status)}}"#)
   }
 
   // MARK: - The interface's file
@@ -113,13 +114,13 @@ import Vehicle
 
   @Test("the file declares the methods that there are, with their parameters and what they return")
   func declaredMethods() throws {
-    #expect(Self.description.contains("\ninterface \(ControlProtocol.interface)\n"))
-    #expect(Self.names("method") == ControlProtocol.Method.allCases.map(\.rawValue))
+    expect(Self.description.contains("\ninterface \(ControlProtocol.interface)\n"))
+    expectEqual(Self.names("method"), ControlProtocol.Method.allCases.map(\.rawValue))
     for method in ControlProtocol.Method.allCases where method != .monitor {
       let fields = try #require(Self.fields("method", method.rawValue))
-      #expect(fields.count == 2)
+      expectEqual(fields.count, 2)
       let parameters: Set<String> = method == .setOnline ? ["online"] : []
-      #expect(fields.first == parameters, "\(method)")
+      expectEqual(fields.first, parameters, "\(method)")
       let response: Daemon.Response =
         switch method {
         case .getStatus: .status(StatusReport(MissingSettings(""), pause: nil))
@@ -127,7 +128,7 @@ import Vehicle
         case .pause, .resume, .setOnline, .sendNow, .reload, .monitor: .done(remark: "x")
         }
       let reply = try #require(ControlProtocol.encode(response, as: .varlink).flatMap { VarlinkReply(parsing: $0) })
-      #expect(fields.last == Set(reply.parameters.keys), "\(method)")
+      expectEqual(fields.last, Set(reply.parameters.keys), "\(method)")
     }
   }
 
@@ -143,12 +144,12 @@ import Vehicle
     var names: Set<String> = []
     for (type, item) in [("State", MonitorItem.state(state)), ("Update", .update(update)), ("Event", .event(event))] {
       let reply = try #require(VarlinkReply(parsing: ControlProtocol.encode(item)))
-      #expect(reply.continues && reply.parameters.count == 1)
+      expect(reply.continues && reply.parameters.count == 1)
       let (name, value) = try #require(reply.parameters.first)
       names.insert(name)
-      #expect(Self.fields("type", type) == [Set(try #require(value.object).keys)], "\(type)")
+      expectEqual(Self.fields("type", type), [Set(try #require(value.object).keys)], "\(type)")
     }
-    #expect(Self.fields("method", "Monitor") == [[], names])
+    expectEqual(Self.fields("method", "Monitor"), [[], names])
   }
 
   @Test("the file declares the errors that there are, with their fields and reasons")
@@ -162,14 +163,14 @@ import Vehicle
       let reply = try #require(VarlinkReply(parsing: bytes))
       let name = try #require(reply.error?.split(separator: ".").last.map(String.init))
       names.insert(name)
-      #expect(Self.fields("error", name) == [Set(reply.parameters.keys)], "\(name)")
-      if let reason = reply.parameters["reason"]?.string { #expect(Self.description.contains("\(reason):")) }
+      expectEqual(Self.fields("error", name), [Set(reply.parameters.keys)], "\(name)")
+      if let reason = reply.parameters["reason"]?.string { expect(Self.description.contains("\(reason):")) }
     }
     let tooMany = try #require(VarlinkReply(parsing: ControlProtocol.tooManyMonitors(16)))
     names.insert("TooManyMonitors")
-    #expect(tooMany.error == "\(ControlProtocol.interface).TooManyMonitors")
-    #expect(Self.fields("error", "TooManyMonitors") == [Set(tooMany.parameters.keys)])
-    #expect(Set(Self.names("error")) == names && Self.names("error").count == names.count)
+    expectEqual(tooMany.error, "\(ControlProtocol.interface).TooManyMonitors")
+    expectEqual(Self.fields("error", "TooManyMonitors"), [Set(tooMany.parameters.keys)])
+    expect(Set(Self.names("error")) == names && Self.names("error").count == names.count)
   }
 
   @Test("each method, field and error has a comment")
@@ -180,7 +181,7 @@ import Vehicle
       let isDeclared = ["method ", "error ", "type ", "interface "].contains { line.hasPrefix($0) }
       // Of an error's sentence the head of the file speaks.
       let isField = line.hasPrefix("  ") && !code.hasPrefix("#") && code != "message: string"
-      if isDeclared || isField { #expect(before.contains("#"), "\(line)") }
+      if isDeclared || isField { expect(before.contains("#"), "\(line)") }
       before = line
     }
   }

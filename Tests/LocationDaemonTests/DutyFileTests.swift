@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import FileTesting
 import Foundation
@@ -20,42 +21,42 @@ import Timekeeping
 
   @Test("a stored duty is read again, by no other user, and no other file is left")
   func roundTrip() throws {
-    #expect(file.read() == (nil, nil))
-    #expect(file.store(record) == nil)
-    #expect(file.read() == (record, nil))
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "2026-12-01T00:00:00Z\nvehicle trips/p/taxi-7\n")
-    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    expect(file.read() == (nil, nil))
+    expectNil(file.store(record))
+    expect(file.read() == (record, nil))
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), "2026-12-01T00:00:00Z\nvehicle trips/p/taxi-7\n")
+    expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     var accepted = record
     accepted.isAccepted = true
-    #expect(file.store(accepted) == nil)
-    #expect(file.read() == (accepted, nil))
-    #expect(file.store(nil) == nil)
-    #expect(file.read() == (nil, nil))
-    #expect(try directory.names.isEmpty)
+    expectNil(file.store(accepted))
+    expect(file.read() == (accepted, nil))
+    expectNil(file.store(nil))
+    expect(file.read() == (nil, nil))
+    expect(try directory.names.isEmpty)
   }
 
   @Test("a damaged file is OFFLINE, and reported", arguments: ["", "\n", "garbage", "\u{0}\u{0}", "unknown\nvehicle "])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
-    #expect(file.read().record == DutyRecord(since: nil))
-    #expect(file.read().trouble?.hasPrefix("\(path): cannot be read or is damaged") == true)
+    expectEqual(file.read().record, DutyRecord(since: nil))
+    expectEqual(file.read().trouble?.hasPrefix("\(path): cannot be read or is damaged"), true)
   }
 
   @Test("a state directory that cannot be read is OFFLINE, and reported")
   func unreadable() throws {
     // A path with too long a name has an error of its own, also for root.
     let file = DutyFile(stateDirectory: directory(String(repeating: "d", count: 300)))
-    #expect(file.read().record == DutyRecord(since: nil))
-    #expect(file.read().trouble?.contains("the vehicle is OFFLINE") == true)
+    expectEqual(file.read().record, DutyRecord(since: nil))
+    expectEqual(file.read().trouble?.contains("the vehicle is OFFLINE"), true)
   }
 
   @Test("without a state directory, or in one that is missing, the service says what will not survive a restart")
   func noDirectory() throws {
-    #expect(DutyFile(stateDirectory: nil).store(record)?.contains("will not survive a restart") == true)
-    #expect(DutyFile(stateDirectory: nil).store(nil) == nil)
-    #expect(DutyFile(stateDirectory: nil).read() == (nil, nil))
+    expectEqual(DutyFile(stateDirectory: nil).store(record)?.contains("will not survive a restart"), true)
+    expectNil(DutyFile(stateDirectory: nil).store(nil))
+    expect(DutyFile(stateDirectory: nil).read() == (nil, nil))
     try FileManager.default.removeItem(atPath: directory.path)
-    #expect(file.store(record)?.contains("\(path) cannot be written: No such file") == true)
-    #expect(file.store(nil) == nil)
+    expectEqual(file.store(record)?.contains("\(path) cannot be written: No such file"), true)
+    expectNil(file.store(nil))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import GPSDTesting
 import EventLoop
@@ -30,15 +31,15 @@ import Timekeeping
     let log = SourceLog()
     let source = try source(loop, server.port, log, host: host)
     try source.start()
-    #expect(try loop.runs { log.fixes.count == 1 })
+    expect(try loop.runs { log.fixes.count == 1 })
     server.say([GPSDTranscript.tpv("/dev/a", 2)])
-    #expect(try loop.runs { log.fixes.count == 2 })
-    #expect(log.fixes.map(\.coordinate.latitude) == [1, 2])
-    #expect(log.reading == ["gpsd at \(host):\(server.port), receiver /dev/a, NMEA0183"])
-    #expect(log.lost.isEmpty)
-    #expect(server.commands == "?WATCH={\"enable\":true,\"json\":true};\n")
+    expect(try loop.runs { log.fixes.count == 2 })
+    expectEqual(log.fixes.map(\.coordinate.latitude), [1, 2])
+    expectEqual(log.reading, ["gpsd at \(host):\(server.port), receiver /dev/a, NMEA0183"])
+    expect(log.lost.isEmpty)
+    expectEqual(server.commands, "?WATCH={\"enable\":true,\"json\":true};\n")
     source.stop()
-    #expect(source.nextDeadline?.isMissed(at: loop.now.boot) != true)
+    expect(source.nextDeadline?.isMissed(at: loop.now.boot) != true)
   }
 
   @Test("fixes stop and return with gpsd")
@@ -50,15 +51,15 @@ import Timekeeping
     let log = SourceLog()
     let source = try source(loop, port, log)
     try source.start()
-    #expect(try loop.runs { log.fixes.count == 1 })
+    expect(try loop.runs { log.fixes.count == 1 })
     server = nil
-    #expect(try loop.runs { log.lost.count == 2 })
-    #expect(log.lost.first?.contains("closed by the other side") == true)
-    #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused; check that gpsd runs there") == true)
+    expect(try loop.runs { log.lost.count == 2 })
+    expectEqual(log.lost.first?.contains("closed by the other side"), true)
+    expectEqual(log.lost.last?.contains("127.0.0.1:\(port): Connection refused; check that gpsd runs there"), true)
     server = try FakeGPSD(loop, port: port)
     server?.greeting = [GPSDTranscript.tpv("/dev/a", 2)]
-    #expect(try loop.runs { log.fixes.count == 2 })
-    #expect(log.reading.count == 2)
+    expect(try loop.runs { log.fixes.count == 2 })
+    expectEqual(log.reading.count, 2)
     source.stop()
   }
 
@@ -69,11 +70,11 @@ import Timekeeping
     let log = SourceLog()
     let source = try source(loop, server.port, log, silence: .milliseconds(100))
     try source.start()
-    #expect(try loop.runs { log.lost.count == 1 })
-    #expect(log.lost.first?.contains("sends nothing") == true)
+    expect(try loop.runs { log.lost.count == 1 })
+    expectEqual(log.lost.first?.contains("sends nothing"), true)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
-    #expect(try loop.runs { log.fixes.count == 1 })
-    #expect(server.accepted == 2)
+    expect(try loop.runs { log.fixes.count == 1 })
+    expectEqual(server.accepted, 2)
     source.stop()
   }
 
@@ -84,10 +85,10 @@ import Timekeeping
     // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
     let source = try source(loop, 2947, log, host: "gpsd.invalid")
     try source.start()
-    #expect(try loop.runs { log.lost.count == 1 })
+    expect(try loop.runs { log.lost.count == 1 })
     let message = try #require(log.lost.first)
-    #expect(message.contains("gpsd.invalid:2947"))
-    #expect(message.contains("cannot be looked up") || message.contains("no response"), "\(message)")
+    expect(message.contains("gpsd.invalid:2947"))
+    expect(message.contains("cannot be looked up") || message.contains("no response"), "\(message)")
     source.stop()
   }
 
@@ -104,7 +105,7 @@ import Timekeeping
     let fixes = log.fixes.count
     server.say([GPSDTranscript.tpv("/dev/a", 2)])
     try loop.runUntilIdle()
-    #expect(log.fixes.count == fixes)
+    expectEqual(log.fixes.count, fixes)
   }
 
   /// Reports how many bytes came at once. It waits for a hundred, and after these for one.
@@ -136,21 +137,21 @@ import Timekeeping
       log.append($0)
     }
     try source.start()
-    #expect(try loop.runs { !server.commands.isEmpty })
+    expect(try loop.runs { !server.commands.isEmpty })
     let line = String(repeating: "x", count: 48)
     server.say([line])
     try loop.runUntilIdle()
-    #expect(log.reading == [])
+    expectEqual(log.reading, [])
     server.say([line])
-    #expect(try loop.runs { log.reading == ["100"] })
+    expect(try loop.runs { log.reading == ["100"] })
     server.say([line])
-    #expect(try loop.runs { log.reading == ["100", "50"] })
+    expect(try loop.runs { log.reading == ["100", "50"] })
     server.say([line])
     try loop.runUntilIdle()
-    #expect(log.reading.count == 2)
+    expectEqual(log.reading.count, 2)
     server.dropClients()
-    #expect(try loop.runs { log.lost.count == 1 })
-    #expect(log.reading == ["100", "50", "50"])
+    expect(try loop.runs { log.lost.count == 1 })
+    expectEqual(log.reading, ["100", "50", "50"])
     source.stop()
   }
 }

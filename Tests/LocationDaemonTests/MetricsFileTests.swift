@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import LocationDaemon
@@ -8,7 +9,7 @@ import Testing
   func trouble() {
     var file = MetricsFile()
     let said = file.write("", to: "/proc/fleet/metrics.prom")
-    #expect(said?.hasPrefix("metrics.textfile: /proc/fleet/metrics.prom cannot be written (") == true)
-    #expect(file.write("", to: "/proc/fleet/metrics.prom") == nil)
+    expectEqual(said?.hasPrefix("metrics.textfile: /proc/fleet/metrics.prom cannot be written ("), true)
+    expectNil(file.write("", to: "/proc/fleet/metrics.prom"))
   }
 }

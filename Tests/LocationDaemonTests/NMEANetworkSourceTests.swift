@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import NMEA
 import EventLoop
@@ -89,19 +90,19 @@ import Timekeeping
       ConnectionLine(.sender, loop: loop, host: "127.0.0.1", port: port, handlers: $0)
     }
     try source.start()
-    #expect(try loop.runs { clients.count == 1 })
+    expect(try loop.runs { clients.count == 1 })
     clients[0].send(Array(Self.epoch(1).utf8))
-    #expect(try loop.runs { log.fixes.count == 1 })
+    expect(try loop.runs { log.fixes.count == 1 })
     listener = nil
     clients[0].close()
-    #expect(try loop.runs { log.lost.count == 2 })
-    #expect(log.lost.first?.contains("closed by the other side") == true)
-    #expect(log.lost.last?.contains("nothing listens there") == true)
+    expect(try loop.runs { log.lost.count == 2 })
+    expectEqual(log.lost.first?.contains("closed by the other side"), true)
+    expectEqual(log.lost.last?.contains("nothing listens there"), true)
     listener = try serve(port)
-    #expect(try loop.runs { clients.count == 2 })
+    expect(try loop.runs { clients.count == 2 })
     clients[1].send(Array(Self.epoch(2).utf8))
-    #expect(try loop.runs { log.fixes.count == 2 })
-    #expect(log.reading == ["net", "net"])
+    expect(try loop.runs { log.fixes.count == 2 })
+    expectEqual(log.reading, ["net", "net"])
     source.stop()
     withExtendedLifetime(listener) {}
   }
@@ -112,23 +113,23 @@ import Timekeeping
     let log = SourceLog()
     let source = try source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
     try source.start()
-    #expect(try loop.runs { listeningPort(source) != nil })
+    expect(try loop.runs { listeningPort(source) != nil })
     let port = try #require(listeningPort(source))
     let good = try Sender(SOCK_STREAM, to: port)
-    #expect(try loop.runs { source.lineStatistics?.senders.count == 1 })
+    expect(try loop.runs { source.lineStatistics?.senders.count == 1 })
     good.send(Self.epoch(1))
-    #expect(try loop.runs { log.fixes.count == 1 })
-    #expect(log.reading == ["net, from 127.0.0.1"])
+    expect(try loop.runs { log.fixes.count == 1 })
+    expectEqual(log.reading, ["net, from 127.0.0.1"])
     for round in 1...100 {
       let hostile = try (0..<10).map { _ in try Sender(SOCK_STREAM, to: port, from: 0x7F00_0009) }
       for sender in hostile { sender.send(Self.epoch(9)) }
-      #expect(try loop.runs { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
+      expect(try loop.runs { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
     }
     good.send(Self.epoch(2))
-    #expect(try loop.runs { log.fixes.count == 2 })
-    #expect(source.lineStatistics?.refused.map(\.address) == [IPAddress(v4: 0x7F00_0009)])
-    #expect(source.lineStatistics?.counters.sentences == 2)
-    #expect(log.lost.isEmpty)
+    expect(try loop.runs { log.fixes.count == 2 })
+    expectEqual(source.lineStatistics?.refused.map(\.address), [IPAddress(v4: 0x7F00_0009)])
+    expectEqual(source.lineStatistics?.counters.sentences, 2)
+    expect(log.lost.isEmpty)
     source.stop()
   }
 
@@ -138,17 +139,17 @@ import Timekeeping
     let log = SourceLog()
     let source = try source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
     try source.start()
-    #expect(try loop.runs { listeningPort(source) != nil })
+    expect(try loop.runs { listeningPort(source) != nil })
     let port = try #require(listeningPort(source))
     let good = try Sender(SOCK_DGRAM, to: port)
     let hostile = try Sender(SOCK_DGRAM, to: port, from: 0x7F00_0009)
     good.send(Self.epoch(1) + Self.epoch(2))
     for _ in 0..<50 { hostile.send(String(repeating: Self.epoch(9), count: 20)) }
     good.send(Self.epoch(3))
-    #expect(try loop.runs { log.fixes.count == 3 })
-    #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 2, 3])
-    #expect(try loop.runs { source.lineStatistics?.refused.first?.count == 50 })
-    #expect(source.lineStatistics?.counters.sentences == 3)
+    expect(try loop.runs { log.fixes.count == 3 })
+    expectEqual(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } }, [1, 2, 3])
+    expect(try loop.runs { source.lineStatistics?.refused.first?.count == 50 })
+    expectEqual(source.lineStatistics?.counters.sentences, 3)
     source.stop()
   }
 
@@ -161,20 +162,20 @@ import Timekeeping
       isDatagram
         ? .datagrams(host: "127.0.0.1", port: 0, group: nil) : .listen(host: "127.0.0.1", port: 0, connections: 4))
     try source.start()
-    #expect(try loop.runs { listeningPort(source) != nil })
+    expect(try loop.runs { listeningPort(source) != nil })
     let sender = try Sender(isDatagram ? SOCK_DGRAM : SOCK_STREAM, to: try #require(listeningPort(source)))
-    #expect(try isDatagram || loop.runs { source.lineStatistics?.senders.count == 1 })
+    expect(try isDatagram || loop.runs { source.lineStatistics?.senders.count == 1 })
     sender.send(Self.epoch(1))
-    #expect(try loop.runs { log.fixes.count == 1 })
+    expect(try loop.runs { log.fixes.count == 1 })
     source.pass(.needed(false), of: 1)
     sender.send(Self.epoch(2))
     for _ in 0..<4 { _ = try loop.runOnce(timeout: .milliseconds(20)) }
-    #expect(source.lineStatistics?.counters.sentences == 1)
+    expectEqual(source.lineStatistics?.counters.sentences, 1)
     source.pass(.needed(true), of: 1)
-    #expect(source.lineStatistics?.counters.sentences == 2)
+    expectEqual(source.lineStatistics?.counters.sentences, 2)
     sender.send(Self.epoch(3))
-    #expect(try loop.runs { log.fixes.count == 2 })
-    #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 3])
+    expect(try loop.runs { log.fixes.count == 2 })
+    expectEqual(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } }, [1, 3])
     source.stop()
   }
 
@@ -186,12 +187,12 @@ import Timekeeping
     let missing = try source(
       loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "none0")))
     try missing.start()
-    #expect(try loop.runs { log.lost.count == 1 })
-    #expect(log.lost.first?.contains("the group 239.255.46.9 cannot be joined on none0") == true, "\(log.lost)")
+    expect(try loop.runs { log.lost.count == 1 })
+    expectEqual(log.lost.first?.contains("the group 239.255.46.9 cannot be joined on none0"), true, "\(log.lost)")
     missing.stop()
     let joined = try source(loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "lo")))
     try joined.start()
-    #expect(try loop.runs { listeningPort(joined) != nil })
+    expect(try loop.runs { listeningPort(joined) != nil })
     joined.stop()
   }
 
@@ -203,11 +204,11 @@ import Timekeeping
     let port = try #require(other?.port)
     let source = try source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
     try source.start()
-    #expect(try loop.runs { log.lost.count == 1 })
-    #expect(log.lost.first?.contains("another program, or another instance of this service, listens there") == true)
+    expect(try loop.runs { log.lost.count == 1 })
+    expectEqual(log.lost.first?.contains("another program, or another instance of this service, listens there"), true)
     other?.close()
     other = nil
-    #expect(try loop.runs { listeningPort(source) == port })
+    expect(try loop.runs { listeningPort(source) == port })
     source.stop()
   }
 
@@ -221,6 +222,6 @@ import Timekeeping
     if let port = listeningPort(source) { try Sender(SOCK_DGRAM, to: port).send(Self.epoch(1)) }
     source.stop()
     for _ in 0..<4 { _ = try loop.runOnce(timeout: .zero) }
-    #expect(log.fixes.isEmpty && log.lost.isEmpty)
+    expect(log.fixes.isEmpty && log.lost.isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -21,74 +22,74 @@ import Timekeeping
 
   @Test("a stored pause is read again, by no other user, and no other file is left")
   func roundTrip() throws {
-    #expect(file.read() == (nil, nil))
-    #expect(file.store(note) == nil)
-    #expect(file.read() == (note, nil))
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "2026-12-01T00:00:00Z\n")
-    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-    #expect(file.store(PauseRecord(since: nil)) == nil)
-    #expect(file.read() == (PauseRecord(since: nil), nil))
+    expect(file.read() == (nil, nil))
+    expectNil(file.store(note))
+    expect(file.read() == (note, nil))
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), "2026-12-01T00:00:00Z\n")
+    expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    expectNil(file.store(PauseRecord(since: nil)))
+    expect(file.read() == (PauseRecord(since: nil), nil))
     // The longest IDs, percent-encoded.
     var offline = note
     offline.offline =
       "trips/\(String(repeating: "%F0%9F%9A%95", count: 64))/\(String(repeating: "%F0%9F%9A%95", count: 64))"
-    #expect(file.store(offline) == nil)
-    #expect(file.read() == (offline, nil))
-    #expect(file.store(nil) == nil)
-    #expect(file.store(nil) == nil)
-    #expect(file.read() == (nil, nil))
-    #expect(try directory.names.isEmpty)
+    expectNil(file.store(offline))
+    expect(file.read() == (offline, nil))
+    expectNil(file.store(nil))
+    expectNil(file.store(nil))
+    expect(file.read() == (nil, nil))
+    expect(try directory.names.isEmpty)
   }
 
   @Test("a file with any contents is a pause", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
-    #expect(file.read() == (PauseRecord(since: nil), nil))
+    expect(file.read() == (PauseRecord(since: nil), nil))
   }
 
   @Test("a temporary file that a power cut has left is not a pause, and does not interfere")
   func halfWritten() throws {
     try "2026".write(toFile: path + ".new", atomically: false, encoding: .utf8)
-    #expect(file.read() == (nil, nil))
-    #expect(file.store(note) == nil)
-    #expect(file.read() == (note, nil))
+    expect(file.read() == (nil, nil))
+    expectNil(file.store(note))
+    expect(file.read() == (note, nil))
   }
 
   @Test("a name that is a directory or a dangling link is a pause, and is not followed")
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
-    #expect(file.read() == (PauseRecord(since: nil), nil))
-    #expect(file.store(note) == nil)
-    #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
+    expect(file.read() == (PauseRecord(since: nil), nil))
+    expectNil(file.store(note))
+    expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
   }
 
   @Test("a state directory that cannot be read is a pause, and reported")
   func unreadable() throws {
     // A path with too long a name has an error of its own, also for root.
     let file = PauseFile(stateDirectory: directory(String(repeating: "d", count: 300)))
-    #expect(file.read().record == PauseRecord(since: nil))
-    #expect(file.read().trouble?.contains("it is paused") == true)
+    expectEqual(file.read().record, PauseRecord(since: nil))
+    expectEqual(file.read().trouble?.contains("it is paused"), true)
   }
 
   @Test("without a state directory the service says that a pause will not survive a restart")
   func noDirectory() {
     for directory in [nil, "", ":"] {
       let file = PauseFile(stateDirectory: directory)
-      #expect(file.store(note)?.contains("will not survive a restart") == true)
-      #expect(file.store(nil) == nil)
-      #expect(file.read() == (nil, nil))
+      expectEqual(file.store(note)?.contains("will not survive a restart"), true)
+      expectNil(file.store(nil))
+      expect(file.read() == (nil, nil))
     }
   }
 
   @Test("a missing directory is reported, with the remedy")
   func gone() throws {
     try FileManager.default.removeItem(atPath: directory.path)
-    #expect(file.store(note)?.contains("\(path) cannot be written: No such file") == true)
-    #expect(file.store(nil) == nil)
+    expectEqual(file.store(note)?.contains("\(path) cannot be written: No such file"), true)
+    expectNil(file.store(nil))
   }
 
   @Test("of several directories of the service the first is used")
   func several() {
-    #expect(PauseFile(stateDirectory: "/a:/b").path == "/a/paused")
+    expectEqual(PauseFile(stateDirectory: "/a:/b").path, "/a/paused")
   }
 }

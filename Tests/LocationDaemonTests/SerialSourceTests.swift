@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPseudoTerminal
 import EventLoop
+import Expectations
 import FileTesting
 import Glibc
 import LoopTesting
@@ -90,10 +91,10 @@ import Timekeeping
       }
     }
     try source.start()
-    #expect(try loop.runs { !reading.isEmpty && fixes > 0 })
+    expect(try loop.runs { !reading.isEmpty && fixes > 0 })
     let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
-    #expect(reading == ["\(receiver.path) at \(name) baud, detected"])
-    #expect(receiver.speedsSeen.last == speed_t(speed))
+    expectEqual(reading, ["\(receiver.path) at \(name) baud, detected"])
+    expectEqual(receiver.speedsSeen.last, speed_t(speed))
     source.stop()
   }
 
@@ -118,19 +119,19 @@ import Timekeeping
     }
     try source.start()
     // Nothing is plugged in; then a receiver at 38,400 baud, the same again, and another.
-    #expect(try loop.runs { lost.count == 1 })
+    expect(try loop.runs { lost.count == 1 })
     for (index, (speed, seen)) in [
       (B38400, [B9600, B4800, B38400]), (B38400, [B38400]), (B57600, [B38400, B9600, B4800, B115200, B57600]),
     ].enumerated() {
       var receiver: Receiver? = try Receiver(loop, speed: speed, link: link)
       fixes = 0
-      #expect(try loop.runs { reading.count == index + 1 && fixes > 0 })
+      expect(try loop.runs { reading.count == index + 1 && fixes > 0 })
       let speeds = receiver?.speedsSeen.drop { $0 == speed_t(B0) || !seen.map { speed_t($0) }.contains($0) }
-      #expect(speeds.map { Array($0.suffix(seen.count)) } == seen.map { speed_t($0) })
+      expectEqual(speeds.map { Array($0.suffix(seen.count)) }, seen.map { speed_t($0) })
       receiver = nil
-      #expect(try loop.runs { lost.count >= index + 2 })
+      expect(try loop.runs { lost.count >= index + 2 })
     }
-    #expect(reading.map { $0.split(separator: " ")[2] } == ["38400", "38400", "57600"])
+    expectEqual(reading.map { $0.split(separator: " ")[2] }, ["38400", "38400", "57600"])
     source.stop()
   }
 }

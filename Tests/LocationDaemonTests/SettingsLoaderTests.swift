@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Expectations
 import Vehicle
 import FileTesting
 import Foundation
@@ -90,26 +91,26 @@ import Timekeeping
     let before = loader(Self.good)
     let first = try start(before)
     let file = try #require(first.settings)
-    #expect(first.mistake == nil)
-    #expect(before.store(file.keptText) == nil)
+    expectNil(first.mistake)
+    expectNil(before.store(file.keptText))
     let second = try start(loader(Self.good + Self.mistake))
     let kept = try #require(second.settings)
-    #expect(kept.settings == file.settings)
-    #expect(kept.hash == file.hash)
-    #expect(second.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
+    expectEqual(kept.settings, file.settings)
+    expectEqual(kept.hash, file.hash)
+    expectEqual(second.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit"), true)
     let mode = try FileManager.default.attributesOfItem(atPath: keptPath)[.posixPermissions] as? Int
-    #expect(mode == 0o600)
-    #expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
+    expectEqual(mode, 0o600)
+    expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
   }
 
   @Test("equal settings are not written again")
   func keptOnce() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
-    #expect(loader.store(file.keptText) == nil)
+    expectNil(loader.store(file.keptText))
     let first = try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int
-    #expect(loader.store(file.keptText) == nil)
-    #expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
+    expectNil(loader.store(file.keptText))
+    expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
   }
 
   @Test("without kept settings, with damaged ones, or for another vehicle: the mistake, and why they are not used")
@@ -117,53 +118,53 @@ import Timekeeping
     let broken = loader(Self.good + Self.mistake)
     let mistake =
       "/etc/f/f.toml:11:12: reporting.interval: has no unit; write a duration with one, in quotes, as in \"3s\""
-    #expect(try message(broken) == mistake)
+    try expectEqual(message(broken), mistake)
     try Data("vehicle = 3".utf8).write(to: URL(fileURLWithPath: keptPath))
-    #expect(try message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in ") == true)
+    try expectEqual(message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in "), true)
     try Data([0xFF, 0x00, 0x5B]).write(to: URL(fileURLWithPath: keptPath))
-    #expect(try message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
+    try expectEqual(message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: "), true)
     let other = loader(Self.good)
-    #expect(other.store(try other.load().keptText) == nil)
-    #expect(
-      try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
-        "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
+    expectNil(other.store(try other.load().keptText))
+    try expectEqual(
+      message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
+        "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)"), true)
   }
 
   @Test(
     "kept settings that are no file are named as what they are", arguments: ["FIFO", "directory", "symbolic link", ""])
   func noFile(kind: String) throws {
     switch kind {
-    case "FIFO": #expect(mkfifo(keptPath, 0o600) == 0)
+    case "FIFO": expectEqual(mkfifo(keptPath, 0o600), 0)
     case "directory": try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
     case "symbolic link":
       try FileManager.default.createSymbolicLink(atPath: keptPath, withDestinationPath: "/dev/zero")
     default: try Data().write(to: URL(fileURLWithPath: keptPath))
     }
     let what = kind.isEmpty ? "is empty, or this user may not read it" : "is a \(kind)"
-    #expect(
-      try message(loader(Self.good + Self.mistake))?.hasSuffix(
+    try expectEqual(
+      message(loader(Self.good + Self.mistake))?.hasSuffix(
         "\nThe kept settings cannot be read: \(keptPath) \(what); remove it, and the next settings that work are stored there"
-      ) == true)
+      ), true)
     // They do not prevent a start with good settings, and are replaced.
     let good = loader(Self.good)
-    #expect(try message(good) == nil)
-    #expect((good.store(try good.load().keptText) == nil) == (kind != "directory"))
+    expectNil(try message(good))
+    expectEqual((good.store(try good.load().keptText) == nil), (kind != "directory"))
   }
 
   @Test("a missing secret is an absence, whether the file or the kept settings name it")
   func absence() throws {
     let before = loader(Self.good)
-    #expect(before.store(try before.load().keptText) == nil)
+    expectNil(before.store(try before.load().keptText))
     try FileManager.default.removeItem(atPath: secret)
     for text in [Self.good, Self.good + Self.mistake] {
       let missing = try start(loader(text)).missing
-      #expect(missing?.contains(secret) == true)
-      #expect(missing?.contains("interval") == text.contains("interval"))
+      expectEqual(missing?.contains(secret), true)
+      expectEqual(missing?.contains("interval"), text.contains("interval"))
     }
     // Written, and still to get its mode.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
-    #expect(try start(loader(Self.good)).missing != nil)
-    #expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
+    expect(try start(loader(Self.good)).missing != nil)
+    expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
   }
 
   @Test("settings that cannot be stored are reported")
@@ -171,6 +172,6 @@ import Timekeeping
     let loader = loader(Self.good)
     let file = try loader.load()
     try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
-    #expect(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: ") == true)
+    expectEqual(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: "), true)
   }
 }

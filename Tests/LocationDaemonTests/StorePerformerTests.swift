@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Configuration
 import EventLoop
+import Expectations
 import FileTesting
 import FleetEngine
 import Foundation
@@ -89,7 +90,7 @@ import SystemCalls
   /// The contents of the file, once it is closed.
   private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
-    #expect(setAside == nil)
+    expectNil(setAside)
     return try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
   }
 
@@ -98,19 +99,19 @@ import SystemCalls
   func follows() throws {
     var performer: StoreDriver? = try performer()
     performer?.start()
-    #expect(reported == ["restored []", "healthy"])
+    expectEqual(reported, ["restored []", "healthy"])
     let empty = try #require(performer?.bytes)
     try add(1...50, to: try #require(performer))
-    #expect(performer?.bytes == empty)
-    #expect(try loop.runs { (performer?.bytes ?? 0) > empty })
+    expectEqual(performer?.bytes, empty)
+    expect(try loop.runs { (performer?.bytes ?? 0) > empty })
     remove([2, 3], from: try #require(performer))
     performer?.close()
     performer = nil
-    #expect(try held() == [1] + Array(4...50))
+    try expectEqual(held(), [1] + Array(4...50))
     reports = []
     let next = try self.performer()
     next.start()
-    #expect(reported == ["restored \([1] + Array(4...50))", "healthy"])
+    expectEqual(reported, ["restored \([1] + Array(4...50))", "healthy"])
     next.close()
   }
 
@@ -120,7 +121,7 @@ import SystemCalls
     performer.start()
     let before = try #require(performer.bytes)
     try add([1], to: performer)
-    #expect(try #require(performer.bytes) > before)
+    expect(try #require(performer.bytes) > before)
     performer.close()
   }
 
@@ -141,19 +142,19 @@ import SystemCalls
           count = start + 500
         }
       }
-      #expect(error?.code == .full)
+      expectEqual(error?.code, .full)
     }
     let performer = try performer(small)
     performer.start()
     try add(1...1500, to: performer)
-    #expect(try loop.runs { self.reports.count > 2 })
+    expect(try loop.runs { self.reports.count > 2 })
     // A slow machine writes in between, and needs room more than once.
-    #expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
+    expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
-    #expect(try held() == Array(1...1500))
+    try expectEqual(held(), Array(1...1500))
     let left = try held(by: other)
-    #expect(left.last == count - 1)
-    #expect(left.count < Int(count) && left.count > Int(count) - 4500)
+    expectEqual(left.last, count - 1)
+    expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
 
   @Test("changes that cannot be written stay in memory, and are on disk once there is a directory")
@@ -161,15 +162,15 @@ import SystemCalls
     try Data().write(to: URL(fileURLWithPath: directory))
     let performer = try performer()
     performer.start()
-    #expect(reported == ["memory only"])
+    expectEqual(reported, ["memory only"])
     try add(1...3, to: performer)
     remove([2], from: performer)
     try FileManager.default.removeItem(atPath: directory)
     // As at a reload, which does not wait for the retry.
     performer.start()
-    #expect(reported == ["memory only", "restored [1, 3]", "healthy"])
+    expectEqual(reported, ["memory only", "restored [1, 3]", "healthy"])
     performer.close()
-    #expect(try held() == [1, 3])
+    try expectEqual(held(), [1, 3])
   }
 
   @Test("a file that is found damaged in use is renamed, and the new one has everything that is in memory")
@@ -178,7 +179,7 @@ import SystemCalls
     performer.start()
     // More than the connection keeps in memory.
     try add(1...9000, to: performer)
-    #expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
+    expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
       let handle = try #require(FileHandle(forWritingAtPath: "\(directory)/\(name)"))
       let size = Int(try handle.seekToEnd())
@@ -187,11 +188,11 @@ import SystemCalls
       try handle.close()
     }
     for second in Int64(1)...40 { remove([second * 200], from: performer) }
-    #expect(try loop.runs { reported.contains("set aside backlog.sqlite.corrupt-1") })
-    #expect(reported.filter { $0 == "memory only" }.isEmpty)
+    expect(try loop.runs { reported.contains("set aside backlog.sqlite.corrupt-1") })
+    expect(reported.filter { $0 == "memory only" }.isEmpty)
     performer.close()
-    #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
-    #expect(try held().count == 8960)
+    try expectEqual(held(), memory.records.map { $0.id.milliseconds / 1000 })
+    try expectEqual(held().count, 8960)
   }
 
   @Test(
@@ -202,7 +203,7 @@ import SystemCalls
     performer.start()
     try add(1...50, to: performer)
     let before = performer.bytes ?? 0
-    #expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     let (file, log) = ("\(directory)/backlog.sqlite", "\(directory)/backlog.sqlite-wal")
     let noise = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) })
@@ -216,12 +217,12 @@ import SystemCalls
     if what == "log" || what == "both" { try overwrite(log) }
     // The headers stay.
     if what == "pages" { try overwrite(log, from: 56) }
-    if what == "truncated" { #expect(truncate(log, 0) == 0) }
+    if what == "truncated" { expectEqual(truncate(log, 0), 0) }
     try add([51], to: performer)
-    #expect(try loop.runs { !self.reports.isEmpty })
-    #expect(reported == ["set aside backlog.sqlite.corrupt-1"])
+    expect(try loop.runs { !self.reports.isEmpty })
+    expectEqual(reported, ["set aside backlog.sqlite.corrupt-1"])
     performer.close()
-    #expect(try held() == Array(1...51))
+    try expectEqual(held(), Array(1...51))
   }
 
   @Test("a file that was only touched, or has other permissions, stays in use")
@@ -229,18 +230,18 @@ import SystemCalls
     let performer = try performer()
     performer.start()
     try add(1...50, to: performer)
-    #expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > 8192 })
+    expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
       let path = "\(directory)/\(name)"
-      #expect(utimes(path, nil) == 0 && chmod(path, 0o640) == 0)
+      expect(utimes(path, nil) == 0 && chmod(path, 0o640) == 0)
     }
     let before = onDisk("backlog.sqlite-wal")
     try add([51], to: performer)
-    #expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > before })
-    #expect(reported == [])
+    expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > before })
+    expectEqual(reported, [])
     performer.close()
-    #expect(try held() == Array(1...51))
+    try expectEqual(held(), Array(1...51))
   }
 
   @Test(
@@ -251,7 +252,7 @@ import SystemCalls
     performer.start()
     try add(1...50, to: performer)
     let before = performer.bytes ?? 0
-    #expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     switch what {
     case "file":
@@ -270,13 +271,13 @@ import SystemCalls
     try add([51], to: performer)
     if what == "log" {
       // Nothing is lost: the file itself gets what stood in the log.
-      #expect(try loop.runs { self.onDisk("backlog.sqlite") > 4096 })
+      expect(try loop.runs { self.onDisk("backlog.sqlite") > 4096 })
     } else {
-      #expect(try loop.runs { self.reports.count > 1 })
-      #expect(reported == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
+      expect(try loop.runs { self.reports.count > 1 })
+      expectEqual(reported, ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
     performer.close()
-    #expect(try held() == Array((what == "another file" ? 0 : 1)...51))
+    try expectEqual(held(), Array((what == "another file" ? 0 : 1)...51))
   }
 
   @Test("a file that is deleted after the last commit is rewritten at the end")
@@ -286,7 +287,7 @@ import SystemCalls
     try add(1...3, to: performer)
     try FileManager.default.removeItem(atPath: directory)
     performer.close()
-    #expect(try held() == [1, 2, 3])
+    try expectEqual(held(), [1, 2, 3])
   }
 
   private func onDisk(_ name: String) -> Int {
@@ -308,12 +309,12 @@ import SystemCalls
     }
     let performer = try performer()
     performer.start()
-    #expect(reported == ["1 rows damaged", "restored [1, 3]", "healthy"])
+    expectEqual(reported, ["1 rows damaged", "restored [1, 3]", "healthy"])
     performer.close()
     reports = []
     let next = try self.performer()
     next.start()
-    #expect(reported == ["restored [1, 3]", "healthy"])
+    expectEqual(reported, ["restored [1, 3]", "healthy"])
     next.close()
   }
 
@@ -326,16 +327,16 @@ import SystemCalls
     memory.forget()
     reports = []
     performer.start()
-    #expect(reported == ["restored []"])
+    expectEqual(reported, ["restored []"])
     try add([7], to: performer)
     performer.handle(.forgetOthers(before: Timestamp(seconds: 2)))
     performer.configure(settings(.seconds(60)), vehicle: truck)
     memory.forget()
     reports = []
     performer.start()
-    #expect(reported == ["restored [2, 3]"])
+    expectEqual(reported, ["restored [2, 3]"])
     performer.close()
-    #expect(try held(by: other) == [7])
+    try expectEqual(held(by: other), [7])
   }
 
   @Test("a new directory gets everything that is in memory")
@@ -347,7 +348,7 @@ import SystemCalls
     performer.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
     performer.start()
     performer.close()
-    #expect(try held(in: elsewhere) == [1, 2, 3])
+    try expectEqual(held(in: elsewhere), [1, 2, 3])
   }
 
   @Test("without a directory it reports that, and does nothing")
@@ -357,8 +358,8 @@ import SystemCalls
     let performer = try performer(settings)
     performer.start()
     try add(1...3, to: performer)
-    #expect(reported == ["off"])
-    #expect(performer.bytes == nil)
+    expectEqual(reported, ["off"])
+    expectNil(performer.bytes)
     performer.close()
   }
 }

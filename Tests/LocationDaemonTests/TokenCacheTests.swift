@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Authorization
+import Expectations
 import Vehicle
 import FileTesting
 import Testing
@@ -47,10 +48,10 @@ import Testing
   func services() throws {
     let deliveries = try AgentFixture.configuration()
     let trips = try AgentFixture.tripsConfiguration()
-    #expect(try run(deliveries, at: 1) == (true, nil))
-    #expect(try run(deliveries, at: 2) == (false, nil))
-    #expect(try run(trips, at: 3) == (true, "otherSettings"))
-    #expect(try run(trips, at: 4) == (false, nil))
-    #expect(try run(deliveries, at: 5) == (true, "otherSettings"))
+    expect(try run(deliveries, at: 1) == (true, nil))
+    expect(try run(deliveries, at: 2) == (false, nil))
+    expect(try run(trips, at: 3) == (true, "otherSettings"))
+    expect(try run(trips, at: 4) == (false, nil))
+    expect(try run(deliveries, at: 5) == (true, "otherSettings"))
   }
 }

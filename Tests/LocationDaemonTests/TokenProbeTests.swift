@@ -2,6 +2,7 @@
 import Authorization
 import Configuration
 import EventLoop
+import Expectations
 import FileTesting
 import Foundation
 import HTTPMessages
@@ -39,7 +40,7 @@ import Timekeeping
     let slot = Slot()
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     try probe.ask(for: context) { slot.response = $0 }
-    #expect(try loop.runs { slot.response != nil })
+    expect(try loop.runs { slot.response != nil })
     return try #require(slot.response)
   }
 
@@ -59,9 +60,9 @@ import Timekeeping
     let result = try ask(
       "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(response)\"]", for: .trip("trip-9"))
     let token = try result.token.get()
-    #expect(token.context.scope == .trip("trip-9"))
-    #expect(
-      result.inspection?.problems.map(\.kind) == [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
+    expectEqual(token.context.scope, .trip("trip-9"))
+    expectEqual(
+      result.inspection?.problems.map(\.kind), [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
   }
 
   @Test("a token that the daemon would not use is inspected nevertheless")
@@ -72,16 +73,16 @@ import Timekeeping
       Issue.record("the token is accepted")
       return
     }
-    #expect(failure.reason == .missingClaim)
+    expectEqual(failure.reason, .missingClaim)
     let kinds = result.inspection?.problems.map(\.kind) ?? []
-    #expect(kinds.contains(.claimMissing) && kinds.contains(.expired))
-    #expect(!"\(result)".contains(".eyJ"))
+    expect(kinds.contains(.claimMissing) && kinds.contains(.expired))
+    expect(!"\(result)".contains(".eyJ"))
   }
 
   @Test("without a token there is no inspection")
   func nothing() throws {
     let result = try ask("provider = \"file\"\nfile = \"/nonexistent/token\"", for: .deliveryVehicle("truck-17"))
-    #expect(result.inspection == nil)
+    expectNil(result.inspection)
     #expect(throws: TokenFailure.self) { try result.token.get() }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Expectations
 import Vehicle
 import FileTesting
 import Foundation
@@ -32,7 +33,7 @@ import Testing
 
   private static func directory() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
-    #expect(mkdir(directory("locks"), 0o700) == 0)
+    expectEqual(mkdir(directory("locks"), 0o700), 0)
     return directory
   }
 
@@ -44,13 +45,13 @@ import Testing
     do {
       let first = VehicleLock(directory: directory("locks"))
       let attempt = first.attempt(settings)
-      #expect(attempt.holder == nil && attempt.trouble == nil)
-      #expect(first.use(attempt) == nil)
-      #expect(first.attempt(settings).holder == nil)
-      #expect(second.attempt(settings).holder?.process == getpid())
+      expect(attempt.holder == nil && attempt.trouble == nil)
+      expectNil(first.use(attempt))
+      expectNil(first.attempt(settings).holder)
+      expectEqual(second.attempt(settings).holder?.process, getpid())
       withExtendedLifetime(first) {}
     }
-    #expect(second.attempt(settings).holder == nil)
+    expectNil(second.attempt(settings).holder)
   }
 
   @Test("the name of a lock contains nothing of the vehicle, and no other user can list it")
@@ -59,11 +60,11 @@ import Testing
     let lock = VehicleLock(directory: directory("locks"))
     _ = lock.use(lock.attempt(try Self.settings()))
     let names = try FileManager.default.contentsOfDirectory(atPath: directory("locks"))
-    #expect(names.count == 1)
-    #expect(names[0].utf8.count == 64 && names[0].allSatisfy(\.isHexDigit))
+    expectEqual(names.count, 1)
+    expect(names[0].utf8.count == 64 && names[0].allSatisfy(\.isHexDigit))
     let text = try String(contentsOfFile: directory("locks/\(names[0])"), encoding: .utf8)
-    #expect(text.hasPrefix("\(getpid())\n"))
-    #expect(!text.contains("truck"))
+    expect(text.hasPrefix("\(getpid())\n"))
+    expect(!text.contains("truck"))
   }
 
   @Test(
@@ -76,7 +77,7 @@ import Testing
     let directory = try Self.directory()
     let (first, second) = (VehicleLock(directory: directory("locks")), VehicleLock(directory: directory("locks")))
     _ = first.use(first.attempt(try Self.settings()))
-    #expect(second.attempt(try #require(other)).holder == nil)
+    expectNil(second.attempt(try #require(other)).holder)
     withExtendedLifetime(first) {}
   }
 
@@ -87,11 +88,11 @@ import Testing
     let (one, two) = (try Self.settings(), try Self.settings(vehicle: "truck-18"))
     _ = first.use(first.attempt(one))
     _ = first.attempt(two)
-    #expect(second.attempt(one).holder != nil)
-    #expect(second.attempt(two).holder == nil)
+    expect(second.attempt(one).holder != nil)
+    expectNil(second.attempt(two).holder)
     _ = first.use(first.attempt(two))
-    #expect(second.attempt(one).holder == nil)
-    #expect(second.attempt(two).holder != nil)
+    expectNil(second.attempt(one).holder)
+    expect(second.attempt(two).holder != nil)
     withExtendedLifetime(first) {}
   }
 
@@ -100,15 +101,15 @@ import Testing
     let directory = try Self.directory()
     let settings = try Self.settings()
     for (path, words) in [("open", "others than its owner"), ("file", "Not a directory"), ("absent", "No such file")] {
-      if path == "open" { #expect(mkdir(directory(path), 0o755) == 0 && chmod(directory(path), 0o755) == 0) }
+      if path == "open" { expect(mkdir(directory(path), 0o755) == 0 && chmod(directory(path), 0o755) == 0) }
       if path == "file" { _ = try directory.write("", to: path) }
       let lock = VehicleLock(directory: directory(path))
       let attempt = lock.attempt(settings)
-      #expect(attempt.holder == nil)
+      expectNil(attempt.holder)
       let trouble = try #require(lock.use(attempt))
-      #expect(trouble.contains(directory(path)) && trouble.contains(words))
-      #expect(trouble.contains("systemd-tmpfiles --create"))
-      #expect(lock.use(lock.attempt(settings)) == nil)
+      expect(trouble.contains(directory(path)) && trouble.contains(words))
+      expect(trouble.contains("systemd-tmpfiles --create"))
+      expectNil(lock.use(lock.attempt(settings)))
     }
   }
 }

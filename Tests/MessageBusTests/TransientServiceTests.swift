@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -11,14 +12,14 @@ import Timekeeping
     let service = TransientService(
       unit: "a.service", description: "a", original: "b.service", program: "/a",
       arguments: ["a", "", "$HOME", "a${B}$", "$$"], environment: [], successExitStatuses: [], timeLimit: .seconds(1))
-    #expect(service.writtenArguments == ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
+    expectEqual(service.writtenArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 
   @Test("the name of a unit says whose it is", arguments: [0, 1, 0xC0FFEE, UInt64.max])
   func name(key: UInt64) {
     let name = TransientService.name(of: "fleet-locationd", process: 123, key: key)
-    #expect(TransientService.process(of: name, program: "fleet-locationd") == 123)
-    #expect(TransientService.process(of: name, program: "fleet-locationctl") == nil)
+    expectEqual(TransientService.process(of: name, program: "fleet-locationd"), 123)
+    expectNil(TransientService.process(of: name, program: "fleet-locationctl"))
   }
 
   @Test(
@@ -31,6 +32,6 @@ import Timekeeping
       "fleet-locationd-+1-0000000000000001.service",
     ])
   func others(unit: String) {
-    #expect(TransientService.process(of: unit, program: "fleet-locationd") == nil)
+    expectNil(TransientService.process(of: unit, program: "fleet-locationd"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import NMEA
@@ -31,29 +32,29 @@ import NMEATesting
   @Test("a sequence is trusted after three epochs in a row that cover two seconds")
   func learns() {
     var cadence = NMEACadence()
-    #expect(firstComplete(&cadence, every: 1000) == 3)
+    expectEqual(firstComplete(&cadence, every: 1000), 3)
     // At ten a second the two seconds take 21 epochs; slowly, three are enough.
     cadence = NMEACadence()
-    #expect(firstComplete(&cadence, every: 100) == 21)
+    expectEqual(firstComplete(&cadence, every: 100), 21)
     cadence = NMEACadence()
-    #expect(firstComplete(&cadence, every: 10_000) == 3)
+    expectEqual(firstComplete(&cadence, every: 10_000), 3)
   }
 
   @Test("the epoch is complete with its last sentence, and no more with another one")
   func last() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)
-    #expect(epoch(&cadence, [Self.rmc, Self.gga, Self.gsa], at: 4000) == [Self.gga])
+    expectEqual(epoch(&cadence, [Self.rmc, Self.gga, Self.gsa], at: 4000), [Self.gga])
     // Then it is learned anew.
-    #expect(epoch(&cadence, at: 5000) == [])
-    #expect(firstComplete(&cadence, every: 1000, from: 6000) == 2)
+    expectEqual(epoch(&cadence, at: 5000), [])
+    expectEqual(firstComplete(&cadence, every: 1000, from: 6000), 2)
   }
 
   @Test("the order of sentences is part of the sequence")
   func order() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)
-    #expect(epoch(&cadence, [Self.gga, Self.rmc], at: 4000) == [])
+    expectEqual(epoch(&cadence, [Self.gga, Self.rmc], at: 4000), [])
   }
 
   @Test("a receiver that sends more once a second than with every position is never trusted")
@@ -61,7 +62,7 @@ import NMEATesting
     var cadence = NMEACadence()
     for number in 0..<100 {
       let sentences = number % 5 == 0 ? [Self.rmc, Self.gga, Self.gsa] : [Self.rmc, Self.gga]
-      #expect(epoch(&cadence, sentences, at: Int64(number) * 200) == [])
+      expectEqual(epoch(&cadence, sentences, at: Int64(number) * 200), [])
     }
   }
 
@@ -70,21 +71,21 @@ import NMEATesting
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000, from: 86_000_000)
     // It was trusted until then.
-    #expect(epoch(&cadence, at: time) == [Self.gga])
-    #expect(epoch(&cadence, at: 1500) == [])
-    #expect(epoch(&cadence, at: 2500) == [])
+    expectEqual(epoch(&cadence, at: time), [Self.gga])
+    expectEqual(epoch(&cadence, at: 1500), [])
+    expectEqual(epoch(&cadence, at: 2500), [])
   }
 
   @Test("after each sentence that came too late the sequence must show itself for twice as long")
   func contradicted() {
     var cadence = NMEACadence()
-    #expect(firstComplete(&cadence, every: 1000) == 3)
+    expectEqual(firstComplete(&cadence, every: 1000), 3)
     cadence.contradict()
-    #expect(firstComplete(&cadence, every: 1000, from: 10_000) == 6)
+    expectEqual(firstComplete(&cadence, every: 1000, from: 10_000), 6)
     cadence.contradict()
-    #expect(firstComplete(&cadence, every: 1000, from: 20_000) == 12)
+    expectEqual(firstComplete(&cadence, every: 1000, from: 20_000), 12)
     cadence.contradict()
     // Eight times two seconds at ten a second.
-    #expect(firstComplete(&cadence, every: 100, from: 40_000) == 161)
+    expectEqual(firstComplete(&cadence, every: 100, from: 40_000), 161)
   }
 }

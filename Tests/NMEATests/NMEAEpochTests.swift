@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import NMEA
 import NMEATesting
 import Positioning
@@ -25,9 +26,9 @@ import Timekeeping
     let bodies = [Self.rmc("083000", "211126"), Self.gga("083000"), "GPGLL,\(Self.position),083000,A"]
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
       let found = fixes(order.map { sentence(bodies[$0]) }.joined())
-      #expect(found.count == 1)
-      #expect(found.first?.altitude == 34.5)
-      #expect(found.first?.timestamp?.rfc3339 == "2026-11-21T08:30:00.000Z")
+      expectEqual(found.count, 1)
+      expectEqual(found.first?.altitude, 34.5)
+      expectEqual(found.first?.timestamp?.rfc3339, "2026-11-21T08:30:00.000Z")
     }
   }
 
@@ -36,8 +37,9 @@ import Timekeeping
     let text = recording(
       Self.rmc("235959", "211126"), Self.gga("235959.5"), Self.gga("000000"), Self.gga("000000.5"),
       Self.rmc("000001", "221126"))
-    #expect(
-      times(text) == [
+    expectEqual(
+      times(text),
+      [
         "2026-11-21T23:59:59.000Z", "2026-11-21T23:59:59.500Z", "2026-11-22T00:00:00.000Z", "2026-11-22T00:00:00.500Z",
         "2026-11-22T00:00:01.000Z",
       ])
@@ -47,13 +49,13 @@ import Timekeeping
   func zda() {
     let text = recording(
       Self.gga("235959"), "GPZDA,000000.00,22,11,2026,00,00", Self.gga("000000"), "GPZDA,000001.00,22,11,2026,00,00")
-    #expect(times(text) == ["2026-11-21T23:59:59.000Z", "2026-11-22T00:00:00.000Z"])
+    expectEqual(times(text), ["2026-11-21T23:59:59.000Z", "2026-11-22T00:00:00.000Z"])
   }
 
   @Test("A year of two digits in ZDA has its century", arguments: [("26", "2026"), ("99", "1999"), ("2026", "2026")])
   func shortYear(year: String, full: String) {
     let text = recording("GPZDA,120000.00,22,11,\(year),00,00", Self.gga("120001"))
-    #expect(times(text) == ["\(full)-11-22T12:00:01.000Z"])
+    expectEqual(times(text), ["\(full)-11-22T12:00:01.000Z"])
   }
 
   @Test(
@@ -64,13 +66,13 @@ import Timekeeping
     for second in 1...7 { text += recording(Self.rmc("12000\(second)", "221126"), gsa) }
     text += recording(Self.rmc("120008", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3")
     let found = fixes(text)
-    #expect(found.map(\.altitude) == [34.5, 34.5, 34.5, 34.5, 34.5, 34.5, nil, nil, nil])
-    #expect(found.map(\.altitudeHAE) == [75, 75, 75, 75, 75, 75, nil, nil, nil])
-    #expect(found.map(\.verticalAccuracy) == [6.5, 6.5, 6.5, 6.5, 6.5, 6.5, nil, nil, nil])
+    expectEqual(found.map(\.altitude), [34.5, 34.5, 34.5, 34.5, 34.5, 34.5, nil, nil, nil])
+    expectEqual(found.map(\.altitudeHAE), [75, 75, 75, 75, 75, 75, nil, nil, nil])
+    expectEqual(found.map(\.verticalAccuracy), [6.5, 6.5, 6.5, 6.5, 6.5, 6.5, nil, nil, nil])
     // A fix in two dimensions has none.
     let flat = fixes(
       recording(Self.gga("120000"), gsa, Self.rmc("120001", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3"))
-    #expect(flat.map(\.altitude) == [34.5, nil])
+    expectEqual(flat.map(\.altitude), [34.5, nil])
   }
 
   @Test("Days go by without another date, by the receiver's time alone")
@@ -79,7 +81,7 @@ import Timekeeping
     for hour in stride(from: 18, through: 60, by: 6) {
       text += sentence(Self.gga("\(hour % 24 < 10 ? "0" : "")\(hour % 24)0000"))
     }
-    #expect(times(text).last == "2027-01-02T12:00:00.000Z")
+    expectEqual(times(text).last, "2027-01-02T12:00:00.000Z")
   }
 
   @Test("A date is carried over a long silence by elapsed time")
@@ -90,44 +92,44 @@ import Timekeeping
     let later = BootInstant.boot + .seconds(3 * 86_400 + 3600)
     decoder.decode(Array(sentence(Self.gga("130000")).utf8), at: later) { found.append($0) }
     decoder.finish { found.append($0) }
-    #expect(found.map { $0.timestamp?.rfc3339 } == ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
+    expectEqual(found.map { $0.timestamp?.rfc3339 }, ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
   }
 
   @Test("Positions without any time are fixes without time, one for each round of sentences")
   func timeless() {
     let text = recording(Self.gga(""), "GPVTG,1.0,T,,M,1.0,N,1.0,K,A", Self.gga(""), Self.gga(""))
-    #expect(fixes(text).map(\.time) == [nil, nil, nil])
-    #expect(fixes(text).map(\.heading) == [1, nil, nil])
+    expectEqual(fixes(text).map(\.time), [nil, nil, nil])
+    expectEqual(fixes(text).map(\.heading), [1, nil, nil])
   }
 
   @Test("A new date does not reach back to the epoch before it")
   func newDate() {
     let text = recording(Self.rmc("120000", "220880"), Self.rmc("130000", "211126"))
-    #expect(times(text) == ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
+    expectEqual(times(text), ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
   }
 
   @Test("A void RMC has no valid date: it may be the receiver's guess")
   func voidDate() {
     let text = recording("GPRMC,120000,V,,,,,,,220880,,,N", Self.gga("120001"))
-    #expect(fixes(text).map(\.time) == [.ofDay(milliseconds: 43_201_000)])
+    expectEqual(fixes(text).map(\.time), [.ofDay(milliseconds: 43_201_000)])
   }
 
   @Test("A leap second is the second after it, as POSIX counts")
   func leapSecond() {
     let text = recording(Self.rmc("235959", "311216"), Self.rmc("235960", "311216"), Self.gga("235960.5"))
-    #expect(times(text) == ["2016-12-31T23:59:59.000Z", "2017-01-01T00:00:00.000Z", "2017-01-01T00:00:00.500Z"])
+    expectEqual(times(text), ["2016-12-31T23:59:59.000Z", "2017-01-01T00:00:00.000Z", "2017-01-01T00:00:00.500Z"])
   }
 
   @Test("Years of two digits from 80 on are of the last century, and no date is moved")
   func centuries() {
-    #expect(times(sentence(Self.rmc("120000", "060499"))) == ["1999-04-06T12:00:00.000Z"])
-    #expect(times(sentence(Self.rmc("120000", "060479"))) == ["2079-04-06T12:00:00.000Z"])
-    #expect(times(sentence(Self.rmc("120000", "060480"))) == ["1980-04-06T12:00:00.000Z"])
+    expectEqual(times(sentence(Self.rmc("120000", "060499"))), ["1999-04-06T12:00:00.000Z"])
+    expectEqual(times(sentence(Self.rmc("120000", "060479"))), ["2079-04-06T12:00:00.000Z"])
+    expectEqual(times(sentence(Self.rmc("120000", "060480"))), ["1980-04-06T12:00:00.000Z"])
   }
 
   @Test("A date that cannot be leaves the date unknown", arguments: ["000000", "310226", "", "321326", "xx"])
   func impossibleDate(date: String) {
-    #expect(fixes(sentence(Self.rmc("120000", date))).first?.time == .ofDay(milliseconds: 43_200_000))
+    expectEqual(fixes(sentence(Self.rmc("120000", date))).first?.time, .ofDay(milliseconds: 43_200_000))
   }
 
   @Test("GSA's mode is valid for epochs without one for ten seconds")
@@ -135,7 +137,7 @@ import Timekeeping
     let text = recording(
       Self.rmc("120000", "211126"), "GPGSA,A,3,05,12,30,31,,,,,,,,,2.0,1.5,1.3", Self.rmc("120010", "211126"),
       Self.rmc("120011", "211126"))
-    #expect(fixes(text).map(\.mode) == [.threeD, .threeD, .twoD])
+    expectEqual(fixes(text).map(\.mode), [.threeD, .threeD, .twoD])
   }
 
   @Test("A learnt receiver's fix comes with the last sentence of its epoch")
@@ -149,8 +151,8 @@ import Timekeeping
         counts.append(count)
       }
     }
-    #expect(Array(counts.suffix(9)) == [0, 0, 1, 0, 0, 1, 0, 0, 1])
-    #expect(counts.reduce(0, +) == 8)
+    expectEqual(Array(counts.suffix(9)), [0, 0, 1, 0, 0, 1, 0, 0, 1])
+    expectEqual(counts.reduce(0, +), 8)
   }
 
   @Test("A sentence after the learnt end gives no second fix for its epoch, and is waited for from then on")
@@ -159,9 +161,9 @@ import Timekeeping
     for second in 0..<6 { text += recording(Self.rmc("12000\(second)", "211126")) }
     for second in 6..<9 { text += recording(Self.rmc("12000\(second)", "211126"), Self.gga("12000\(second)")) }
     let found = decode([Array(text.utf8)])
-    #expect(found.fixes.count == 9)
-    #expect(found.fixes.map { $0.altitude != nil } == Array(repeating: false, count: 7) + [true, true])
-    #expect(found.counters.late == 1)
+    expectEqual(found.fixes.count, 9)
+    expectEqual(found.fixes.map { $0.altitude != nil }, Array(repeating: false, count: 7) + [true, true])
+    expectEqual(found.counters.late, 1)
   }
 
   @Test("Silence ends an epoch 80 ms after its last sentence")
@@ -169,15 +171,15 @@ import Timekeeping
     var decoder = NMEADecoder()
     var found: [Fix] = []
     let start = BootInstant.boot + .seconds(10)
-    #expect(decoder.deadline == nil)
+    expectNil(decoder.deadline)
     decoder.decode(Array(sentence(Self.rmc("120000", "211126")).utf8), at: start) { found.append($0) }
     decoder.decode(Array(sentence(Self.gga("120000")).utf8), at: start + .milliseconds(50)) { found.append($0) }
-    #expect(decoder.deadline == start + .milliseconds(130))
+    expectEqual(decoder.deadline, start + .milliseconds(130))
     decoder.expire(at: start + .milliseconds(129)) { found.append($0) }
-    #expect(found.isEmpty)
+    expect(found.isEmpty)
     decoder.expire(at: start + .milliseconds(130)) { found.append($0) }
-    #expect(found.count == 1)
-    #expect(decoder.deadline == nil)
+    expectEqual(found.count, 1)
+    expectNil(decoder.deadline)
   }
 
   @Test("Sentences without a time that come after a silence belong to the epoch that follows")
@@ -190,8 +192,8 @@ import Timekeeping
       decoder.decode(Array(text.utf8), at: now) { found.append($0) }
       if let deadline = decoder.deadline { decoder.expire(at: deadline) { found.append($0) } }
     }
-    #expect(found.map(\.heading) == (0..<8).map { Double($0) })
-    #expect(decoder.counters.late == 0)
+    expectEqual(found.map(\.heading), (0..<8).map { Double($0) })
+    expectEqual(decoder.counters.late, 0)
   }
 
   @Test("A receiver that pauses within its epochs is waited for longer")
@@ -207,7 +209,7 @@ import Timekeeping
       }
     }
     decoder.finish { found.append($0) }
-    #expect(found.count == 6)
-    #expect(found.map { $0.altitude != nil } == [false, false, true, true, true, true])
+    expectEqual(found.count, 6)
+    expectEqual(found.map { $0.altitude != nil }, [false, false, true, true, true, true])
   }
 }

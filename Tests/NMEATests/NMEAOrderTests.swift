@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import NMEA
 import NMEATesting
 import Positioning
@@ -39,7 +40,7 @@ import Timekeeping
   @Test("in a recording GSA before RMC belongs to it, as soon as two epochs have shown the order")
   func learnt() {
     let text = NMEAOrderTests.sirf(0..<20).joined()
-    #expect(hdops(fixes(text)).dropFirst(4) == own(4..<20)[...])
+    expectEqual(hdops(fixes(text)).dropFirst(4), own(4..<20)[...])
   }
 
   @Test("with the beginning studied, the epochs before the first that shows the order are right as well")
@@ -50,8 +51,8 @@ import Timekeeping
     var found: [Fix] = []
     decoder.decode(bytes, at: .boot) { found.append($0) }
     decoder.finish { found.append($0) }
-    #expect(hdops(found) == own(1..<20))
-    #expect(decoder.counters.late == 0 && decoder.counters.fixes == 19)
+    expectEqual(hdops(found), own(1..<20))
+    expect(decoder.counters.late == 0 && decoder.counters.fixes == 19)
   }
 
   @Test(
@@ -59,7 +60,7 @@ import Timekeeping
     arguments: ["RMC GGA GSA", "RMC VTG GGA GSA GLL", "GGA GLL GSA RMC VTG", "RMC GSA", "GGA VTG GSA"])
   func trailing(order: String) {
     let text = (0..<20).map { NMEAOrderTests.burst(order, $0) }.joined()
-    #expect(hdops(fixes(text)) == own(0..<20))
+    expectEqual(hdops(fixes(text)), own(0..<20))
   }
 
   @Test("a receiver that says everything twice shows no order")
@@ -68,8 +69,8 @@ import Timekeeping
       String(repeating: NMEAOrderTests.burst("GGA GSA RMC", second), count: 2)
     }.joined()
     let (found, counters) = decode([Array(text.utf8)])
-    #expect(hdops(found) == own(0..<20))
-    #expect(counters.late == 0)
+    expectEqual(hdops(found), own(0..<20))
+    expectEqual(counters.late, 0)
   }
 
   @Test("VTG is learnt like GSA, and several GSA of one epoch stay together")
@@ -78,11 +79,11 @@ import Timekeeping
       NMEAOrderTests.burst(second % 3 == 0 ? "GGA VTG GSA GSA RMC" : "VTG GSA GSA RMC", second)
     }.joined()
     let found = fixes(text).dropFirst(4)
-    #expect(hdops(Array(found)) == own(4..<20))
-    #expect(found.allSatisfy { $0.satellites == 8 })
+    expectEqual(hdops(Array(found)), own(4..<20))
+    expect(found.allSatisfy { $0.satellites == 8 })
     let knots: [Double?] = found.map { fix in fix.speed.map { ($0 * 1.943_844_5).rounded() } }
     let expected: [Double?] = (4..<20).map { Double($0) }
-    #expect(knots == expected)
+    expectEqual(knots, expected)
   }
 
   /// Decodes bursts with a silence between them, as they come live.
@@ -101,10 +102,10 @@ import Timekeeping
   @Test("live, silence separates the bursts in any order, and a recording gives the same fixes")
   func live() {
     let bursts = NMEAOrderTests.sirf(0..<20)
-    #expect(hdops(live(bursts)) == own(0..<20))
-    #expect(live(bursts).dropFirst(4) == fixes(bursts.joined()).dropFirst(4))
+    expectEqual(hdops(live(bursts)), own(0..<20))
+    expectEqual(live(bursts).dropFirst(4), fixes(bursts.joined()).dropFirst(4))
     for order in ["RMC GGA GSA", "GSA RMC GGA", "VTG GSA RMC"] {
-      #expect(hdops(live((0..<20).map { NMEAOrderTests.burst(order, $0) })) == own(0..<20))
+      expectEqual(hdops(live((0..<20).map { NMEAOrderTests.burst(order, $0) })), own(0..<20))
     }
   }
 
@@ -112,13 +113,13 @@ import Timekeeping
   func changed() {
     let bursts = NMEAOrderTests.sirf(0..<20, every: 1) + (20..<40).map { NMEAOrderTests.burst("GGA RMC GSA", $0) }
     let wrong = zip(hdops(live(bursts)), own(0..<40)).count { $0 != $1 }
-    #expect(wrong <= 2)
+    expect(wrong <= 2)
   }
 
   @Test("live, two bursts without a silence between them are separated by the order")
   func merged() {
     let bursts = NMEAOrderTests.sirf(0..<20)
     let merged = stride(from: 0, to: 20, by: 2).map { bursts[$0] + bursts[$0 + 1] }
-    #expect(hdops(live(merged)).dropFirst(4) == own(4..<20)[...])
+    expectEqual(hdops(live(merged)).dropFirst(4), own(4..<20)[...])
   }
 }

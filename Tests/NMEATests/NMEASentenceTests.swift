@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import NMEA
 import NMEATesting
 import Positioning
@@ -12,37 +13,37 @@ private let tenKnots: Double = 10 * 1852 / 3600
   @Test("RMC alone gives position, time with date, speed and heading, in two dimensions")
   func rmc() throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,A")).first)
-    #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
-    #expect(fix.timestamp?.rfc3339 == "2026-11-21T08:30:00.250Z")
-    #expect(fix.speed == tenKnots)
-    #expect(fix.heading == 45.5)
-    #expect(fix.mode == .twoD)
-    #expect(fix.quality == .gnss)
-    #expect(fix.altitude == nil)
+    expectEqual(fix.coordinate, Coordinate(latitude: 52.5, longitude: 13.4))
+    expectEqual(fix.timestamp?.rfc3339, "2026-11-21T08:30:00.250Z")
+    expectEqual(fix.speed, tenKnots)
+    expectEqual(fix.heading, 45.5)
+    expectEqual(fix.mode, .twoD)
+    expectEqual(fix.quality, .gnss)
+    expectNil(fix.altitude)
   }
 
   @Test("RMC of NMEA 2.0, without mode indicator, is as good")
   func oldRMC() {
-    #expect(fixes(sentence("GPRMC,225308,A,4527.458,S,16709.165,E,000.0,094.5,060601,024.1,E")).count == 1)
+    expectEqual(fixes(sentence("GPRMC,225308,A,4527.458,S,16709.165,E,000.0,094.5,060601,024.1,E")).count, 1)
   }
 
   @Test("GGA gives altitude, height above the ellipsoid, satellites and HDOP, and a time of day without date")
   func gga() throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,")).first)
-    #expect(fix.time == .ofDay(milliseconds: 30_600_000))
-    #expect(fix.altitude == 34.5)
-    #expect(fix.altitudeHAE == 75)
-    #expect(fix.satellites == 8)
-    #expect(fix.hdop == 0.9)
-    #expect(fix.horizontalAccuracy == 4.5)
-    #expect(fix.mode == .threeD)
+    expectEqual(fix.time, .ofDay(milliseconds: 30_600_000))
+    expectEqual(fix.altitude, 34.5)
+    expectEqual(fix.altitudeHAE, 75)
+    expectEqual(fix.satellites, 8)
+    expectEqual(fix.hdop, 0.9)
+    expectEqual(fix.horizontalAccuracy, 4.5)
+    expectEqual(fix.mode, .threeD)
   }
 
   @Test("GGA without geoid separation has no height above the ellipsoid")
   func noSeparation() throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,,M,,")).first)
-    #expect(fix.altitude == 34.5)
-    #expect(fix.altitudeHAE == nil)
+    expectEqual(fix.altitude, 34.5)
+    expectNil(fix.altitudeHAE)
   }
 
   @Test(
@@ -53,7 +54,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     ])
   func quality(number: String, quality: Fix.Quality) {
     let text = sentence("GPGGA,083000,5230.000,N,01324.000,E,\(number),08,0.9,34.5,M,40.5,M,,")
-    #expect(fixes(text).first?.quality == quality)
+    expectEqual(fixes(text).first?.quality, quality)
   }
 
   @Test(
@@ -63,38 +64,38 @@ private let tenKnots: Double = 10 * 1852 / 3600
       ("M", .simulated), ("S", .simulated),
     ])
   func indicator(letter: String, quality: Fix.Quality) {
-    #expect(fixes(sentence("GNRMC,083000,A,5230.0,N,01324.0,E,1,2,211126,,,\(letter)")).first?.quality == quality)
-    #expect(fixes(sentence("GNGLL,5230.0,N,01324.0,E,083000,A,\(letter)")).first?.quality == quality)
-    #expect(fixes(sentence("GNGNS,083000,5230.0,N,01324.0,E,N\(letter)N,9,1.0,30,40,,")).first?.quality == quality)
+    expectEqual(fixes(sentence("GNRMC,083000,A,5230.0,N,01324.0,E,1,2,211126,,,\(letter)")).first?.quality, quality)
+    expectEqual(fixes(sentence("GNGLL,5230.0,N,01324.0,E,083000,A,\(letter)")).first?.quality, quality)
+    expectEqual(fixes(sentence("GNGNS,083000,5230.0,N,01324.0,E,N\(letter)N,9,1.0,30,40,,")).first?.quality, quality)
   }
 
   @Test("GNS gives altitude, its separation, all satellites, and the best constellation's quality")
   func gns() throws {
     let fix = try #require(
       fixes(sentence("GNGNS,120213.000,5957.0062,N,01100.6429,E,NDA,11,1.3,168.9,39.5,,,V")).first)
-    #expect(fix.altitude == 168.9)
-    #expect(fix.altitudeHAE == 208.4)
-    #expect(fix.satellites == 11)
-    #expect(fix.quality == .dgnss)
+    expectEqual(fix.altitude, 168.9)
+    expectEqual(fix.altitudeHAE, 208.4)
+    expectEqual(fix.satellites, 11)
+    expectEqual(fix.quality, .dgnss)
   }
 
   @Test("VTG is used if RMC has no speed, its km/h if it has no knots")
   func vtg() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     let knots = try #require(fixes(recording(gga, "GPVTG,360.0,T,,M,10.0,N,18.52,K,A")).first)
-    #expect(knots.speed == tenKnots)
-    #expect(knots.heading == 0)
-    #expect(fixes(recording(gga, "GPVTG,,T,,M,,N,36.0,K,A")).first?.speed == 10)
-    #expect(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed == nil)
+    expectEqual(knots.speed, tenKnots)
+    expectEqual(knots.heading, 0)
+    expectEqual(fixes(recording(gga, "GPVTG,,T,,M,,N,36.0,K,A")).first?.speed, 10)
+    expectNil(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed)
   }
 
   @Test("GSA has the mode, of several the best")
   func gsa() {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
-    #expect(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode == .twoD)
+    expectEqual(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode, .twoD)
     let several = recording(gga, "GPGSA,A,3,05,12,30,,,,,,,,,,2.0,1.5,1.3", "BDGSA,A,1,,,,,,,,,,,,,,,")
-    #expect(fixes(several).first?.mode == .threeD)
-    #expect(fixes(several).first?.verticalAccuracy == 6.5)
+    expectEqual(fixes(several).first?.mode, .threeD)
+    expectEqual(fixes(several).first?.verticalAccuracy, 6.5)
   }
 
   @Test(
@@ -103,14 +104,14 @@ private let tenKnots: Double = 10 * 1852 / 3600
   func reportedAccuracy() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,50.0,34.5,M,40.5,M,,"
     let derived = try #require(fixes(sentence(gga)).first)
-    #expect(derived.horizontalAccuracy == 250 && derived.isAccuracyDerived && derived.reportedAccuracy == nil)
+    expect(derived.horizontalAccuracy == 250 && derived.isAccuracyDerived && derived.reportedAccuracy == nil)
     let garmin = try #require(fixes(recording(gga, "PGRME,9.5,M,12.4,M,13.6,M")).first)
-    #expect(garmin.reportedAccuracy == 9.5 && garmin.verticalAccuracy == 12.4 && garmin.hdop == 50)
+    expect(garmin.reportedAccuracy == 9.5 && garmin.verticalAccuracy == 12.4 && garmin.hdop == 50)
     let position = "083000.00,5230.000,N,01324.000,E,75.0,G3,2.1,3.5,0.007,77.52,0.007,,50.0,1.19,0.77,9,0,0"
     let ublox = try #require(fixes(recording(gga, "PUBX,00,\(position)")).first)
-    #expect(ublox.reportedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
+    expect(ublox.reportedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
     let quectel = try #require(fixes(recording(gga, "PQTMEPE,2,1.000,1.100,1.200,1.487,1.911")).first)
-    #expect(quectel.reportedAccuracy == 1.487 && quectel.verticalAccuracy == 1.2)
+    expect(quectel.reportedAccuracy == 1.487 && quectel.verticalAccuracy == 1.2)
     // Without a fix, of another kind, or empty.
     let others = [
       "PQTMEPE,2,,,,,", "PQTMEPE", "PQTMEPX,2,1,1,1,1,1", "PQTMVER,2,1,1,1,1,1", "PQTMEPE2,1,1,1,1,1",
@@ -119,7 +120,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     ]
     for other in others {
       let fix = try #require(fixes(recording(gga, other)).first, "\(other)")
-      #expect(fix.isAccuracyDerived && fix.horizontalAccuracy == 250, "\(other)")
+      expect(fix.isAccuracyDerived && fix.horizontalAccuracy == 250, "\(other)")
     }
   }
 
@@ -128,7 +129,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     arguments: [("176.3", 176.3), ("99.99", nil), ("0", nil), ("98.9", 98.9)])
   func dilutions(text: String, value: Double?) throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,\(text),34.5,M,40.5,M,,")).first)
-    #expect(fix.hdop == value)
+    expectEqual(fix.hdop, value)
   }
 
   @Test("GST has the accuracies")
@@ -138,44 +139,44 @@ private let tenKnots: Double = 10 * 1852 / 3600
         recording(
           "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,", "GPGST,083000,8,,,,3.0,4.0,6.5")
       ).first)
-    #expect(fix.horizontalAccuracy == 5)
-    #expect(fix.verticalAccuracy == 6.5)
+    expectEqual(fix.horizontalAccuracy, 5)
+    expectEqual(fix.verticalAccuracy, 6.5)
   }
 
   @Test("A position that the receiver calls void is no fix, whatever else says otherwise")
   func void() {
     let valid = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
-    #expect(fixes(sentence("GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
-    #expect(fixes(sentence("GPRMC,083000,A,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
-    #expect(fixes(sentence("GPRMC,083000,,5230.0,N,01324.0,E,1,2,211126,,,")).isEmpty)
-    #expect(fixes(sentence("GPGLL,5230.0,N,01324.0,E,083000,V,N")).isEmpty)
-    #expect(fixes(sentence("GPGNS,083000,5230.0,N,01324.0,E,NNN,00,,,,,")).isEmpty)
-    #expect(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,0,00,,,M,,M,,")).isEmpty)
-    #expect(fixes(recording(valid, "GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
+    expect(fixes(sentence("GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
+    expect(fixes(sentence("GPRMC,083000,A,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
+    expect(fixes(sentence("GPRMC,083000,,5230.0,N,01324.0,E,1,2,211126,,,")).isEmpty)
+    expect(fixes(sentence("GPGLL,5230.0,N,01324.0,E,083000,V,N")).isEmpty)
+    expect(fixes(sentence("GPGNS,083000,5230.0,N,01324.0,E,NNN,00,,,,,")).isEmpty)
+    expect(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,0,00,,,M,,M,,")).isEmpty)
+    expect(fixes(recording(valid, "GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
   }
 
   @Test("A constellation without a position of its own does not make another's void")
   func otherConstellation() {
     let text = recording(
       "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,", "GLGGA,083000,,,,,0,00,,,M,,M,,")
-    #expect(fixes(text).count == 1)
+    expectEqual(fixes(text).count, 1)
   }
 
   @Test("GGA without a quality is rejected")
   func emptyQuality() throws {
     let gga = "GPGGA,005947.00,3715.6616,N,12157.6709,W,,11,0.8,86.0,M,-30.1,M,,"
-    #expect(fixes(sentence(gga)).isEmpty)
+    expect(fixes(sentence(gga)).isEmpty)
     let fix = try #require(
       fixes(recording(gga, "GPRMC,005947.00,A,3715.6616,N,12157.6709,W,0.0,0.0,080710,,")).first)
-    #expect(fix.altitude == nil)
+    expectNil(fix.altitude)
   }
 
   @Test(
     "All talkers are accepted except proprietary ones",
     arguments: ["GP", "GN", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "IN"])
   func talkers(talker: String) {
-    #expect(fixes(sentence("\(talker)GLL,5230.0,N,01324.0,E,083000,A")).count == 1)
-    #expect(fixes(sentence("PQGLL,5230.0,N,01324.0,E,083000,A")).isEmpty)
+    expectEqual(fixes(sentence("\(talker)GLL,5230.0,N,01324.0,E,083000,A")).count, 1)
+    expect(fixes(sentence("PQGLL,5230.0,N,01324.0,E,083000,A")).isEmpty)
   }
 
   @Test("The position with more digits wins within an epoch")
@@ -183,7 +184,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     let text = recording(
       "GPGGA,193221.00,2037.72792,N,08704.08478,W,1,04,1.7,-30.40,M,-13.9,M,,",
       "GPRMC,193221.00,A,2037.7279,N,08704.0848,W,00.1,201.8,231207,01,W,A")
-    #expect(fixes(text).first?.coordinate.latitude == 20 + 37.72792 / 60)
+    expectEqual(fixes(text).first?.coordinate.latitude, 20 + 37.72792 / 60)
   }
 
   @Test(
@@ -194,8 +195,8 @@ private let tenKnots: Double = 10 * 1852 / 3600
     ])
   func edges(position: String, latitude: Double, longitude: Double) throws {
     let fix = try #require(fixes(sentence("GPGLL,\(position),083000,A")).first)
-    #expect(fix.coordinate == Coordinate(latitude: latitude, longitude: longitude))
-    #expect(fix.coordinate.latitude.sign == (latitude < 0 ? .minus : .plus))
+    expectEqual(fix.coordinate, Coordinate(latitude: latitude, longitude: longitude))
+    expectEqual(fix.coordinate.latitude.sign, (latitude < 0 ? .minus : .plus))
   }
 
   @Test(
@@ -207,13 +208,13 @@ private let tenKnots: Double = 10 * 1852 / 3600
       ",N,00100.0,E", "4500.0,N,,E", ".,N,00100.0,E", "99999999999999999999,N,00100.0,E",
     ])
   func noPosition(position: String) {
-    #expect(fixes(sentence("GPGLL,\(position),083000,A")).isEmpty)
+    expect(fixes(sentence("GPGLL,\(position),083000,A")).isEmpty)
   }
 
   @Test("An impossible time is rejected", arguments: ["240000", "126000", "120061", "-1", "12:00", "1e5"])
   func noTime(time: String) {
     let (fixes, counters) = decode([Array(sentence("GPGLL,4500.0,N,00100.0,E,\(time),A").utf8)])
-    #expect(fixes.isEmpty)
-    #expect(counters.unusable == 1)
+    expect(fixes.isEmpty)
+    expectEqual(counters.unusable, 1)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import NMEA
 import NMEATesting
 import Positioning
@@ -17,11 +18,11 @@ private let tenKnots: Double = 10 * 1852 / 3600
     arguments: ["024.1,E", "024.1,E,A", "024.1,E,A,S", ",", ",,A", ",,A,V"])
   func rmc(end: String) throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,\(end)")).first)
-    #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
-    #expect(fix.timestamp?.rfc3339 == "2026-11-21T08:30:00.250Z")
-    #expect(fix.speed == tenKnots)
-    #expect(fix.heading == 45.5)
-    #expect(fix.quality == .gnss)
+    expectEqual(fix.coordinate, Coordinate(latitude: 52.5, longitude: 13.4))
+    expectEqual(fix.timestamp?.rfc3339, "2026-11-21T08:30:00.250Z")
+    expectEqual(fix.speed, tenKnots)
+    expectEqual(fix.heading, 45.5)
+    expectEqual(fix.quality, .gnss)
   }
 
   @Test(
@@ -29,9 +30,9 @@ private let tenKnots: Double = 10 * 1852 / 3600
     arguments: ["S", "C", "U", "V", ""])
   func navigationalStatus(status: String) {
     let rmc = "GNRMC,083000,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,D,\(status)"
-    #expect(fixes(sentence(rmc)).map(\.quality) == [.dgnss])
+    expectEqual(fixes(sentence(rmc)).map(\.quality), [.dgnss])
     // The mode has the last word, whatever follows it.
-    #expect(fixes(sentence("GNRMC,083000,A,5230.000,N,01324.000,E,,,211126,,,N,\(status)")).isEmpty)
+    expect(fixes(sentence("GNRMC,083000,A,5230.000,N,01324.000,E,,,211126,,,N,\(status)")).isEmpty)
   }
 
   @Test(
@@ -40,11 +41,11 @@ private let tenKnots: Double = 10 * 1852 / 3600
   func gns(modes: String, status: String) throws {
     let fix = try #require(
       fixes(sentence("GNGNS,083000.00,5230.000,N,01324.000,E,\(modes),21,0.7,34.5,40.5,,\(status)")).first)
-    #expect(fix.quality == .dgnss)
-    #expect(fix.satellites == 21)
-    #expect(fix.hdop == 0.7)
-    #expect(fix.altitude == 34.5)
-    #expect(fix.altitudeHAE == 75)
+    expectEqual(fix.quality, .dgnss)
+    expectEqual(fix.satellites, 21)
+    expectEqual(fix.hdop, 0.7)
+    expectEqual(fix.altitude, 34.5)
+    expectEqual(fix.altitudeHAE, 75)
   }
 
   @Test(
@@ -53,11 +54,11 @@ private let tenKnots: Double = 10 * 1852 / 3600
   func gsa(system: String) throws {
     let text = recording(Self.gga, "GNGSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3\(system)")
     let fix = try #require(fixes(text).first)
-    #expect(fix.mode == .threeD)
+    expectEqual(fix.mode, .threeD)
     // VDOP times the range error; GGA's HDOP comes first.
-    #expect(fix.verticalAccuracy == 6.5)
-    #expect(fix.horizontalAccuracy == 4.5)
-    #expect(fix.satellites == 8)
+    expectEqual(fix.verticalAccuracy, 6.5)
+    expectEqual(fix.horizontalAccuracy, 4.5)
+    expectEqual(fix.satellites, 8)
   }
 
   @Test("satellites of each system's GSA are counted together where GGA counts none")
@@ -66,7 +67,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     let text = recording(
       gga, "GNGSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3,1", "GNGSA,A,3,65,66,,,,,,,,,,,1.2,0.7,1.3,2",
       "GNGSA,A,3,301,302,303,,,,,,,,,,1.2,0.7,1.3,3")
-    #expect(fixes(text).map(\.satellites) == [9])
+    expectEqual(fixes(text).map(\.satellites), [9])
   }
 
   @Test(
@@ -77,9 +78,9 @@ private let tenKnots: Double = 10 * 1852 / 3600
     let (found, counters) = decode([
       Array(recording(Self.gga, gsv, "GAGSV,2,2,05,36,12,033,28\(signal)", "GQGSV,1,1,00\(signal)").utf8)
     ])
-    #expect(found == fixes(sentence(Self.gga)))
-    #expect(counters.unknown == 3)
-    #expect(counters.unusable == 0)
+    expectEqual(found, fixes(sentence(Self.gga)))
+    expectEqual(counters.unknown, 3)
+    expectEqual(counters.unusable, 0)
   }
 
   @Test("a constellation that is missing from the reports for fifteen seconds is no longer in view")
@@ -90,17 +91,17 @@ private let tenKnots: Double = 10 * 1852 / 3600
       decoder.decode(Array(bodies.map(sentence).joined().utf8), at: now) { _ in }
       return decoder.satellitesInView
     }
-    #expect(inView(after: 0) == nil)
-    #expect(inView(after: 1, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30") == 20)
-    #expect(inView(after: 2, "GPGSV,1,1,00") == 8)
-    #expect(inView(after: 16, "GPGSV,1,1,00") == 8)
-    #expect(inView(after: 16.1, "GPGSV,1,1,00") == 0)
+    expectNil(inView(after: 0))
+    expectEqual(inView(after: 1, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30"), 20)
+    expectEqual(inView(after: 2, "GPGSV,1,1,00"), 8)
+    expectEqual(inView(after: 16, "GPGSV,1,1,00"), 8)
+    expectEqual(inView(after: 16.1, "GPGSV,1,1,00"), 0)
     // It comes back, and a receiver that reports nothing more has its last count.
-    #expect(inView(after: 17, "GLGSV,1,1,03,70,40,120,30") == 3)
-    #expect(inView(after: 100) == 3)
+    expectEqual(inView(after: 17, "GLGSV,1,1,03,70,40,120,30"), 3)
+    expectEqual(inView(after: 100), 3)
     // A receiver that reports rarely: each report counts by itself.
-    #expect(inView(after: 160, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30") == 20)
-    #expect(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30") == 18)
+    expectEqual(inView(after: 160, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30"), 20)
+    expectEqual(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30"), 18)
   }
 
   @Test("of made-up constellations only sixteen count at a time, and they make room when they lapse")
@@ -110,7 +111,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     for (second, last) in [(0, 16), (20, 16)] {
       let text = letters.map { sentence("G\($0)GSV,1,1,01,70,40,120,30") }.joined()
       decoder.decode(Array(text.utf8), at: .boot + .seconds(second)) { _ in }
-      #expect(decoder.satellitesInView == last)
+      expectEqual(decoder.satellitesInView, last)
     }
   }
 
@@ -119,9 +120,9 @@ private let tenKnots: Double = 10 * 1852 / 3600
     let text = recording(
       "GPGLL,5230.000,N,01324.000,E,083000,A\(mode)", "GPVTG,045.5,T,021.4,M,010.0,N,018.5,K\(mode)")
     let fix = try #require(fixes(text).first)
-    #expect(fix.coordinate == Coordinate(latitude: 52.5, longitude: 13.4))
-    #expect(fix.speed == tenKnots)
-    #expect(fix.heading == 45.5)
+    expectEqual(fix.coordinate, Coordinate(latitude: 52.5, longitude: 13.4))
+    expectEqual(fix.speed, tenKnots)
+    expectEqual(fix.heading, 45.5)
   }
 
   @Test(
@@ -134,10 +135,10 @@ private let tenKnots: Double = 10 * 1852 / 3600
       "\(talker)GSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3,4", "\(talker)GST,083000,8,,,,3.0,4.0,6.5",
       "\(talker)ZDA,083000,21,11,2026,00,00")
     let fix = try #require(fixes(text).first)
-    #expect(fixes(text).count == 1)
-    #expect(fix.timestamp?.rfc3339 == "2026-11-21T08:30:00.000Z")
-    #expect(fix.mode == .threeD)
-    #expect(fix.satellites == 8)
-    #expect(fix.horizontalAccuracy == 5)
+    expectEqual(fixes(text).count, 1)
+    expectEqual(fix.timestamp?.rfc3339, "2026-11-21T08:30:00.000Z")
+    expectEqual(fix.mode, .threeD)
+    expectEqual(fix.satellites, 8)
+    expectEqual(fix.horizontalAccuracy, 5)
   }
 }

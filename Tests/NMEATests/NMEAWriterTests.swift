@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -30,14 +31,14 @@ import DriveTesting
     fix.hdop = 1.25
     fix.horizontalAccuracy = 2.828
     fix.verticalAccuracy = 3
-    #expect(
-      sentences(fix)
-        == [
-          "$GPRMC,083002.250,A,5446.87632,N,00926.18094,W,19.438,0.00,211126,,,A*70",
-          "$GPGGA,083002.250,5446.87632,N,00926.18094,W,1,05,1.25,14.05,M,40.00,M,,*45",
-          "$GPGSA,A,3,01,02,03,04,05,,,,,,,,2.38,1.25,2.00*0E",
-          "$GPGST,083002.250,,,,,2.00,2.00,3.00*5A", "$GPVTG,0.00,T,,M,19.438,N,36.000,K,A*3F",
-        ])
+    expectEqual(
+      sentences(fix),
+      [
+        "$GPRMC,083002.250,A,5446.87632,N,00926.18094,W,19.438,0.00,211126,,,A*70",
+        "$GPGGA,083002.250,5446.87632,N,00926.18094,W,1,05,1.25,14.05,M,40.00,M,,*45",
+        "$GPGSA,A,3,01,02,03,04,05,,,,,,,,2.38,1.25,2.00*0E",
+        "$GPGST,083002.250,,,,,2.00,2.00,3.00*5A", "$GPVTG,0.00,T,,M,19.438,N,36.000,K,A*3F",
+      ])
   }
 
   @Test("what is rounded up is carried over, and extremes decode to what they were")
@@ -47,14 +48,14 @@ import DriveTesting
       var fix = try fix(latitude, longitude)
       (fix.altitude, fix.altitudeHAE, fix.speed, fix.heading) = (-12_345.678, 100, 1234.5678, 123.456)
       (fix.satellites, fix.hdop, fix.horizontalAccuracy) = (99, 99.99, 1e7)
-      for line in sentences(fix) { #expect(line.utf8.count <= 90) }
+      for line in sentences(fix) { expect(line.utf8.count <= 90) }
       let lines = sentences(fix)
       var decoded: [Fix] = []
       var decoder = NMEADecoder()
       decoder.decode(Array((lines.joined(separator: "\r\n") + "\r\n").utf8), at: .boot) { decoded.append($0) }
       decoder.finish { decoded.append($0) }
-      #expect(decoder.counters.wrongChecksum == 0 && decoder.counters.unusable == 0)
-      #expect(decoded.first.map { $0.coordinate.distance(to: fix.coordinate) < 0.05 } == true)
+      expect(decoder.counters.wrongChecksum == 0 && decoder.counters.unusable == 0)
+      expectEqual(decoded.first.map { $0.coordinate.distance(to: fix.coordinate) < 0.05 }, true)
     }
   }
 
@@ -104,20 +105,20 @@ import DriveTesting
     var decoder = NMEADecoder()
     decoder.decode(writer.bytes, at: .boot) { decoded.append($0) }
     decoder.finish { decoded.append($0) }
-    #expect(fixes.count > 150)
-    #expect(decoded.count == fixes.count)
+    expect(fixes.count > 150)
+    expectEqual(decoded.count, fixes.count)
     func near(_ left: Double?, _ right: Double?, _ tolerance: Double) -> Bool {
       guard let left, let right else { return left == nil && right == nil }
       return abs(left - right) <= tolerance
     }
     for (got, sent) in zip(decoded, fixes) {
-      #expect(got.time == sent.time && got.mode == sent.mode && got.quality == sent.quality)
-      #expect(got.coordinate.distance(to: sent.coordinate) < 0.02)
-      #expect(got.satellites == sent.satellites)
-      #expect(near(got.speed, sent.speed, 0.001) && near(got.heading, sent.heading, 0.0051))
-      #expect(near(got.altitude, sent.altitude, 0.0051) && near(got.hdop, sent.hdop, 0.0051))
-      #expect(near(got.horizontalAccuracy, sent.horizontalAccuracy, 0.01))
-      #expect(near(got.verticalAccuracy, sent.verticalAccuracy, 0.0051))
+      expect(got.time == sent.time && got.mode == sent.mode && got.quality == sent.quality)
+      expect(got.coordinate.distance(to: sent.coordinate) < 0.02)
+      expectEqual(got.satellites, sent.satellites)
+      expect(near(got.speed, sent.speed, 0.001) && near(got.heading, sent.heading, 0.0051))
+      expect(near(got.altitude, sent.altitude, 0.0051) && near(got.hdop, sent.hdop, 0.0051))
+      expect(near(got.horizontalAccuracy, sent.horizontalAccuracy, 0.01))
+      expect(near(got.verticalAccuracy, sent.verticalAccuracy, 0.0051))
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import FoundationEssentials
 import Glibc
@@ -11,19 +12,19 @@ import Timekeeping
   func messageIDs() {
     let digits = Set("0123456789abcdef")
     for kind in Event.Kind.allCases {
-      #expect(kind.messageID.count == 32 && kind.messageID.allSatisfy(digits.contains), "\(kind)")
+      expect(kind.messageID.count == 32 && kind.messageID.allSatisfy(digits.contains), "\(kind)")
     }
-    #expect(Set(Event.Kind.allCases.map(\.messageID)).count == Event.Kind.allCases.count)
+    expectEqual(Set(Event.Kind.allCases.map(\.messageID)).count, Event.Kind.allCases.count)
   }
 
   @Test("every kind has a sample, and no sentence or field has a line end")
   func samples() throws {
     let samples = try EventSamples.all()
-    #expect(Set(samples.map(\.kind)) == Set(Event.Kind.allCases))
+    expectEqual(Set(samples.map(\.kind)), Set(Event.Kind.allCases))
     for event in samples {
-      #expect(!event.sentence.isEmpty && !event.sentence.contains("\n"), "\(event)")
+      expect(!event.sentence.isEmpty && !event.sentence.contains("\n"), "\(event)")
       for field in event.fields {
-        #expect(field.name.hasPrefix("FLEET_") && !field.value.contains("\n"), "\(field)")
+        expect(field.name.hasPrefix("FLEET_") && !field.value.contains("\n"), "\(field)")
       }
     }
   }
@@ -37,6 +38,6 @@ import Timekeeping
     }
     let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/events.txt"
     if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: golden, atomically: true, encoding: .utf8) }
-    #expect(try text == String(contentsOfFile: golden, encoding: .utf8))
+    try expectEqual(text, String(contentsOfFile: golden, encoding: .utf8))
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
+import Expectations
 import Vehicle
 import FixSources
 import Testing
@@ -28,22 +29,22 @@ import Timekeeping
     let chosen = receivers.report(0, .lost("/dev/gps0: the device is gone")).last
     receivers.giving = [1]
     let words = "its clock is behind: its positions are \(lag) s older than the last one reported"
-    #expect(chosen?.sentence == "Using source 2 of 2, /dev/gps1 (1: /dev/gps0: the device is gone); \(words)")
-    #expect(
+    expectEqual(chosen?.sentence, "Using source 2 of 2, /dev/gps1 (1: /dev/gps0: the device is gone); \(words)")
+    expect(
       line.hasPrefix(
         "Waiting for a newer fix of /dev/gps1: \(words); source 2 of 2 (1: /dev/gps0: the device is gone); "))
-    #expect(report.sources?.last?.explanation == "no source of higher priority is good; \(words)")
+    expectEqual(report.sources?.last?.explanation, "no source of higher priority is good; \(words)")
     try receivers.play(1)
-    #expect(
-      report.explanation
-        == Explanation(
-          "held",
-          "Fixes of /dev/gps1 are held: its clock is behind: its positions are \(lag - 1) s older than the last one reported."
-        ))
+    expectEqual(
+      report.explanation,
+      Explanation(
+        "held",
+        "Fixes of /dev/gps1 are held: its clock is behind: its positions are \(lag - 1) s older than the last one reported."
+      ))
     try receivers.play(lag - 1)
-    #expect(report.counters["held"] == lag)
+    expectEqual(report.counters["held"], lag)
     try receivers.play(1)
-    #expect(!line.contains("clock") && report.explanation.reason != "held")
+    expect(!line.contains("clock") && report.explanation.reason != "held")
   }
 
   @Test("a failover and a failback in the journal")
@@ -62,8 +63,9 @@ import Timekeeping
     story += try receivers.play(13).filter { $0.kind == .sourceChosen }
     receivers.giving = []
     story += try receivers.play(12).filter { $0.kind == .noSourceGood }
-    #expect(
-      MultipleSourcesTests.words(story) == [
+    expectEqual(
+      MultipleSourcesTests.words(story),
+      [
         "sourceOpened: Reading source 1 of 2, /dev/gps0 at 9600 baud",
         "sourceChosen: Using source 1 of 2, /dev/gps0 at 9600 baud (the first in the list)",
         "firstFix: First fix: 3D, ±3 m",
@@ -79,18 +81,18 @@ import Timekeeping
 
   @Test("the status says which is used and why, and that there is none")
   mutating func status() throws {
-    #expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
+    expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
     receivers.report(0, .lost("/dev/gps0: gone"))
     receivers.report(1, .reading("/dev/gps1 at 9600 baud"))
     receivers.giving = [1]
     try receivers.play(1)
-    #expect(line.contains("; source 2 of 2 (1: /dev/gps0: gone); "))
-    #expect(report.source == "/dev/gps1 at 9600 baud")
-    #expect(report.sources?.map(\.isUsed) == [false, true])
-    #expect(report.sources?.map(\.condition) == ["lost", "good"])
-    #expect(report.sources?.map(\.explanation) == ["/dev/gps0: gone", "no source of higher priority is good"])
+    expect(line.contains("; source 2 of 2 (1: /dev/gps0: gone); "))
+    expectEqual(report.source, "/dev/gps1 at 9600 baud")
+    expectEqual(report.sources?.map(\.isUsed), [false, true])
+    expectEqual(report.sources?.map(\.condition), ["lost", "good"])
+    expectEqual(report.sources?.map(\.explanation), ["/dev/gps0: gone", "no source of higher priority is good"])
     receivers.report(1, .ended)
-    #expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
+    expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
   }
 
   @Test("one source alone is named without a number, and one that ends without a position by its name")
@@ -100,11 +102,12 @@ import Timekeeping
       MultipleSourcesTests.words(
         fixture.handle(.source(0, report), at: 1).compactMap { if case .event(let event) = $0 { event } else { nil } })
     }
-    #expect(words(.reading("/dev/gps0 at 9600 baud")) == ["sourceOpened: Reading /dev/gps0 at 9600 baud"])
-    #expect(words(.lost("/dev/gps0: gone")) == ["sourceLost: Source unavailable: /dev/gps0: gone"])
-    #expect(StatusReport(fixture.snapshot()).sources == nil)
-    #expect(
-      words(.ended) == [
+    expectEqual(words(.reading("/dev/gps0 at 9600 baud")), ["sourceOpened: Reading /dev/gps0 at 9600 baud"])
+    expectEqual(words(.lost("/dev/gps0: gone")), ["sourceLost: Source unavailable: /dev/gps0: gone"])
+    expectNil(StatusReport(fixture.snapshot()).sources)
+    expectEqual(
+      words(.ended),
+      [
         "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without a position that was accepted",
         "stopping: Stopping: the source has no more positions",
       ])

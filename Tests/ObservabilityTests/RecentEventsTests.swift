@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import Testing
 import Timekeeping
@@ -16,13 +17,13 @@ import Timekeeping
     events.note(.stopping(.signal("reason 12")), at: .boot + .seconds(20))
     events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
     let report = events.report(at: .boot + .seconds(30))
-    #expect(report.count == RecentEvents.most)
-    #expect(report[0].sentence.count == RecentEvents.longest)
-    #expect(report[0].level == "warning")
-    #expect(
-      report[1]
-        == StatusReport.Event(
-          name: "stopping", level: "notice", sentence: "Stopping: received reason 12", age: 10, times: 2))
-    #expect(report.last?.sentence == "Stopping: received reason 4")
+    expectEqual(report.count, RecentEvents.most)
+    expectEqual(report[0].sentence.count, RecentEvents.longest)
+    expectEqual(report[0].level, "warning")
+    expectEqual(
+      report[1],
+      StatusReport.Event(
+        name: "stopping", level: "notice", sentence: "Stopping: received reason 12", age: 10, times: 2))
+    expectEqual(report.last?.sentence, "Stopping: received reason 4")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import SourceSelection
 import Reporting
 import Delivery
@@ -44,25 +45,25 @@ import Timekeeping
   @Test("it names the vehicle, the last outcome, and when the next update is due")
   func updates() throws {
     var fixture = try AgentFixture()
-    #expect(report(fixture).nextUpdate == nil)
+    expectNil(report(fixture).nextUpdate)
     try drive(&fixture, 0...25)
     let report = report(fixture)
-    #expect(report.vehicle == "truck-1")
-    #expect(report.isUpdating == false)
-    #expect(report.lastOutcome?.result == "accepted")
-    #expect(report.lastOutcome?.milliseconds == 500)
-    #expect(report.nextUpdate?.kind == "report")
+    expectEqual(report.vehicle, "truck-1")
+    expectEqual(report.isUpdating, false)
+    expectEqual(report.lastOutcome?.result, "accepted")
+    expectEqual(report.lastOutcome?.milliseconds, 500)
+    expectEqual(report.nextUpdate?.kind, "report")
     let due = try #require(report.nextUpdate?.due)
-    #expect(due == 5)
-    #expect(report.lastMinutes?.last?[1] == 0)
-    #expect((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] } == fixture.agent.statistics.accepted)
+    expectEqual(due, 5)
+    expectEqual(report.lastMinutes?.last?[1], 0)
+    expectEqual((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] }, fixture.agent.statistics.accepted)
   }
 
   @Test("the form of updates, and why it is not the compact one")
   func updateForm() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...25)
-    #expect(report(fixture).updateForm == StatusReport.UpdateForm(form: "compact", reason: nil, isSet: false))
+    expectEqual(report(fixture).updateForm, StatusReport.UpdateForm(form: "compact", reason: nil, isSet: false))
     var refusals = 0
     var events: [Event] = []
     var refusing = try AgentFixture()
@@ -82,26 +83,26 @@ import Timekeeping
         }
       }
       if second == 100 {
-        #expect(
-          report(refusing).updateForm?.reason?.hasPrefix("compact ones failed, and are tried again in 8 min") == true)
+        expectEqual(
+          report(refusing).updateForm?.reason?.hasPrefix("compact ones failed, and are tried again in 8 min"), true)
       }
     }
-    #expect(refusals == 2 && events.contains(.compactUpdatesRefused(httpStatus: 415)))
-    #expect(!events.contains { $0.kind == .offline || $0.kind == .interrupted })
-    #expect(report(refusing).updateForm?.reason == "the server refuses compact ones (HTTP 415)")
+    expect(refusals == 2 && events.contains(.compactUpdatesRefused(httpStatus: 415)))
+    expect(!events.contains { $0.kind == .offline || $0.kind == .interrupted })
+    expectEqual(report(refusing).updateForm?.reason, "the server refuses compact ones (HTTP 415)")
   }
 
   @Test("right after an update, before a newer fix, the next is due an interval later; parked, at the heartbeat")
   func expected() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...10)
-    #expect(fixture.agent.policy.newest?.time == fixture.agent.delivery.delivered?.time)
-    #expect(report(fixture).nextUpdate == StatusReport.NextUpdate(due: 10, kind: "report"))
+    expectEqual(fixture.agent.policy.newest?.time, fixture.agent.delivery.delivered?.time)
+    expectEqual(report(fixture).nextUpdate, StatusReport.NextUpdate(due: 10, kind: "report"))
     var parked = try AgentFixture()
     try drive(&parked, 0...70, speed: 0)
     let next = try #require(report(parked).nextUpdate)
-    #expect(next.kind == "heartbeat")
-    #expect(next.due == 40)
+    expectEqual(next.kind, "heartbeat")
+    expectEqual(next.due, 40)
   }
 
   @Test("a failure is reported with its category, and the next update is a retry")
@@ -109,9 +110,9 @@ import Timekeeping
     var fixture = try AgentFixture()
     try drive(&fixture, 0...12, answer: { _ in AgentFixture.error(503, "UNAVAILABLE") })
     let report = report(fixture)
-    #expect(report.lastOutcome?.result == "unavailable")
-    #expect(report.nextUpdate?.kind == "retry")
-    #expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
+    expectEqual(report.lastOutcome?.result, "unavailable")
+    expectEqual(report.nextUpdate?.kind, "retry")
+    expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
   }
 
   @Test("while a request is in flight there is no next one yet")
@@ -120,8 +121,8 @@ import Timekeeping
     let effects = try fixture.drive(to: 0)
     let fetch = effects.compactMap { if case .fetchToken(let id, _) = $0 { id } else { nil } }.first
     _ = fixture.handle(.tokenEnded(id: try #require(fetch), fixture.token()), at: 0.1)
-    #expect(report(fixture).isUpdating == true)
-    #expect(report(fixture).nextUpdate == nil)
+    expectEqual(report(fixture).isUpdating, true)
+    expectNil(report(fixture).nextUpdate)
   }
 
   @Test("the track is metres from the newest position, a point in five seconds, of ten minutes at most")
@@ -130,15 +131,15 @@ import Timekeeping
     try drive(&fixture, 0...60)
     let track = try #require(report(fixture).track)
     // Northward at 14 m/s.
-    #expect(track.points.last == [0, 0])
-    #expect(track.points.allSatisfy { $0[0] == 0 && $0[1] <= 0 })
-    #expect(abs(track.points[0][1] + 14 * 60) <= 2)
-    #expect(track.points.count == 13)
-    #expect(track.seconds == 60)
+    expectEqual(track.points.last, [0, 0])
+    expect(track.points.allSatisfy { $0[0] == 0 && $0[1] <= 0 })
+    expect(abs(track.points[0][1] + 14 * 60) <= 2)
+    expectEqual(track.points.count, 13)
+    expectEqual(track.seconds, 60)
     try drive(&fixture, 61...1500)
     let long = try #require(report(fixture).track)
-    #expect(long.points.count <= RecentTrack.capacity + 1)
-    #expect(long.seconds <= 600)
+    expect(long.points.count <= RecentTrack.capacity + 1)
+    expect(long.seconds <= 600)
   }
 
   @Test("the response contains no coordinates")
@@ -146,9 +147,9 @@ import Timekeeping
     var fixture = try AgentFixture()
     try drive(&fixture, 0...100)
     let text = String(decoding: try JSONEncoder().encode(report(fixture)), as: UTF8.self)
-    #expect(text.contains("\"track\""))
-    #expect(!text.contains("48."))
-    #expect(!text.contains("11."))
+    expect(text.contains("\"track\""))
+    expect(!text.contains("48."))
+    expect(!text.contains("11."))
   }
 
   @Test("a pause deletes the track, and records none until it is over")
@@ -157,12 +158,12 @@ import Timekeeping
     try drive(&fixture, 0...60)
     _ = fixture.handle(.pause(nil), at: 61)
     for second in 62...120 { _ = try fixture.drive(to: Double(second)) }
-    #expect(report(fixture).track == nil)
-    #expect(report(fixture).nextUpdate == nil)
+    expectNil(report(fixture).track)
+    expectNil(report(fixture).nextUpdate)
     _ = fixture.handle(.resume, at: 121)
     try drive(&fixture, 122...140)
     let track = try #require(report(fixture).track)
-    #expect(track.seconds <= 18)
+    expect(track.seconds <= 18)
   }
 
   @Test("a receiver that is left unread in a pause is named with the reason")
@@ -172,11 +173,11 @@ import Timekeeping
     source.rests = true
     _ = fixture.handle(.sources([source]), at: 0)
     try drive(&fixture, 0...20)
-    #expect(report(fixture).sourceTrouble == nil)
+    expectNil(report(fixture).sourceTrouble)
     _ = fixture.handle(.pause(nil), at: 21)
-    #expect(report(fixture).sourceTrouble == "not read while paused")
+    expectEqual(report(fixture).sourceTrouble, "not read while paused")
     _ = fixture.handle(.resume, at: 500)
-    #expect(report(fixture).sourceTrouble == nil)
+    expectNil(report(fixture).sourceTrouble)
   }
 
   @Test("another vehicle begins without data of the previous one")
@@ -184,8 +185,8 @@ import Timekeeping
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
     _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 61)
-    #expect(report(fixture).track == nil)
-    #expect(report(fixture).lastOutcome == nil)
-    #expect(report(fixture).lastMinutes == nil)
+    expectNil(report(fixture).track)
+    expectNil(report(fixture).lastOutcome)
+    expectNil(report(fixture).lastMinutes)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Expectations
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -97,8 +98,8 @@ import Timekeeping
   func plain() throws {
     var bench = try Bench(250)
     bench.drain()
-    #expect(bench.sizes == [100, 100, 50])
-    #expect(bench.delivered == Array(0..<250))
+    expectEqual(bench.sizes, [100, 100, 50])
+    expectEqual(bench.delivered, Array(0..<250))
   }
 
   @Test(
@@ -111,9 +112,9 @@ import Timekeeping
       for second in -5..<0 as Range<Int64> { try bench.add(second) }
       bench.answer = { $0.contains(poison) ? .rejected : nil }
       bench.drain()
-      #expect(bench.refused == [poison])
-      #expect(bench.delivered.sorted() == Array(-5..<(Int64(size) + 300)).filter { $0 != poison })
-      #expect(bench.refusals <= (size.bitWidth - (size - 1).leadingZeroBitCount) + 4, "poison \(poison)")
+      expectEqual(bench.refused, [poison])
+      expectEqual(bench.delivered.sorted(), Array(-5..<(Int64(size) + 300)).filter { $0 != poison })
+      expect(bench.refusals <= (size.bitWidth - (size - 1).leadingZeroBitCount) + 4, "poison \(poison)")
     }
   }
 
@@ -124,10 +125,10 @@ import Timekeeping
     var wasRefused = false
     for _ in 0..<2000 where !bench.backlog.isEmpty {
       let isAccepted = bench.request()
-      #expect(isAccepted || !wasRefused)
+      expect(isAccepted || !wasRefused)
       wasRefused = !isAccepted
     }
-    #expect(bench.backlog.isEmpty)
+    expect(bench.backlog.isEmpty)
   }
 
   @Test("several bad records are each found, whatever the network does in between", arguments: 1...20)
@@ -145,11 +146,11 @@ import Timekeeping
       default: _ = bench.request()
       }
     }
-    #expect(Set(bench.refused) == poisons)
-    #expect(bench.backlog.isEmpty)
-    #expect(Set(bench.delivered) == Set(0..<600).subtracting(poisons))
+    expectEqual(Set(bench.refused), poisons)
+    expect(bench.backlog.isEmpty)
+    expectEqual(Set(bench.delivered), Set(0..<600).subtracting(poisons))
     // A hundred at most to halve, and two more.
-    #expect(bench.refusals <= poisons.count * 11)
+    expect(bench.refusals <= poisons.count * 11)
   }
 
   @Test("twenty bad records in a row are removed one by one, and nothing else is lost")
@@ -157,9 +158,9 @@ import Timekeeping
     var bench = try Bench(300)
     bench.answer = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
     bench.drain()
-    #expect(bench.refused.sorted() == Array(40..<60))
-    #expect(bench.delivered.count == 280)
-    #expect(bench.refusals <= 9 + 20 * 7)
+    expectEqual(bench.refused.sorted(), Array(40..<60))
+    expectEqual(bench.delivered.count, 280)
+    expect(bench.refusals <= 9 + 20 * 7)
   }
 
   @Test(
@@ -169,11 +170,11 @@ import Timekeeping
     var bench = try Bench(1440)
     bench.answer = { $0.count > limit ? .rejected : nil }
     bench.drain(8000)
-    #expect(bench.backlog.isEmpty)
-    #expect(bench.refused.isEmpty)
+    expect(bench.backlog.isEmpty)
+    expect(bench.refused.isEmpty)
     // Twice it is searched for, and then known.
-    #expect(bench.refusals <= 20)
-    #expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
+    expect(bench.refusals <= 20)
+    expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
   }
 
   @Test(
@@ -183,14 +184,14 @@ import Timekeeping
     bench.answer = { _ in .rejected }
     // A day.
     for _ in 0..<8640 { _ = bench.request() }
-    #expect(bench.refused.isEmpty)
-    #expect(bench.backlog.count == Int(count))
-    #expect(bench.refusals <= 150, "\(bench.refusals)")
+    expect(bench.refused.isEmpty)
+    expectEqual(bench.backlog.count, Int(count))
+    expect(bench.refusals <= 150, "\(bench.refusals)")
     bench.answer = { _ in nil }
     let before = bench.sizes.count
     bench.drain()
-    #expect(bench.delivered.count == Int(count))
-    #expect(bench.sizes.count - before < 220)
+    expectEqual(bench.delivered.count, Int(count))
+    expect(bench.sizes.count - before < 220)
   }
 
   @Test(
@@ -201,15 +202,15 @@ import Timekeeping
     bench.answer = { _ in .permissionDenied }
     for _ in 0..<100 { _ = bench.request() }
     // After 10, 140, 390 and 880 s.
-    #expect(bench.refusals == 4)
-    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == .boot + .seconds(1850))
-    #expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
+    expectEqual(bench.refusals, 4)
+    expectEqual(bench.backfill.suspendedUntil(with: bench.token, at: bench.now), .boot + .seconds(1850))
+    expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
     bench.token = try BackfillTests.token(2)
-    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == nil)
-    #expect(bench.backlog.count == 300)
+    expectNil(bench.backfill.suspendedUntil(with: bench.token, at: bench.now))
+    expectEqual(bench.backlog.count, 300)
     bench.answer = { _ in nil }
     bench.drain()
-    #expect(bench.delivered.count == 300)
+    expectEqual(bench.delivered.count, 300)
   }
 
   @Test("a single 403 that passes suspends past positions for two minutes")
@@ -217,7 +218,7 @@ import Timekeeping
     var bench = try Bench(300)
     _ = bench.request(.permissionDenied)
     for _ in 0..<15 { _ = bench.request() }
-    #expect(bench.delivered.count == 300)
+    expectEqual(bench.delivered.count, 300)
   }
 
   @Test(
@@ -230,8 +231,8 @@ import Timekeeping
       for _ in 0..<4000 where !bench.backlog.isEmpty {
         _ = Double.random(in: 0..<1, using: &random) < rate ? bench.request(.rejected) : bench.request()
       }
-      #expect(bench.refused.isEmpty, "seed \(seed)")
-      #expect(bench.delivered.count == all, "seed \(seed)")
+      expect(bench.refused.isEmpty, "seed \(seed)")
+      expectEqual(bench.delivered.count, all, "seed \(seed)")
     }
   }
 
@@ -246,8 +247,8 @@ import Timekeeping
         _ = Int.random(in: 0..<5, using: &random) == 0 ? bench.request(.rejected) : bench.request()
       }
       bench.drain(300)
-      #expect(bench.refused == [poison], "seed \(seed)")
-      #expect(bench.backlog.isEmpty)
+      expectEqual(bench.refused, [poison], "seed \(seed)")
+      expect(bench.backlog.isEmpty)
     }
   }
 
@@ -258,8 +259,8 @@ import Timekeeping
     for _ in 0..<360 { _ = bench.request() }
     bench.answer = { _ in nil }
     bench.drain(400)
-    #expect(bench.refused.isEmpty)
-    #expect(bench.delivered.count == 60)
+    expect(bench.refused.isEmpty)
+    expectEqual(bench.delivered.count, 60)
   }
 
   @Test("a record that was refused alone asks for no more requests where none can settle whether that counts")
@@ -272,13 +273,13 @@ import Timekeeping
       _ = bench.request()
       requests += 1
     }
-    #expect(requests == 3)
-    #expect(bench.refused.isEmpty)
+    expectEqual(requests, 3)
+    expect(bench.refused.isEmpty)
     // A fix comes, and with it a position to compare with.
     bench.hasControl = true
     bench.answer = { $0.contains(0) ? .rejected : nil }
     bench.drain(200)
-    #expect(bench.refused == [0])
+    expectEqual(bench.refused, [0])
   }
 
   @Test("a live position that is rejected alone changes nothing in the backlog")
@@ -287,12 +288,12 @@ import Timekeeping
     for _ in 0..<10 {
       // With the backlog, and without.
       let accepted = (bench.request(.rejected), bench.request(.rejected))
-      #expect(accepted == (false, false))
+      expect(accepted == (false, false))
     }
-    #expect(bench.backlog.count == 300)
+    expectEqual(bench.backlog.count, 300)
     bench.drain()
-    #expect(bench.refused.isEmpty)
-    #expect(bench.delivered.count == 300)
+    expect(bench.refused.isEmpty)
+    expectEqual(bench.delivered.count, 300)
   }
 
   @Test("one live position that was refused, and the next not, costs no position of the backlog")
@@ -300,12 +301,12 @@ import Timekeeping
     var bench = try Bench(300)
     _ = bench.request(.rejected)
     bench.drain()
-    #expect(bench.refused.isEmpty)
-    #expect(bench.delivered.count == 300)
+    expect(bench.refused.isEmpty)
+    expectEqual(bench.delivered.count, 300)
     // What looked like a limit once is not taken for one.
     for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
     bench.drain()
-    #expect(bench.sizes.contains(100))
+    expect(bench.sizes.contains(100))
   }
 
   @Test("a network that fails gets less at a time, down to eight, and more again as it recovers")
@@ -313,7 +314,7 @@ import Timekeeping
     var bench = try Bench(1000)
     for _ in 0..<8 { _ = bench.request(.network) }
     bench.drain(6)
-    #expect(bench.sizes == [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
+    expectEqual(bench.sizes, [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
   }
 
   @Test("a failing network halves the number of positions while rejected ones are bisected, too")
@@ -323,7 +324,7 @@ import Timekeeping
     for _ in 0..<2 { _ = bench.request() }
     for _ in 0..<6 { _ = bench.request(.network) }
     bench.drain(3)
-    #expect(bench.sizes == [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
+    expectEqual(bench.sizes, [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
   }
 
   @Test("parts that a failing network made smaller are no limit of the server")
@@ -335,7 +336,7 @@ import Timekeeping
     _ = bench.request()
     for _ in 0..<4 { _ = bench.request(.network) }
     bench.drain(40)
-    #expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
+    expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
   }
 
   @Test("two rejections by chance, far apart, are no limit on the number")
@@ -346,7 +347,7 @@ import Timekeeping
       bench.drain(2)
       bench.answer = { _ in nil }
       bench.drain(10)
-      #expect(bench.sizes.last == 100)
+      expectEqual(bench.sizes.last, 100)
     }
   }
 
@@ -355,10 +356,10 @@ import Timekeeping
     var bench = try Bench(20_000)
     bench.answer = { $0.count > 50 ? .rejected : nil }
     bench.drain(60)
-    #expect(bench.sizes.suffix(5) == [50, 50, 50, 50, 50])
+    expectEqual(bench.sizes.suffix(5), [50, 50, 50, 50, 50])
     bench.answer = { _ in nil }
     bench.drain(130)
-    #expect(bench.sizes.last == 100)
+    expectEqual(bench.sizes.last, 100)
   }
 
   @Test("a request has at most the allowed number of bytes, and at least one position")
@@ -374,6 +375,6 @@ import Timekeeping
       _ = bench.backlog.append(location, limit: .max)
     }
     bench.drain(3)
-    #expect(bench.sizes.allSatisfy { (100...120).contains($0) }, "\(bench.sizes)")
+    expect(bench.sizes.allSatisfy { (100...120).contains($0) }, "\(bench.sizes)")
   }
 }

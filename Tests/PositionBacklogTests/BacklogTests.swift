@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Positioning
 import PositionBacklog
@@ -23,7 +24,7 @@ import Timekeeping
 
   @Test("records stand in the order of their times, whatever the order of their coming")
   func order() throws {
-    #expect(seconds(try backlog([10, 30, 20, 5, 40]).records) == [5, 10, 20, 30, 40])
+    expectEqual(seconds(try backlog([10, 30, 20, 5, 40]).records), [5, 10, 20, 30, 40])
   }
 
   @Test("a batch is the oldest from before the live position")
@@ -32,27 +33,27 @@ import Timekeeping
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
       seconds(Array(backlog.sendable(before: Timestamp(seconds: second), age: .seconds(age)).prefix(limit)))
     }
-    #expect(batch(2) == [10, 20])
-    #expect(batch(9) == [10, 20, 30])
-    #expect(batch(0).isEmpty)
-    #expect(batch(9, age: 20) == [20, 30])
-    #expect(batch(9, age: 5).isEmpty)
-    #expect(batch(9, before: 10).isEmpty)
-    #expect(backlog.contains(Timestamp(seconds: 30)))
-    #expect(!backlog.contains(Timestamp(seconds: 31)))
+    expectEqual(batch(2), [10, 20])
+    expectEqual(batch(9), [10, 20, 30])
+    expect(batch(0).isEmpty)
+    expectEqual(batch(9, age: 20), [20, 30])
+    expect(batch(9, age: 5).isEmpty)
+    expect(batch(9, before: 10).isEmpty)
+    expect(backlog.contains(Timestamp(seconds: 30)))
+    expect(!backlog.contains(Timestamp(seconds: 31)))
   }
 
   @Test("when it is full, a record between two that interpolate it is removed first, and the change says so")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
-    #expect(seconds(backlog.records) == [10, 40])
-    #expect(changes.contains(.removed([stamp(20), stamp(30)], .thinned)))
-    #expect(backlog.append(try location(50), limit: 0).isEmpty)
+    expectEqual(seconds(backlog.records), [10, 40])
+    expect(changes.contains(.removed([stamp(20), stamp(30)], .thinned)))
+    expect(backlog.append(try location(50), limit: 0).isEmpty)
     // A smaller limit makes room at the next: two are ends, and the older of them goes.
     let last = backlog.append(try location(60), limit: 1)
-    #expect(seconds(backlog.records) == [60])
-    #expect(last.contains { $0.isRemoval(.full) })
+    expectEqual(seconds(backlog.records), [60])
+    expect(last.contains { $0.isRemoval(.full) })
   }
 
   /// Removal as simple as can be: every record is looked at.
@@ -96,11 +97,11 @@ import Timekeeping
           ids.append(stamp(Int64.random(in: 0...second + 1, using: &random)))
         }
         if let first = ids.first { ids.append(first) }
-        #expect(backlog.remove(ids.shuffled(using: &random), .delivered) == model.remove(ids))
-        #expect(backlog.records == model.records && backlog.count == model.records.count)
-        #expect(backlog.first == model.records.first && backlog.isEmpty == model.records.isEmpty)
+        expectEqual(backlog.remove(ids.shuffled(using: &random), .delivered), model.remove(ids))
+        expect(backlog.records == model.records && backlog.count == model.records.count)
+        expect(backlog.first == model.records.first && backlog.isEmpty == model.records.isEmpty)
         for time in 0...second + 1 {
-          #expect(backlog.contains(stamp(time)) == model.records.contains { $0.id == stamp(time) })
+          expectEqual(backlog.contains(stamp(time)), model.records.contains { $0.id == stamp(time) })
         }
       }
     }
@@ -114,56 +115,56 @@ import Timekeeping
     }
     var (inOrder, shuffled) = (Backlog(), Backlog())
     let changes = inOrder.restore(records, limit: limit)
-    #expect(changes == shuffled.restore(records.shuffled(using: &random), limit: limit))
-    #expect(inOrder == shuffled && inOrder.count <= limit)
-    #expect(inOrder.append(try location(99), limit: limit) == shuffled.append(try location(99), limit: limit))
-    #expect(inOrder == shuffled)
+    expectEqual(changes, shuffled.restore(records.shuffled(using: &random), limit: limit))
+    expect(inOrder == shuffled && inOrder.count <= limit)
+    expectEqual(inOrder.append(try location(99), limit: limit), shuffled.append(try location(99), limit: limit))
+    expectEqual(inOrder, shuffled)
   }
 
   @Test("what has waited too long goes, and only that")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])
-    #expect(backlog.expire(before: stamp(10)).isEmpty)
-    #expect(backlog.expire(before: stamp(30)).first == .removed([stamp(10), stamp(20)], .expired))
-    #expect(backlog.count == 1)
+    expect(backlog.expire(before: stamp(10)).isEmpty)
+    expectEqual(backlog.expire(before: stamp(30)).first, .removed([stamp(10), stamp(20)], .expired))
+    expectEqual(backlog.count, 1)
   }
 
   @Test("a removal reports only the IDs that were queued")
   func remove() throws {
     var backlog = try backlog([10, 20])
-    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == [.removed([stamp(20)], .delivered)])
-    #expect(backlog.remove([stamp(20), stamp(70)], .delivered).isEmpty)
-    #expect(backlog.remove([], .delivered).isEmpty)
+    expectEqual(backlog.remove([stamp(20), stamp(70)], .delivered), [.removed([stamp(20)], .delivered)])
+    expect(backlog.remove([stamp(20), stamp(70)], .delivered).isEmpty)
+    expect(backlog.remove([], .delivered).isEmpty)
   }
 
   @Test("stamps that the filter has overruled go")
   func misdated() throws {
     var backlog = try backlog([10, 20, 9000])
-    #expect(backlog.removeMisdated(after: Timestamp(seconds: 30)) == [.removed([stamp(9000)], .misdated)])
-    #expect(backlog.removeMisdated(after: Timestamp(seconds: 30)).isEmpty)
+    expectEqual(backlog.removeMisdated(after: Timestamp(seconds: 30)), [.removed([stamp(9000)], .misdated)])
+    expect(backlog.removeMisdated(after: Timestamp(seconds: 30)).isEmpty)
   }
 
   @Test("what a store held takes its place, once, and is thinned if it is too much")
   func restore() throws {
     let stored = try backlog([5, 15, 20, 90]).records
     var some = try backlog([10, 20, 30])
-    #expect(some.restore(stored.reversed(), limit: 100).isEmpty)
-    #expect(seconds(some.records) == [5, 10, 15, 20, 30, 90])
-    #expect(some.restore(stored, limit: 5).contains { $0.isRemoval(.thinned) })
-    #expect(some.count == 4)
-    #expect(some.restore([], limit: 0).contains { $0.isRemoval(.full) })
-    #expect(some.isEmpty)
+    expect(some.restore(stored.reversed(), limit: 100).isEmpty)
+    expectEqual(seconds(some.records), [5, 10, 15, 20, 30, 90])
+    expect(some.restore(stored, limit: 5).contains { $0.isRemoval(.thinned) })
+    expectEqual(some.count, 4)
+    expect(some.restore([], limit: 0).contains { $0.isRemoval(.full) })
+    expect(some.isEmpty)
     _ = some.restore(stored, limit: 5)
     some.forget()
-    #expect(some.isEmpty)
+    expect(some.isEmpty)
   }
 
   @Test("a time is held once: the first position that bears it stays")
   func once() throws {
     var backlog = try backlog([10, 20])
-    #expect(backlog.append(try location(10), limit: 9).isEmpty)
-    #expect(backlog.append(try location(20), limit: 9).isEmpty)
-    #expect(backlog.count == 2)
+    expect(backlog.append(try location(10), limit: 9).isEmpty)
+    expect(backlog.append(try location(20), limit: 9).isEmpty)
+    expectEqual(backlog.count, 2)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -10,29 +11,29 @@ import Timekeeping
   @Test("it is asked for when the hold-off is over, or at once when a request has ended")
   func due() {
     var reading = StoreReading()
-    #expect(reading.dueAt == nil && !reading.isPending)
+    expect(reading.dueAt == nil && !reading.isPending)
     reading.requestEnded()
-    #expect(reading.dueAt == nil)
+    expectNil(reading.dueAt)
     reading.found(at: start)
-    #expect(reading.dueAt == start + StoreReading.holdOff && reading.isPending)
+    expect(reading.dueAt == start + StoreReading.holdOff && reading.isPending)
     reading.requestEnded()
-    #expect(reading.dueAt == .boot && reading.isPending)
+    expect(reading.dueAt == .boot && reading.isPending)
     reading.ask()
-    #expect(reading.dueAt == nil && reading.isPending)
+    expect(reading.dueAt == nil && reading.isPending)
     reading.requestEnded()
-    #expect(reading.dueAt == nil && reading.isPending)
+    expect(reading.dueAt == nil && reading.isPending)
   }
 
   @Test("a response ends it and says since when it was pending, asked for or not; a later one says nothing")
   func answer() {
     var reading = StoreReading()
-    #expect(reading.ended() == nil)
+    expectNil(reading.ended())
     reading.found(at: start)
-    #expect(reading.ended() == start)
-    #expect(reading.ended() == nil && !reading.isPending)
+    expectEqual(reading.ended(), start)
+    expect(reading.ended() == nil && !reading.isPending)
     reading.found(at: start)
     reading.ask()
-    #expect(reading.ended() == start)
+    expectEqual(reading.ended(), start)
   }
 
   @Test("a store that fails before it is asked is still asked; one that fails after that has answered")
@@ -40,9 +41,9 @@ import Timekeeping
     var reading = StoreReading()
     reading.found(at: start)
     reading.failed()
-    #expect(reading.dueAt != nil)
+    expect(reading.dueAt != nil)
     reading.ask()
     reading.failed()
-    #expect(!reading.isPending)
+    expect(!reading.isPending)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Glibc
 import Positioning
@@ -97,17 +98,17 @@ import Timekeeping
       all.append(location)
       for change in backlog.append(location, limit: 400) {
         guard case .removed(let ids, let reason) = change else { continue }
-        #expect(reason == .thinned)
+        expectEqual(reason, .thinned)
         thinned += ids.count
       }
-      #expect(backlog.count <= 400)
+      expect(backlog.count <= 400)
     }
     let kept = backlog.records.map(\.location)
-    #expect(kept.first == all.first && kept.last == all.last)
-    #expect(all.count - kept.count == thinned)
+    expect(kept.first == all.first && kept.last == all.last)
+    expectEqual(all.count - kept.count, thinned)
     let worst = try #require(TrackThinningTests.worst(of: all, to: kept))
-    #expect(worst <= backlog.thinnedWithin + 1e-6)
-    #expect(backlog.thinnedWithin <= TrackThinning.largestError)
+    expect(worst <= backlog.thinnedWithin + 1e-6)
+    expect(backlog.thinnedWithin <= TrackThinning.largestError)
   }
 
   @Test(
@@ -130,15 +131,15 @@ import Timekeeping
       all.append(location)
       follow(backlog.append(location, limit: 400))
       guard number % 350 == 0 else { continue }
-      #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
+      expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
       reportedError = max(reportedError, backlog.thinnedWithin)
       backlog = Backlog()
       follow(backlog.restore(Array(stored.values), limit: 400))
     }
-    #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
+    expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
     let worst = try #require(TrackThinningTests.worst(of: all, to: backlog.records.map(\.location)))
-    #expect(worst <= max(reportedError, backlog.thinnedWithin) + 1e-6)
-    #expect(backlog.thinnedWithin <= TrackThinning.largestError)
+    expect(worst <= max(reportedError, backlog.thinnedWithin) + 1e-6)
+    expect(backlog.thinnedWithin <= TrackThinning.largestError)
   }
 
   @Test("the error grows only as far as it must: a longer backlog of the same drive is nearer to it")
@@ -150,8 +151,8 @@ import Timekeeping
       for _ in 0..<1200 { _ = backlog.append(road.next(), limit: limit) }
       errors.append(backlog.thinnedWithin)
     }
-    #expect(errors == errors.sorted())
-    #expect(errors[0] < 25)
+    expectEqual(errors, errors.sorted())
+    expect(errors[0] < 25)
   }
 
   @Test("arrival and departure of every stop stay, and positions between them are removed first", arguments: [5, 6, 7])
@@ -166,9 +167,9 @@ import Timekeeping
     for (index, location) in all.enumerated() where location.speed == 0 && index > 0 && index + 1 < all.count {
       let isEdge = all[index - 1].speed != 0 && all[index - 1].coordinate != location.coordinate
       let isEnd = all[index + 1].speed != 0
-      if isEdge || isEnd { #expect(kept.contains(location), "stop at \(location.time.rfc3339)") }
+      if isEdge || isEnd { expect(kept.contains(location), "stop at \(location.time.rfc3339)") }
     }
-    #expect(kept.count { $0.speed == 0 } < all.count { $0.speed == 0 } / 2)
+    expect(kept.count { $0.speed == 0 } < all.count { $0.speed == 0 } / 2)
   }
 
   @Test("a night in the garage is a segment break: the positions before and after it stay")
@@ -184,7 +185,7 @@ import Timekeeping
       if trip < 7 { road.time = road.time + .seconds(30_000) }
     }
     let kept = Set(backlog.records.map(\.location))
-    #expect(ends.allSatisfy { kept.contains($0) })
+    expect(ends.allSatisfy { kept.contains($0) })
   }
 
   @Test("the bound holds while the oldest are delivered, some in the middle are refused, and some come late")
@@ -231,7 +232,7 @@ import Timekeeping
       if let late { elsewhere.append(late) }
       let kept = (backlog.records.map(\.location) + elsewhere).sorted { $0.time < $1.time }
       let worst = try #require(TrackThinningTests.worst(of: all, to: kept))
-      #expect(worst <= backlog.thinnedWithin + 1e-6, "seed \(seed)")
+      expect(worst <= backlog.thinnedWithin + 1e-6, "seed \(seed)")
     }
   }
 
@@ -247,9 +248,9 @@ import Timekeeping
       for change in backlog.append(road.next(step: 100), limit: 100) {
         if case .removed(let ids, let reason) = change { reasons[reason, default: 0] += ids.count }
       }
-      #expect(backlog.count <= 100)
+      expect(backlog.count <= 100)
     }
-    #expect(reasons[.full] ?? 0 > 150)
+    expect(reasons[.full] ?? 0 > 150)
   }
 
   @Test("the work for one position does not grow with the backlog's length")
@@ -272,10 +273,10 @@ import Timekeeping
       }
       times.append((processorTime() - before) / locations.count)
       // A fifth goes at once, so that there are five thinnings for each length.
-      #expect(thinnings == 5)
+      expectEqual(thinnings, 5)
     }
     print("per position: \(times[0]) at 1,000, \(times[1]) at 16,000")
     // Sixteen times the length: a quadratic way would cost sixteen times as much, n log n some 1.4 times.
-    #expect(times[1] < times[0] * 5)
+    expect(times[1] < times[0] * 5)
   }
 }

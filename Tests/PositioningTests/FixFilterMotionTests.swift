@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Testing
 import Timekeeping
@@ -39,15 +40,15 @@ import Timekeeping
   @Test("a frozen receiver is rejected once its speed would have moved it 30 m, and accepted when it recovers")
   func frozen() throws {
     var road = Road()
-    #expect(try road.drive(0..<5, by: 14, speed: 14).allSatisfy { $0 == nil })
-    #expect(try road.drive(5..<25, by: 0, speed: 14) == [nil, nil] + Array(repeating: .frozen, count: 18))
-    #expect(try road.drive(25, by: 294, speed: 14) == nil)
+    expect(try road.drive(0..<5, by: 14, speed: 14).allSatisfy { $0 == nil })
+    try expectEqual(road.drive(5..<25, by: 0, speed: 14), [nil, nil] + Array(repeating: .frozen, count: 18))
+    expectNil(try road.drive(25, by: 294, speed: 14))
   }
 
   @Test("a parked receiver that repeats its place exactly is not frozen", arguments: [0, 0.5, 1.9, nil])
   func staticNavigation(speed: Double?) throws {
     var road = Road()
-    #expect(try road.drive(0..<600, by: 0, speed: speed).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<600, by: 0, speed: speed).allSatisfy { $0 == nil })
   }
 
   @Test("a coarse receiver that moves in steps of 18 m is not frozen", arguments: [2.0, 5, 14])
@@ -57,7 +58,7 @@ import Timekeeping
     for second in 0..<60 {
       way += speed
       let step = (way / 18.5).rounded(.down) * 18.5 - road.north
-      #expect(try road.drive(Double(second), by: step, speed: speed) == nil)
+      expectNil(try road.drive(Double(second), by: step, speed: speed))
     }
   }
 
@@ -69,7 +70,7 @@ import Timekeeping
         let isAside = second >= 20 - length
         let rejections = try road.drive(
           Double(round * 20 + second), by: 14, speed: 14, aside: isAside ? 80 : 0)
-        #expect(rejections == (isAside ? .jump : nil), "second \(second) of round \(round)")
+        expectEqual(rejections, (isAside ? .jump : nil), "second \(second) of round \(round)")
       }
     }
   }
@@ -81,7 +82,7 @@ import Timekeeping
     for second in 0..<60 {
       let before = speed
       speed = second < 20 ? 30 : second < 24 ? speed - 7.5 : second < 40 ? 0 : min(speed + 4, 30)
-      #expect(try road.drive(Double(second), by: (before + speed) / 2, speed: speed) == nil)
+      expectNil(try road.drive(Double(second), by: (before + speed) / 2, speed: speed))
     }
   }
 
@@ -89,59 +90,59 @@ import Timekeeping
   func zeroSpeed() throws {
     var road = Road()
     let rejections = try road.drive(0..<120, by: 60, speed: 0)
-    #expect(rejections.count { $0 != nil } == 4)
-    #expect(rejections.dropFirst(8).allSatisfy { $0 == nil })
+    expectEqual(rejections.count { $0 != nil }, 4)
+    expect(rejections.dropFirst(8).allSatisfy { $0 == nil })
   }
 
   @Test("ferries and trains are accepted", arguments: [25.0, 40, 60, 69])
   func fast(speed: Double) throws {
     var road = Road()
-    #expect(try road.drive(0..<300, by: speed, speed: speed).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<300, by: speed, speed: speed).allSatisfy { $0 == nil })
   }
 
   @Test("more than maxSpeed is accepted when ten positions and speeds corroborate each other, and not before")
   func faster() throws {
     var road = Road()
-    #expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
     let rejections = try road.drive(10..<100, by: 83, speed: 83)
-    #expect(rejections.count { $0 == .impossibleSpeed } == 9)
-    #expect(rejections.dropFirst(9).allSatisfy { $0 == nil })
+    expectEqual(rejections.count { $0 == .impossibleSpeed }, 9)
+    expect(rejections.dropFirst(9).allSatisfy { $0 == nil })
     // It slows down, and the limit is what it was.
-    #expect(try road.drive(100..<130, by: 60, speed: 60).allSatisfy { $0 == nil })
-    #expect(try road.drive(130, by: 83, speed: 83) == .impossibleSpeed)
+    expect(try road.drive(100..<130, by: 60, speed: 60).allSatisfy { $0 == nil })
+    try expectEqual(road.drive(130, by: 83, speed: 83), .impossibleSpeed)
   }
 
   @Test("a speed that the places do not bear out is refused for ever")
   func wildSpeed() throws {
     var road = Road()
-    #expect(try road.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
+    expect(try road.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
   }
 
   @Test("after a tunnel the first fixes are refused until two agree, for eight seconds at most")
   func tunnel() throws {
     var road = Road()
-    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
-    #expect(try road.drive(70, by: 1200, speed: 20, aside: 300) == .unsettled)
-    #expect(try road.drive(71, by: 20, speed: 20, aside: 150) == .unsettled)
-    #expect(try road.drive(72, by: 20, speed: 20, aside: 10) == .unsettled)
-    #expect(try road.drive(73, by: 20, speed: 20) == nil)
-    #expect(try road.drive(74..<80, by: 20, speed: 20).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    try expectEqual(road.drive(70, by: 1200, speed: 20, aside: 300), .unsettled)
+    try expectEqual(road.drive(71, by: 20, speed: 20, aside: 150), .unsettled)
+    try expectEqual(road.drive(72, by: 20, speed: 20, aside: 10), .unsettled)
+    expectNil(try road.drive(73, by: 20, speed: 20))
+    expect(try road.drive(74..<80, by: 20, speed: 20).allSatisfy { $0 == nil })
     // Fixes that never agree do not keep it waiting.
     let wild = try (140...148).map { second in
       try road.drive(Double(second), by: 20, speed: 20, aside: second % 2 == 1 ? 500 : 0)
     }
-    #expect(wild == Array(repeating: .unsettled, count: 8) + [nil])
+    expectEqual(wild, Array(repeating: .unsettled, count: 8) + [nil])
   }
 
   @Test("after a tunnel fixes that are drawn in from afar, and claim to be good, are refused until they stand still")
   func drawnIn() throws {
     var road = Road()
-    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
     var error = 300.0
     for second in 70..<80 {
       let rejection = try road.drive(Double(second), by: second == 70 ? 1200 : 20, speed: 20, aside: error)
-      if error > 60 { #expect(rejection == .unsettled, "off by \(error) m") }
-      if error < 25 { #expect(rejection == nil, "off by \(error) m") }
+      if error > 60 { expectEqual(rejection, .unsettled, "off by \(error) m") }
+      if error < 25 { expectNil(rejection, "off by \(error) m") }
       error *= 0.7
     }
   }
@@ -153,7 +154,7 @@ import Timekeeping
       for second in 0..<20 {
         let isAside = second >= 20 - (2 + round % 3)
         let rejections = try road.drive(Double(round * 20 + second), by: 14, speed: nil, aside: isAside ? 80 : 0)
-        #expect(rejections == (isAside ? .jump : nil), "second \(second) of round \(round)")
+        expectEqual(rejections, (isAside ? .jump : nil), "second \(second) of round \(round)")
       }
     }
   }
@@ -166,40 +167,40 @@ import Timekeeping
       // Eight metres per second squared down, four up, and a turn of ninety degrees at 10 m/s.
       if (10..<14).contains(second) { speed = max(speed - 8, 0) } else if second >= 30 { speed = min(speed + 4, 30) }
       let aside = second.isMultiple(of: 2) ? 8.0 : -8
-      #expect(try road.drive(Double(second), by: speed, speed: nil, aside: aside) == nil, "second \(second)")
+      expectNil(try road.drive(Double(second), by: speed, speed: nil, aside: aside), "second \(second)")
     }
     var corner = Road()
     for second in 0..<40 {
       let isPast = second >= 20
       let aside = isPast ? Double(second - 20) * 10 : 0
-      #expect(
-        try corner.drive(Double(second), by: isPast ? 0 : 10, speed: nil, aside: aside) == nil, "second \(second)")
+      expectNil(
+        try corner.drive(Double(second), by: isPast ? 0 : 10, speed: nil, aside: aside), "second \(second)")
     }
   }
 
   @Test("without speeds a new position is accepted after five consistent fixes")
   func movedWithoutSpeed() throws {
     var road = Road()
-    #expect(try road.drive(0..<20, by: 14, speed: nil).allSatisfy { $0 == nil })
+    expect(try road.drive(0..<20, by: 14, speed: nil).allSatisfy { $0 == nil })
     let moved = try (20..<30).map { try road.drive(Double($0), by: 14, speed: nil, aside: 3000) }
-    #expect(moved.prefix(4).allSatisfy { $0 != nil })
-    #expect(moved.dropFirst(4).allSatisfy { $0 == nil })
+    expect(moved.prefix(4).allSatisfy { $0 != nil })
+    expect(moved.dropFirst(4).allSatisfy { $0 == nil })
   }
 
   @Test("a first fix after a gap that reports a poor accuracy does not delay the recovery")
   func poorAfterGap() throws {
     var road = Road()
-    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
-    #expect(try road.drive(40, by: 620, speed: 20, aside: 150, accuracy: 160) == .inaccurate)
-    #expect(try road.drive(41, by: 20, speed: 20, aside: 110, accuracy: 90) == .unsettled)
-    #expect(try road.drive(42, by: 20, speed: 20, aside: 60, accuracy: 50) == nil)
-    #expect(try road.drive(43, by: 20, speed: 20, aside: 0, accuracy: 5) == nil)
+    expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    try expectEqual(road.drive(40, by: 620, speed: 20, aside: 150, accuracy: 160), .inaccurate)
+    try expectEqual(road.drive(41, by: 20, speed: 20, aside: 110, accuracy: 90), .unsettled)
+    expectNil(try road.drive(42, by: 20, speed: 20, aside: 60, accuracy: 50))
+    expectNil(try road.drive(43, by: 20, speed: 20, aside: 0, accuracy: 5))
   }
 
   @Test("a receiver with a fix every ten seconds has no gaps")
   func slow() throws {
     var road = Road()
-    for index in 0..<50 { #expect(try road.drive(Double(index * 10), by: 140, speed: 14) == nil) }
+    for index in 0..<50 { expectNil(try road.drive(Double(index * 10), by: 140, speed: 14)) }
   }
 
   @Test("ten fixes a second are evaluated as one is: three seconds aside are refused")
@@ -208,7 +209,7 @@ import Timekeeping
     for index in 0..<300 {
       let isAside = (100..<129).contains(index)
       let rejections = try road.drive(Double(index) / 10, by: 1.4, speed: 14, aside: isAside ? 150 : 0)
-      #expect((rejections != nil) == isAside, "\(index)")
+      expectEqual((rejections != nil), isAside, "\(index)")
     }
   }
 }

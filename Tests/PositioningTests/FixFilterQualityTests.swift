@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Testing
 import Timekeeping
@@ -37,7 +38,7 @@ import Timekeeping
     }
 
     mutating func warmUp(_ change: (inout Fix) -> Void = { _ in }) throws {
-      for _ in 0..<10 { #expect(try rejection(change) == nil) }
+      for _ in 0..<10 { expectNil(try rejection(change)) }
     }
   }
 
@@ -53,10 +54,10 @@ import Timekeeping
       (fix.horizontalAccuracy, fix.verticalAccuracy, fix.isAccuracyDerived) = (5.2, 7.7, false)
     }
     try road.warmUp(garmin)
-    #expect(
+    expectNil(
       try road.rejection {
         garmin(&$0); $0.speed = 14.1
-      } == nil)
+      })
     // The last speed, course and accuracy go on.
     var rejections: [FixRejection?] = []
     for _ in 0..<6 {
@@ -65,7 +66,7 @@ import Timekeeping
           garmin(&$0); ($0.speed, $0.satellites) = (14.1, 0)
         })
     }
-    #expect(rejections == [nil, .noSatellites, .noSatellites, .noSatellites, .noSatellites, .noSatellites])
+    expectEqual(rejections, [nil, .noSatellites, .noSatellites, .noSatellites, .noSatellites, .noSatellites])
     // A receiver with sensors: one of them changes.
     for second in 0..<20 {
       let result = try road.rejection { fix in
@@ -73,15 +74,15 @@ import Timekeeping
         fix.satellites = 0
         if second % 2 == 0 { fix.speed = 14.2 }
       }
-      if second >= 10 { #expect(result == nil, "\(second)") }
+      if second >= 10 { expectNil(result, "\(second)") }
     }
     // Parked in a garage.
     road.speed = 0
     for _ in 0..<10 {
-      #expect(
+      expectNil(
         try road.rejection {
           garmin(&$0); $0.satellites = 0
-        } == nil)
+        })
     }
   }
 
@@ -94,10 +95,10 @@ import Timekeeping
     var widest = 5.0
     for _ in 0..<12 {
       let widened = try #require(accuracy(try road.drive(hdop: hdop)))
-      #expect(widened > widest && widened < 50)
+      expect(widened > widest && widened < 50)
       widest = widened
     }
-    #expect(accuracy(try road.drive()) == 5)
+    expectEqual(accuracy(try road.drive()), 5)
   }
 
   @Test("a vehicle that stands and a receiver without speed are continued, too")
@@ -105,28 +106,28 @@ import Timekeeping
     var road = Road()
     road.speed = 0
     try road.warmUp { $0.heading = nil }
-    #expect(try road.rejection(hdop: 50) { $0.heading = nil } == nil)
+    expectNil(try road.rejection(hdop: 50) { $0.heading = nil })
     var places = Road()
     try places.warmUp { ($0.speed, $0.heading) = (nil, nil) }
-    for _ in 0..<5 { #expect(try places.rejection(hdop: 50) { ($0.speed, $0.heading) = (nil, nil) } == nil) }
+    for _ in 0..<5 { expectNil(try places.rejection(hdop: 50) { ($0.speed, $0.heading) = (nil, nil) }) }
   }
 
   @Test(
     "a poor HDOP is rejected where it does not continue the fixes before, and the first that does is accepted again")
   func strays() throws {
     var road = Road()
-    #expect(try road.rejection(hdop: 50) == .inaccurate)
-    #expect(try road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil } == .poorHDOP)
+    try expectEqual(road.rejection(hdop: 50), .inaccurate)
+    try expectEqual(road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil }, .poorHDOP)
     try road.warmUp()
-    #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
+    try expectEqual(road.rejection(aside: 25, hdop: 50), .inaccurate)
     // It continues from there, with the same allowed error after another two seconds.
-    #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
-    #expect(try road.rejection(aside: 25, hdop: 50) == nil)
-    #expect(try road.rejection() == nil)
+    try expectEqual(road.rejection(aside: 25, hdop: 50), .inaccurate)
+    expectNil(try road.rejection(aside: 25, hdop: 50))
+    expectNil(try road.rejection())
     // The same place at a speed is no continuation, however small the step would be.
     road.speed = 3
     try road.warmUp()
-    #expect(try road.rejection(by: 0, hdop: 50) == .inaccurate)
+    try expectEqual(road.rejection(by: 0, hdop: 50), .inaccurate)
   }
 
   @Test("what only continues is accepted until it can be further off than max_accuracy")
@@ -135,24 +136,25 @@ import Timekeeping
     try road.warmUp()
     let rejections = try (0..<60).map { _ in try road.rejection(hdop: 50) }
     let accepted = rejections.prefix { $0 == nil }.count
-    #expect(accepted == 31)
-    #expect(rejections.dropFirst(accepted).allSatisfy { $0 == .inaccurate })
-    #expect(try road.rejection() == nil)
+    expectEqual(accepted, 31)
+    expect(rejections.dropFirst(accepted).allSatisfy { $0 == .inaccurate })
+    expectNil(try road.rejection())
   }
 
   @Test("a poor fix has no say against the reference, however often it is repeated")
   func noSay() throws {
     var road = Road()
     try road.warmUp()
-    for _ in 0..<40 { #expect(try road.rejection(aside: 300, hdop: 50) == .inaccurate) }
-    #expect(try road.rejection() == nil)
+    for _ in 0..<40 { try expectEqual(road.rejection(aside: 300, hdop: 50), .inaccurate) }
+    expectNil(try road.rejection())
   }
 
   @Test("an accuracy that the receiver states outranks its HDOP, for good and ill")
   func stated() throws {
     var road = Road()
-    #expect(try road.rejection(hdop: 77) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (9, false) } == nil)
-    #expect(try road.rejection(hdop: 1) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (160, false) } == .inaccurate)
+    expectNil(try road.rejection(hdop: 77) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (9, false) })
+    try expectEqual(
+      road.rejection(hdop: 1) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (160, false) }, .inaccurate)
   }
 
   @Test("fixes rejected for their HDOP are no silence: the next good one need not settle")
@@ -161,9 +163,9 @@ import Timekeeping
     try road.warmUp()
     // Away from where the vehicle is heading, so that they are rejected.
     for second in 0..<8 {
-      #expect(try road.rejection(aside: second.isMultiple(of: 2) ? 40 : -40, hdop: 60) == .inaccurate)
+      try expectEqual(road.rejection(aside: second.isMultiple(of: 2) ? 40 : -40, hdop: 60), .inaccurate)
     }
-    #expect(try road.rejection(by: 40) == nil)
+    expectNil(try road.rejection(by: 40))
   }
 
   @Test("dead reckoning without satellites is rejected unless the receiver states how good it is")
@@ -171,13 +173,13 @@ import Timekeeping
     var road = Road()
     try road.warmUp()
     for _ in 0..<5 {
-      #expect(try road.rejection(hdop: 2) { ($0.quality, $0.satellites) = (.estimated, nil) } == .noSatellites)
+      try expectEqual(road.rejection(hdop: 2) { ($0.quality, $0.satellites) = (.estimated, nil) }, .noSatellites)
     }
-    #expect(try road.rejection(hdop: 2) { $0.satellites = 0 } == .noSatellites)
-    #expect(
+    try expectEqual(road.rejection(hdop: 2) { $0.satellites = 0 }, .noSatellites)
+    expectNil(
       try road.rejection(hdop: 50) {
         ($0.quality, $0.horizontalAccuracy, $0.isAccuracyDerived) = (.estimated, 12, false)
-      } == nil)
+      })
     // A receiver that never counts its satellites says nothing with 0.
     var silent = Road()
     try silent.warmUp { $0.satellites = 0 }
@@ -187,9 +189,9 @@ import Timekeeping
   func settlesAfterDeadReckoning() throws {
     var road = Road()
     try road.warmUp()
-    for _ in 0..<8 { #expect(try road.rejection { $0.quality = .estimated } == .noSatellites) }
-    #expect(try road.rejection(aside: 60) == .unsettled)
-    #expect(try road.rejection(aside: 60) == nil)
+    for _ in 0..<8 { try expectEqual(road.rejection { $0.quality = .estimated }, .noSatellites) }
+    try expectEqual(road.rejection(aside: 60), .unsettled)
+    expectNil(try road.rejection(aside: 60))
   }
 
   @Test("a first fix after a gap that is where the speed has led needs no second", arguments: [6, 10, 60, 3600])
@@ -197,10 +199,10 @@ import Timekeeping
     var road = Road()
     try road.warmUp()
     road.second += gap
-    #expect(try road.rejection(by: 14 * Double(gap + 1) + 8) == nil)
+    expectNil(try road.rejection(by: 14 * Double(gap + 1) + 8))
     try road.warmUp()
     road.second += gap
-    #expect(try road.rejection(by: 14 * Double(gap + 1) + 25) == .unsettled)
+    try expectEqual(road.rejection(by: 14 * Double(gap + 1) + 25), .unsettled)
   }
 
   @Test("where the places have drifted away from the speeds, two fixes at the right place end it within a second")
@@ -208,35 +210,35 @@ import Timekeeping
     var road = Road()
     try road.warmUp()
     // Drawn sideways by 9 m a second, which no speed explains.
-    for second in 1...10 { #expect(try road.rejection(aside: Double(second) * 9) == nil) }
-    #expect(try road.rejection(aside: 40) == .jump)
-    #expect(try road.rejection(aside: 40) == nil)
-    #expect(try road.rejection(aside: 40) == nil)
-    for second in 1...10 { #expect(try road.rejection(aside: 40 + Double(second) * 9) == nil) }
+    for second in 1...10 { expectNil(try road.rejection(aside: Double(second) * 9)) }
+    try expectEqual(road.rejection(aside: 40), .jump)
+    expectNil(try road.rejection(aside: 40))
+    expectNil(try road.rejection(aside: 40))
+    for second in 1...10 { expectNil(try road.rejection(aside: 40 + Double(second) * 9)) }
     // However far it is.
-    #expect(try road.rejection(aside: 800) == .impossibleSpeed)
-    #expect(try road.rejection(aside: 800) == nil)
+    try expectEqual(road.rejection(aside: 800), .impossibleSpeed)
+    expectNil(try road.rejection(aside: 800))
   }
 
   @Test("so do two with a height of their own after fixes without")
   func withoutHeight() throws {
     var road = Road()
     try road.warmUp { $0.mode = .twoD }
-    #expect(try road.rejection(aside: 50) == .jump)
-    #expect(try road.rejection(aside: 50) == nil)
+    try expectEqual(road.rejection(aside: 50), .jump)
+    expectNil(try road.rejection(aside: 50))
     // Two that do not go on from each other do not.
     var other = Road()
     try other.warmUp { $0.mode = .twoD }
-    #expect(try other.rejection(aside: 50) == .jump)
-    #expect(try other.rejection(aside: 65) == .jump)
+    try expectEqual(other.rejection(aside: 50), .jump)
+    try expectEqual(other.rejection(aside: 65), .jump)
   }
 
   @Test("an echo of two fixes is no catch-up where the places before agree with the speeds")
   func echo() throws {
     var road = Road()
     try road.warmUp()
-    for _ in 0..<2 { #expect(try road.rejection(aside: 60) == .jump) }
-    #expect(try road.rejection() == nil)
+    for _ in 0..<2 { try expectEqual(road.rejection(aside: 60), .jump) }
+    expectNil(try road.rejection())
   }
 
   @Test("86 m in a second at a reported 10 m/s are a jump, even where three satellites excuse much")
@@ -244,6 +246,6 @@ import Timekeeping
     var road = Road()
     road.speed = 10
     try road.warmUp { $0.horizontalAccuracy = 11.5 }
-    #expect(try road.rejection(by: 64, aside: 58, hdop: 5.8) == .jump)
+    try expectEqual(road.rejection(by: 64, aside: 58, hdop: 5.8), .jump)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Testing
 import Timekeeping
@@ -39,90 +40,90 @@ import Timekeeping
       (.fewSatellites, { $0.satellites = 3 }), (.impossibleSpeed, { $0.speed = 70 }), (.noTime, { $0.time = nil }),
     ]
     for (expected, change) in wrong {
-      #expect(rejection(filter.evaluate(try fix(1, change), at: moment(1))) == expected)
+      expectEqual(rejection(filter.evaluate(try fix(1, change), at: moment(1))), expected)
     }
     let zero = try #require(Coordinate(latitude: 0.0001, longitude: -0.0002))
-    #expect(
-      rejection(filter.evaluate(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .nullIsland)
-    #expect(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))) == nil)
+    expectEqual(
+      rejection(filter.evaluate(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))), .nullIsland)
+    expectNil(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))))
   }
 
   @Test("what is unknown passes")
   func unknown() throws {
     var filter = filter { $0.minSatellites = 4 }
-    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
   }
 
   @Test("the same again is a duplicate, an older one out of order")
   func order() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(5), at: moment(5))) == nil)
-    #expect(rejection(filter.evaluate(try fix(5), at: moment(5.1))) == .duplicate)
-    #expect(rejection(filter.evaluate(try fix(5, north: 3), at: moment(5.2))) == .outOfOrder)
-    #expect(rejection(filter.evaluate(try fix(4), at: moment(5.3))) == .outOfOrder)
-    #expect(rejection(filter.evaluate(try fix(6), at: moment(6))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(5), at: moment(5))))
+    expectEqual(rejection(filter.evaluate(try fix(5), at: moment(5.1))), .duplicate)
+    expectEqual(rejection(filter.evaluate(try fix(5, north: 3), at: moment(5.2))), .outOfOrder)
+    expectEqual(rejection(filter.evaluate(try fix(4), at: moment(5.3))), .outOfOrder)
+    expectNil(rejection(filter.evaluate(try fix(6), at: moment(6))))
   }
 
   @Test("a stamp ahead of elapsed time is refused; the next true one is accepted")
   func future() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.evaluate(try fix(86_400), at: moment(2))) == .future)
-    #expect(rejection(filter.evaluate(try fix(3), at: moment(3))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
+    expectEqual(rejection(filter.evaluate(try fix(86_400), at: moment(2))), .future)
+    expectNil(rejection(filter.evaluate(try fix(3), at: moment(3))))
   }
 
   @Test("a fix that came late does not make its punctual successor look early")
   func lateThenPunctual() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.evaluate(try fix(2), at: moment(10))) == nil)
-    #expect(rejection(filter.evaluate(try fix(10.5), at: moment(10.5))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
+    expectNil(rejection(filter.evaluate(try fix(2), at: moment(10))))
+    expectNil(rejection(filter.evaluate(try fix(10.5), at: moment(10.5))))
   }
 
   @Test("what lags by more than maxAge is stale")
   func stale() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.evaluate(try fix(2), at: moment(13))) == .stale)
-    #expect(rejection(filter.evaluate(try fix(4), at: moment(13))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
+    expectEqual(rejection(filter.evaluate(try fix(2), at: moment(13))), .stale)
+    expectNil(rejection(filter.evaluate(try fix(4), at: moment(13))))
   }
 
   @Test("after a first stamp from the future, five that agree with elapsed time are the truth")
   func firstStampFromTheFuture() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(31_536_000), at: moment(0))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(31_536_000), at: moment(0))))
     let rejections = try (1...6).map { rejection(filter.evaluate(try fix(Double($0)), at: moment(Double($0)))) }
-    #expect(rejections == [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
+    expectEqual(rejections, [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
   }
 
   @Test("old fixes that come in one burst agree with each other, and are refused all the same", arguments: [0.1, 1.0])
   func burst(period: Double) throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(100), at: moment(100))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(100), at: moment(100))))
     for index in 0..<20 {
       let old = try fix(20 + Double(index) * period)
-      #expect(rejection(filter.evaluate(old, at: moment(100.1 + Double(index) / 1000))) == .outOfOrder)
+      expectEqual(rejection(filter.evaluate(old, at: moment(100.1 + Double(index) / 1000))), .outOfOrder)
     }
   }
 
   @Test("a jump is refused; five fixes from there, and it is where the vehicle is")
   func jump() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
     let rejections = try (1...6).map {
       rejection(filter.evaluate(try fix(Double($0), north: 20_000), at: moment(Double($0))))
     }
-    #expect(rejections == [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
+    expectEqual(rejections, [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
   }
 
   @Test("wild jumps that do not agree with each other never become the reference")
   func wild() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
     for second in 1..<60 {
       let away = second % 2 == 0 ? 50_000.0 : -50_000
-      #expect(
-        rejection(filter.evaluate(try fix(Double(second), north: away), at: moment(Double(second)))) == .impossibleSpeed
+      expectEqual(
+        rejection(filter.evaluate(try fix(Double(second), north: away), at: moment(Double(second)))), .impossibleSpeed
       )
     }
   }
@@ -130,8 +131,8 @@ import Timekeeping
   @Test("after a gap the vehicle may be far away")
   func gap() throws {
     var filter = filter()
-    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
-    #expect(rejection(filter.evaluate(try fix(600, north: 15_000), at: moment(600))) == nil)
+    expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
+    expectNil(rejection(filter.evaluate(try fix(600, north: 15_000), at: moment(600))))
   }
 
   @Test("a wall clock of any kind changes no result", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
@@ -139,7 +140,7 @@ import Timekeeping
     var filter = filter()
     for second in 1..<20 {
       let now = moment(Double(second), wall: Timestamp(seconds: seconds * Int64(second % 3)))
-      #expect(rejection(filter.evaluate(try fix(Double(second)), at: now)) == nil)
+      expectNil(rejection(filter.evaluate(try fix(Double(second)), at: now)))
     }
   }
 
@@ -148,10 +149,10 @@ import Timekeeping
     let floor = FixFilterTests.buildDate
     let step = Duration.seconds(1024 * 7 * 86_400)
     let now = FixFilterTests.start
-    #expect(now.afterRollover(notBefore: floor) == now)
-    #expect((now - step).afterRollover(notBefore: floor) == now)
-    #expect((now - step - step).afterRollover(notBefore: floor) == now)
-    #expect(floor.afterRollover(notBefore: floor) == floor)
+    expectEqual(now.afterRollover(notBefore: floor), now)
+    expectEqual((now - step).afterRollover(notBefore: floor), now)
+    expectEqual((now - step - step).afterRollover(notBefore: floor), now)
+    expectEqual(floor.afterRollover(notBefore: floor), floor)
     for end in [Int64.min, .max] {
       _ = Timestamp(milliseconds: end).afterRollover(notBefore: floor)
       _ = floor.afterRollover(notBefore: Timestamp(milliseconds: end))
@@ -168,7 +169,7 @@ import Timekeeping
         Issue.record("refused at \(second)")
         return
       }
-      #expect(accepted.time == old + .seconds(second))
+      expectEqual(accepted.time, old + .seconds(second))
     }
   }
 
@@ -177,16 +178,16 @@ import Timekeeping
     var filter = filter()
     let lateEvening: Int64 = 86_399_000
     let evening = try fix(0) { $0.time = .ofDay(milliseconds: lateEvening) }
-    #expect(rejection(filter.evaluate(evening, at: moment(0, wall: Timestamp(seconds: 1000)))) == .noDate)
+    expectEqual(rejection(filter.evaluate(evening, at: moment(0, wall: Timestamp(seconds: 1000)))), .noDate)
     guard case .success(let accepted) = filter.evaluate(evening, at: moment(0, wall: FixFilterTests.start)) else {
       Issue.record("refused")
       return
     }
-    #expect(accepted.time == FixFilterTests.start - .seconds(1))
+    expectEqual(accepted.time, FixFilterTests.start - .seconds(1))
     // A clock that cannot be right is not asked.
     var next = evening
     next.time = .ofDay(milliseconds: 1000)
-    #expect(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
+    expectNil(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))))
   }
 
   /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in
@@ -215,12 +216,12 @@ import Timekeeping
       var filter = filter()
       let early = try errors(&filter, 20..<40, clockError: first)
       let isClockSet = FixFilterTests.start + .seconds(first + 20) >= FixFilterTests.buildDate
-      #expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
+      expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
       // Set to another wrong time: nothing is rejected that was accepted before.
       let later = try errors(&filter, 40..<60, clockError: between)
-      if isClockSet { #expect(!later.contains(nil), "\(first), then \(between)") }
+      if isClockSet { expect(!later.contains(nil), "\(first), then \(between)") }
       let right = try errors(&filter, 60..<80, clockError: 0)
-      #expect(right == Array(repeating: 0, count: 20), "\(first), then \(between)")
+      expectEqual(right, Array(repeating: 0, count: 20), "\(first), then \(between)")
     }
   }
 
@@ -231,7 +232,7 @@ import Timekeeping
       let clockError = 43_200 + (second % 3 - 1) * 60
       return try errors(&filter, second..<(second + 1), clockError: clockError)
     }
-    #expect(Set(rejections).count == 1 && rejections[0] != nil)
+    expect(Set(rejections).count == 1 && rejections[0] != nil)
   }
 
   @Test("a recording without dates continues across midnight, whatever the clock does")
@@ -245,7 +246,7 @@ import Timekeeping
         Issue.record("rejected at minute \(minute)")
         return
       }
-      #expect(accepted.time == truth)
+      expectEqual(accepted.time, truth)
     }
   }
 }

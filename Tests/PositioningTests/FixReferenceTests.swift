@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -31,14 +32,14 @@ import Timekeeping
   func reach() throws {
     let before = try reference(0, at: 0, accuracy: 3)
     // √(3² + 4²) · 2.15 m + 50 m
-    #expect(try reference(60.7, at: 1, accuracy: 4).isReachable(from: before, at: 50))
-    #expect(try !reference(60.8, at: 1, accuracy: 4).isReachable(from: before, at: 50))
+    expect(try reference(60.7, at: 1, accuracy: 4).isReachable(from: before, at: 50))
+    expect(try !reference(60.8, at: 1, accuracy: 4).isReachable(from: before, at: 50))
     // An accuracy that is not reported is 15 m.
-    #expect(try reference(82.8, at: 1, accuracy: nil).isReachable(from: before, at: 50))
-    #expect(try !reference(83, at: 1, accuracy: nil).isReachable(from: before, at: 50))
+    expect(try reference(82.8, at: 1, accuracy: nil).isReachable(from: before, at: 50))
+    expect(try !reference(83, at: 1, accuracy: nil).isReachable(from: before, at: 50))
     // Time that goes back gives no distance.
-    #expect(try reference(10.7, at: -5, accuracy: 4).isReachable(from: before, at: 50))
-    #expect(try !reference(10.8, at: -5, accuracy: 4).isReachable(from: before, at: 50))
+    expect(try reference(10.7, at: -5, accuracy: 4).isReachable(from: before, at: 50))
+    expect(try !reference(10.8, at: -5, accuracy: 4).isReachable(from: before, at: 50))
   }
 
   // MARK: - What the reported motion explains
@@ -46,31 +47,31 @@ import Timekeeping
   @Test("without a heading the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
   func followsSpeed() throws {
     let before = try reference(0, at: 0, speed: 10)
-    for north in [43.9, -43.9] { #expect(try reference(north, at: 1, speed: 6).isConsistent(with: before)) }
-    for north in [44.1, -44.1] { #expect(try !reference(north, at: 1, speed: 6).isConsistent(with: before)) }
-    #expect(try reference(0, at: 1, speed: 10).isConsistent(with: before))
+    for north in [43.9, -43.9] { expect(try reference(north, at: 1, speed: 6).isConsistent(with: before)) }
+    for north in [44.1, -44.1] { expect(try !reference(north, at: 1, speed: 6).isConsistent(with: before)) }
+    expect(try reference(0, at: 1, speed: 10).isConsistent(with: before))
     // Large errors excuse more than the usual 30 m: 15 · √2 · 2.15 m.
     let vague = try reference(0, at: 0, speed: 10, accuracy: 15)
-    #expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
-    #expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
+    expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
+    expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
   }
 
   @Test("a heading foretells the place within 30 m and 5 m/s², for 5 s and from 3 m/s on")
   func followsHeading() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
-    #expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
+    expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
+    expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
     // Due south it is further from where the heading leads.
-    #expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
-    #expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
-    #expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
-    #expect(try !reference(-42.6, at: 5, speed: 10).isConsistent(with: before))
-    #expect(try reference(-180, at: 5.1, speed: 10).isConsistent(with: before))
+    expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
+    expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
+    expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
+    expect(try !reference(-42.6, at: 5, speed: 10).isConsistent(with: before))
+    expect(try reference(-180, at: 5.1, speed: 10).isConsistent(with: before))
     let slow = try reference(0, at: 0, speed: 2.9, heading: 0)
-    #expect(try reference(-36.8, at: 1, speed: 2.9).isConsistent(with: slow))
+    expect(try reference(-36.8, at: 1, speed: 2.9).isConsistent(with: slow))
     let faster = try reference(0, at: 0, speed: 3, heading: 0)
-    #expect(try reference(-29.4, at: 1, speed: 3).isConsistent(with: faster))
-    #expect(try !reference(-29.6, at: 1, speed: 3).isConsistent(with: faster))
+    expect(try reference(-29.4, at: 1, speed: 3).isConsistent(with: faster))
+    expect(try !reference(-29.6, at: 1, speed: 3).isConsistent(with: faster))
   }
 
   @Test("a fix without a speed is predicted from the last three positions, once there are three within 5 s")
@@ -79,15 +80,15 @@ import Timekeeping
     var second = try reference(10, at: 1)
     second.inherit(from: first)
     // Two places are no motion yet.
-    #expect(try reference(90_000, at: 2).isConsistent(with: second))
+    expect(try reference(90_000, at: 2).isConsistent(with: second))
     var third = try reference(20, at: 2)
     third.inherit(from: second)
-    #expect(try reference(62.4, at: 3).isConsistent(with: third))
-    #expect(try !reference(62.6, at: 3).isConsistent(with: third))
-    #expect(try reference(90_000, at: 7.1).isConsistent(with: third))
+    expect(try reference(62.4, at: 3).isConsistent(with: third))
+    expect(try !reference(62.6, at: 3).isConsistent(with: third))
+    expect(try reference(90_000, at: 7.1).isConsistent(with: third))
     var late = try reference(20, at: 5.1)
     late.inherit(from: second)
-    #expect(try reference(90_000, at: 6).isConsistent(with: late))
+    expect(try reference(90_000, at: 6).isConsistent(with: late))
   }
 
   // MARK: - Going on
@@ -95,29 +96,29 @@ import Timekeeping
   @Test("a fix continues another within 10 m and 5 m/s² of the position predicted from both velocities")
   func continues() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
-    #expect(try !reference(22.6, at: 1, speed: 10, heading: 0).continues(before))
-    #expect(try reference(17.4, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
-    #expect(try !reference(17.6, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
+    expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
+    expect(try !reference(22.6, at: 1, speed: 10, heading: 0).continues(before))
+    expect(try reference(17.4, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
+    expect(try !reference(17.6, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
     // Half of the second goes north and half east.
-    #expect(try reference(5, east: 17.4, at: 1, speed: 10, heading: 90).continues(before))
-    #expect(try !reference(5, east: 17.6, at: 1, speed: 10, heading: 90).continues(before))
+    expect(try reference(5, east: 17.4, at: 1, speed: 10, heading: 90).continues(before))
+    expect(try !reference(5, east: 17.6, at: 1, speed: 10, heading: 90).continues(before))
     // Without a direction the distance counts.
-    #expect(try reference(-22.4, at: 1, speed: 10).continues(before))
-    #expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
+    expect(try reference(-22.4, at: 1, speed: 10).continues(before))
+    expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
   @Test("no fix continues one of the same time, or of more than 5 s before, or without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
-    #expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
-    #expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
-    #expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
+    expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
+    expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
+    expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
+    expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
     // The same place at a speed is no motion; at a walking pace it may be rounded.
     let walking = try reference(0, at: 0, speed: 1.9, heading: 0)
-    #expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
-    #expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
+    expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
+    expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
   }
 
   @Test("a fix without a speed continues within 10 m and 5 m/s² of the position predicted from the last three")
@@ -126,31 +127,31 @@ import Timekeeping
     second.inherit(from: try reference(0, at: 0))
     var third = try reference(20, at: 2)
     third.inherit(from: second)
-    #expect(try reference(42.4, at: 3).continues(third))
-    #expect(try !reference(42.6, at: 3).continues(third))
+    expect(try reference(42.4, at: 3).continues(third))
+    expect(try !reference(42.6, at: 3).continues(third))
   }
 
   @Test("a first fix after a gap bridges it within 20 m of where the motion before and after leads")
   func bridges() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try reference(619.9, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
-    #expect(try !reference(620.1, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
+    expect(try reference(619.9, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
+    expect(try !reference(620.1, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
     // At a speed without a heading nothing is known; at rest the vehicle is where it was.
-    #expect(try !reference(600, at: 60, speed: 10).bridges(gapAfter: before))
+    expect(try !reference(600, at: 60, speed: 10).bridges(gapAfter: before))
     let parked = try reference(0, at: 0, speed: 0)
-    #expect(try reference(19.9, at: 60, speed: 2.9).bridges(gapAfter: parked))
-    #expect(try !reference(20.1, at: 60, speed: 2.9).bridges(gapAfter: parked))
-    #expect(try !reference(0, at: 60, speed: 3).bridges(gapAfter: parked))
+    expect(try reference(19.9, at: 60, speed: 2.9).bridges(gapAfter: parked))
+    expect(try !reference(20.1, at: 60, speed: 2.9).bridges(gapAfter: parked))
+    expect(try !reference(0, at: 60, speed: 3).bridges(gapAfter: parked))
   }
 
   @Test("a fix is expected within 2.15 times the accuracy of the predicted position, and anywhere without a prediction")
   func expected() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try reference(31.4, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
-    #expect(try !reference(31.6, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
-    #expect(try reference(-31.4, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
-    #expect(try !reference(-31.6, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
-    #expect(try reference(90_000, at: 1).isExpected(after: before, accuracy: 10))
+    expect(try reference(31.4, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
+    expect(try !reference(31.6, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
+    expect(try reference(-31.4, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
+    expect(try !reference(-31.6, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
+    expect(try reference(90_000, at: 1).isExpected(after: before, accuracy: 10))
   }
 
   // MARK: - Overruling
@@ -166,11 +167,11 @@ import Timekeeping
       return third
     }
     let other = try reference(0, at: 3, speed: 0, accuracy: 40)
-    #expect(try !other.outweighs(drifted(by: 26.3)))
-    #expect(try other.outweighs(drifted(by: 26.4)))
+    expect(try !other.outweighs(drifted(by: 26.3)))
+    expect(try other.outweighs(drifted(by: 26.4)))
     // Errors as large as they are stated excuse more: 20 · √2 · 2.15 m.
-    #expect(try !other.outweighs(drifted(by: 31.9, accuracy: 20)))
-    #expect(try other.outweighs(drifted(by: 32.1, accuracy: 20)))
+    expect(try !other.outweighs(drifted(by: 31.9, accuracy: 20)))
+    expect(try other.outweighs(drifted(by: 32.1, accuracy: 20)))
   }
 
   @Test("drift there and back cancels out, and a gap of more than 5 s begins anew")
@@ -178,23 +179,23 @@ import Timekeeping
     let other = try reference(0, at: 9, speed: 0)
     var away = try reference(60, at: 1, speed: 0)
     away.drift(from: try reference(0, at: 0, speed: 0))
-    #expect(other.outweighs(away))
+    expect(other.outweighs(away))
     var back = try reference(0, at: 2, speed: 0)
     back.drift(from: away)
     // 0.9 · 60 m less 60 m.
-    #expect(!other.outweighs(back))
+    expect(!other.outweighs(back))
     var late = try reference(60, at: 5.1, speed: 0)
     late.drift(from: try reference(0, at: 0, speed: 0))
-    #expect(!other.outweighs(late))
+    expect(!other.outweighs(late))
   }
 
   @Test("a fix with a height outweighs one without, unless it is less accurate")
   func outweighsFlat() throws {
     let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
-    #expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))
-    #expect(try !reference(0, at: 1, accuracy: 5.1).outweighs(flat))
-    #expect(try !reference(0, at: 1, accuracy: 5, mode: .twoD).outweighs(flat))
-    #expect(try !reference(0, at: 1, accuracy: 5).outweighs(try reference(0, at: 0, accuracy: 5)))
+    expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))
+    expect(try !reference(0, at: 1, accuracy: 5.1).outweighs(flat))
+    expect(try !reference(0, at: 1, accuracy: 5, mode: .twoD).outweighs(flat))
+    expect(try !reference(0, at: 1, accuracy: 5).outweighs(try reference(0, at: 0, accuracy: 5)))
   }
 
   // MARK: - Dates
@@ -204,13 +205,13 @@ import Timekeeping
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)
     let offsetFromElapsed = second.offsetFromElapsed
-    #expect(offsetFromElapsed == FixReferenceTests.start - Timestamp(milliseconds: 0))
+    expectEqual(offsetFromElapsed, FixReferenceTests.start - Timestamp(milliseconds: 0))
     second.inherit(from: try reference(0, at: 0))
     second.redate(by: day)
-    #expect(second.time == FixReferenceTests.start + .seconds(1) + day)
-    #expect(second.offsetFromElapsed == offsetFromElapsed + day)
+    expectEqual(second.time, FixReferenceTests.start + .seconds(1) + day)
+    expectEqual(second.offsetFromElapsed, offsetFromElapsed + day)
     var third = try reference(20, at: 86_402)
     third.inherit(from: second)
-    #expect(try reference(30, at: 86_403).continues(third))
+    expect(try reference(30, at: 86_403).continues(third))
   }
 }

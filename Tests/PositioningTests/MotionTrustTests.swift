@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import Positioning
@@ -17,16 +18,16 @@ import Testing
   @Test("what a receiver reports is trusted until its places refute it, and again after twice as many fixes each time")
   func doubles() {
     var trust = MotionTrust()
-    #expect(trust.isTrusted)
+    expect(trust.isTrusted)
     trust.note(isExplained: true)
-    #expect(trust.isTrusted)
+    expect(trust.isTrusted)
     var probations = [Int]()
     for _ in 0..<9 {
       trust.note(isExplained: false)
-      #expect(!trust.isTrusted)
+      expect(!trust.isTrusted)
       probations.append(probation(&trust))
     }
-    #expect(probations == [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
+    expectEqual(probations, [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
   }
 
   @Test("a fix that is not explained during the probation begins it anew, and does not double it")
@@ -34,8 +35,8 @@ import Testing
     var trust = MotionTrust()
     trust.note(isExplained: false)
     for _ in 0..<63 { trust.note(isExplained: true) }
-    #expect(!trust.isTrusted)
+    expect(!trust.isTrusted)
     trust.note(isExplained: false)
-    #expect(probation(&trust) == 64)
+    expectEqual(probation(&trust), 64)
   }
 }

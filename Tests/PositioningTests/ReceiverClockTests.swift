@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -19,20 +20,20 @@ import Timekeeping
   @Test("a stamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
   func right(ahead: Int) {
     var clock = ReceiverClock()
-    for second in 1..<10 { #expect(check(&clock, second, ahead: ahead) == .settled(change: .zero)) }
-    #expect(clock.offset == .zero)
+    for second in 1..<10 { expectEqual(check(&clock, second, ahead: ahead), .settled(change: .zero)) }
+    expectEqual(clock.offset, .zero)
   }
 
   @Test("five stamps that are wrong by the same are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
   func wrong(ahead: Int) {
     var clock = ReceiverClock()
-    for second in 1..<5 { #expect(check(&clock, second, ahead: ahead) == .wrong) }
-    guard case .settled(let change) = check(&clock, 5, ahead: ahead) else { return #expect(Bool(false)) }
-    #expect(change == clock.offset)
-    #expect(abs((clock.offset - .seconds(ahead)).inSeconds) <= (ahead == 18 ? 0 : 2))
-    for second in 6..<20 { #expect(check(&clock, second, ahead: ahead) == .settled(change: .zero)) }
+    for second in 1..<5 { expectEqual(check(&clock, second, ahead: ahead), .wrong) }
+    guard case .settled(let change) = check(&clock, 5, ahead: ahead) else { return expect(Bool(false)) }
+    expectEqual(change, clock.offset)
+    expect(abs((clock.offset - .seconds(ahead)).inSeconds) <= (ahead == 18 ? 0 : 2))
+    for second in 6..<20 { expectEqual(check(&clock, second, ahead: ahead), .settled(change: .zero)) }
     // It is right again at once.
-    #expect(check(&clock, 20, ahead: 0) == .settled(change: .zero - change))
+    expectEqual(check(&clock, 20, ahead: 0), .settled(change: .zero - change))
   }
 
   @Test("local time is corrected exactly by a response that took 12 s, another error so that no stamp is early")
@@ -42,20 +43,20 @@ import Timekeeping
     func error(_ ahead: Duration) -> Duration? {
       ReceiverClock.error(of: Self.truth + .seconds(20) + ahead, bounds, at: .boot + .seconds(20))
     }
-    for hours in [-12.0, -1, 1, 5.75, 14] { #expect(error(.seconds(hours * 3600)) == .seconds(hours * 3600)) }
-    #expect(error(.seconds(3630)) == .seconds(3637))
-    #expect(error(.seconds(-3630)) == .seconds(-3623))
+    for hours in [-12.0, -1, 1, 5.75, 14] { expectEqual(error(.seconds(hours * 3600)), .seconds(hours * 3600)) }
+    expectEqual(error(.seconds(3630)), .seconds(3637))
+    expectEqual(error(.seconds(-3630)), .seconds(-3623))
   }
 
   @Test("a receiver that is still an hour ahead when its leap seconds come is corrected by the hour alone")
   func leapSecondsLater() {
     var clock = ReceiverClock()
     for second in 1...10 { _ = check(&clock, second, ahead: 3618) }
-    for second in 11..<15 { #expect(check(&clock, second, ahead: 3600) == .settled(change: .zero)) }
-    guard case .settled(let change) = check(&clock, 15, ahead: 3600) else { return #expect(Bool(false)) }
-    #expect(abs((change + .seconds(18)).inSeconds) <= 1)
-    #expect(abs((clock.offset - .seconds(3600)).inSeconds) <= 2)
-    for second in 16..<30 { #expect(check(&clock, second, ahead: 3600) == .settled(change: .zero)) }
+    for second in 11..<15 { expectEqual(check(&clock, second, ahead: 3600), .settled(change: .zero)) }
+    guard case .settled(let change) = check(&clock, 15, ahead: 3600) else { return expect(Bool(false)) }
+    expect(abs((change + .seconds(18)).inSeconds) <= 1)
+    expect(abs((clock.offset - .seconds(3600)).inSeconds) <= 2)
+    for second in 16..<30 { expectEqual(check(&clock, second, ahead: 3600), .settled(change: .zero)) }
   }
 
   @Test("a corrected receiver whose report is delayed, and comes in one burst, stays corrected by the same offset")
@@ -67,23 +68,23 @@ import Timekeeping
       let outcome = clock.check(
         ReceiverClockTests.truth + .seconds(second + 3600), bounds: bounds, agreement: (5, .seconds(3)),
         at: .boot + .seconds(30))
-      #expect(outcome == .settled(change: .zero))
+      expectEqual(outcome, .settled(change: .zero))
     }
-    #expect(clock.offset == offset)
+    expectEqual(clock.offset, offset)
   }
 
   @Test("stamps that are wrong by something else each time are rejected as long as they are")
   func noise() {
     var clock = ReceiverClock()
-    for second in 1..<30 { #expect(check(&clock, second, ahead: 100 * second) == .wrong) }
-    #expect(check(&clock, 30, ahead: 0) == .settled(change: .zero))
+    for second in 1..<30 { expectEqual(check(&clock, second, ahead: 100 * second), .wrong) }
+    expectEqual(check(&clock, 30, ahead: 0), .settled(change: .zero))
   }
 
   @Test("without a server's time there is no correction")
   func alone() {
     var clock = ReceiverClock()
     let stamp = ReceiverClockTests.truth + .seconds(1_000_000)
-    #expect(
-      clock.check(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)) == .settled(change: .zero))
+    expectEqual(
+      clock.check(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)), .settled(change: .zero))
   }
 }

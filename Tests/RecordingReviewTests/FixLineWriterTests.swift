@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import RecordingReview
 import Testing
@@ -29,13 +30,14 @@ import Timekeeping
     fix.verticalAccuracy = 6.5
     fix.speedAccuracy = 0.1
     fix.headingAccuracy = 2
-    #expect(
-      line(fix) == """
-        {"time":"2026-11-21T08:30:00.250Z","latitude":52.5,"longitude":-13.4,"altitude":34.5,"altitudeHAE":75,\
-        "speed":5.144,"heading":45.1,"mode":3,"quality":"gnss","satellites":12,"hdop":0.69,"horizontalAccuracy":4.5,\
-        "verticalAccuracy":6.5,"speedAccuracy":0.1,"headingAccuracy":2,"source":"replay"}
+    expectEqual(
+      line(fix),
+      """
+      {"time":"2026-11-21T08:30:00.250Z","latitude":52.5,"longitude":-13.4,"altitude":34.5,"altitudeHAE":75,\
+      "speed":5.144,"heading":45.1,"mode":3,"quality":"gnss","satellites":12,"hdop":0.69,"horizontalAccuracy":4.5,\
+      "verticalAccuracy":6.5,"speedAccuracy":0.1,"headingAccuracy":2,"source":"replay"}
 
-        """)
+      """)
   }
 
   @Test("What is unknown is left out, and a zero is written")
@@ -43,11 +45,12 @@ import Timekeeping
     var fix = try fix(0, 0)
     fix.speed = 0
     fix.altitude = .nan
-    #expect(
-      line(fix) == """
-        {"latitude":0,"longitude":0,"speed":0,"mode":3,"quality":"gnss","source":"replay"}
+    expectEqual(
+      line(fix),
+      """
+      {"latitude":0,"longitude":0,"speed":0,"mode":3,"quality":"gnss","source":"replay"}
 
-        """)
+      """)
   }
 
   @Test(
@@ -59,7 +62,7 @@ import Timekeeping
   func timeOfDay(milliseconds: Int64, text: String) throws {
     var fix = try fix(1, 2)
     fix.time = .ofDay(milliseconds: milliseconds)
-    #expect(line(fix).hasPrefix("{\"timeOfDay\":\"\(text)\",\"latitude\":1,"))
+    expect(line(fix).hasPrefix("{\"timeOfDay\":\"\(text)\",\"latitude\":1,"))
   }
 
   @Test(
@@ -69,6 +72,6 @@ import Timekeeping
       (0.0000000001, "0"), (10.05, "10.05"),
     ])
   func decimals(latitude: Double, text: String) throws {
-    #expect(line(try fix(latitude, 0)).contains("\"latitude\":\(text),"))
+    expect(line(try fix(latitude, 0)).contains("\"latitude\":\(text),"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import RecordingReview
 import Testing
@@ -31,12 +32,12 @@ import Timekeeping
   func plain() {
     let fixes = RecordingReviewTests.drive(0..<60)
     let review = review(fixes)
-    #expect(review.isDated && review.rejectedCount == 0 && review.longestStretch == nil && review.episodes.isEmpty)
-    #expect(review.fixes.map(\.time) == fixes.map(\.timestamp))
-    #expect(review.fixes.allSatisfy { $0.assumedAccuracy == 5 && $0.verdict == "accepted" })
+    expect(review.isDated && review.rejectedCount == 0 && review.longestStretch == nil && review.episodes.isEmpty)
+    expectEqual(review.fixes.map(\.time), fixes.map(\.timestamp))
+    expect(review.fixes.allSatisfy { $0.assumedAccuracy == 5 && $0.verdict == "accepted" })
     let fastest = review.fastestAccepted?.speed ?? 0
-    #expect(abs(fastest - 10) < 0.01)
-    #expect(review.fastestRejected == nil)
+    expect(abs(fastest - 10) < 0.01)
+    expectNil(review.fastestRejected)
   }
 
   @Test("the rules for live fixes apply, whatever the limits are for the times of a recording")
@@ -52,9 +53,9 @@ import Timekeeping
     var limits = RecordingReviewTests.limits
     limits.usesRecordedTimes = true
     let review = RecordingReview(fixes, limits: limits)
-    #expect(reasons(review) == [.unsettled: 1])
-    #expect(review.longestStretch?.start == RecordingReviewTests.start + .seconds(50))
-    #expect(review.longestStretch?.duration == .seconds(1))
+    expectEqual(reasons(review), [.unsettled: 1])
+    expectEqual(review.longestStretch?.start, RecordingReviewTests.start + .seconds(50))
+    expectEqual(review.longestStretch?.duration, .seconds(1))
   }
 
   @Test("a recording older than the program is evaluated at the dates that it states")
@@ -62,7 +63,7 @@ import Timekeeping
     var fixes = RecordingReviewTests.drive(0..<10)
     for index in fixes.indices { fixes[index].time = .utc(Timestamp(seconds: 1_238_589_630 + Int64(index))) }
     let review = review(fixes)
-    #expect(review.rejectedCount == 0 && review.fixes.map(\.time) == fixes.map(\.timestamp))
+    expect(review.rejectedCount == 0 && review.fixes.map(\.time) == fixes.map(\.timestamp))
   }
 
   @Test("without any date the times are on an assumed day, and continue after midnight")
@@ -72,10 +73,10 @@ import Timekeeping
       fixes[index].time = .ofDay(milliseconds: (86_390_000 + Int64(index) * 1000) % 86_400_000)
     }
     let review = review(fixes)
-    #expect(!review.isDated && review.rejectedCount == 0)
-    #expect(review.fixes.first?.time.rfc3339 == "2000-01-01T23:59:50.000Z")
-    #expect(review.fixes.last?.time.rfc3339 == "2000-01-02T00:00:09.000Z")
-    #expect(review.summary(of: "drive").contains("assumed day, 2000-01-01"))
+    expect(!review.isDated && review.rejectedCount == 0)
+    expectEqual(review.fixes.first?.time.rfc3339, "2000-01-01T23:59:50.000Z")
+    expectEqual(review.fixes.last?.time.rfc3339, "2000-01-02T00:00:09.000Z")
+    expect(review.summary(of: "drive").contains("assumed day, 2000-01-01"))
   }
 
   @Test("fixes before the first date have it too, across midnight")
@@ -87,8 +88,8 @@ import Timekeeping
     fixes[2].time = .ofDay(milliseconds: 0)
     fixes[3].time = .utc(midnight + .seconds(1))
     let review = review(fixes)
-    #expect(review.isDated && review.rejectedCount == 0)
-    #expect(review.fixes.map(\.time) == (-2...1).map { midnight + .seconds($0) })
+    expect(review.isDated && review.rejectedCount == 0)
+    expectEqual(review.fixes.map(\.time), (-2...1).map { midnight + .seconds($0) })
   }
 
   @Test("a fix without a time is rejected as such, at the time of the one before it")
@@ -96,10 +97,10 @@ import Timekeeping
     var fixes = RecordingReviewTests.drive(0..<5)
     fixes[2].time = nil
     let review = review(fixes)
-    #expect(review.fixes.map(\.rejection) == [nil, nil, .noTime, nil, nil])
-    #expect(review.fixes[2].time == review.fixes[1].time)
+    expectEqual(review.fixes.map(\.rejection), [nil, nil, .noTime, nil, nil])
+    expectEqual(review.fixes[2].time, review.fixes[1].time)
     let all = RecordingReview(fixes.map { Fix(coordinate: $0.coordinate) }, limits: RecordingReviewTests.limits)
-    #expect(reasons(all) == [.noTime: 5])
+    expectEqual(reasons(all), [.noTime: 5])
   }
 
   @Test(
@@ -109,16 +110,16 @@ import Timekeeping
     var fixes = RecordingReviewTests.drive(0..<30)
     fixes[10].time = .utc(RecordingReviewTests.start + .seconds(10 + seconds))
     let review = review(fixes)
-    #expect(reasons(review) == [rejection: 1])
-    #expect(review.fixes[10].rejection == rejection)
+    expectEqual(reasons(review), [rejection: 1])
+    expectEqual(review.fixes[10].rejection, rejection)
   }
 
   @Test(
     "a clock that is set back, and a second drive behind the first, cost the fixes that the filter needs to be sure")
   func setBack() {
     let review = review(RecordingReviewTests.drive(Array(100..<140) + Array(100..<140)))
-    #expect(review.rejectedCount > 0 && review.rejectedCount < 15)
-    #expect(review.fixes.last?.isAccepted == true)
+    expect(review.rejectedCount > 0 && review.rejectedCount < 15)
+    expectEqual(review.fixes.last?.isAccepted, true)
   }
 
   @Test("positions off the track are listed with distance, speed and reason")
@@ -129,25 +130,26 @@ import Timekeeping
     // Within the grouping, and so of the same episode.
     fixes[26].coordinate = fixes[26].coordinate.moved(by: 200, heading: 0)
     let review = review(fixes)
-    #expect(reasons(review) == [.impossibleSpeed: 3])
-    #expect(review.longestStretch?.duration == .seconds(2))
+    expectEqual(reasons(review), [.impossibleSpeed: 3])
+    expectEqual(review.longestStretch?.duration, .seconds(2))
     let episode = try #require(review.episodes.first)
-    #expect(review.episodes.count == 1 && episode.range == 20...26 && episode.duration == .seconds(7))
-    #expect(abs((episode.deviation ?? 0) - 300) < 1)
-    #expect(abs((review.fastestRejected?.speed ?? 0) - 300.2) < 1)
-    #expect(
-      review.summary(of: "drive.nmea") == """
-        drive.nmea: 40 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:39Z
-        accepted                37  92.50 %
-        rejected                 3  7.50 %
-          impossibleSpeed        3  7.50 %  faster than filter.max_speed
-        Longest rejected stretch: 2 s from 2026-11-21T08:30:20Z
-        Implied speed: at most 54 km/h (2026-11-21T08:30:10Z) between accepted fixes, 1081 km/h (2026-11-21T08:30:20Z) \
-        from an accepted to a rejected one
-        Where fixes were rejected:
-          1  2026-11-21T08:30:20Z  7 s: 3 impossibleSpeed; up to 300 m off the line between accepted fixes
+    expect(review.episodes.count == 1 && episode.range == 20...26 && episode.duration == .seconds(7))
+    expect(abs((episode.deviation ?? 0) - 300) < 1)
+    expect(abs((review.fastestRejected?.speed ?? 0) - 300.2) < 1)
+    expectEqual(
+      review.summary(of: "drive.nmea"),
+      """
+      drive.nmea: 40 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:39Z
+      accepted                37  92.50 %
+      rejected                 3  7.50 %
+        impossibleSpeed        3  7.50 %  faster than filter.max_speed
+      Longest rejected stretch: 2 s from 2026-11-21T08:30:20Z
+      Implied speed: at most 54 km/h (2026-11-21T08:30:10Z) between accepted fixes, 1081 km/h (2026-11-21T08:30:20Z) \
+      from an accepted to a rejected one
+      Where fixes were rejected:
+        1  2026-11-21T08:30:20Z  7 s: 3 impossibleSpeed; up to 300 m off the line between accepted fixes
 
-        """)
+      """)
   }
 
   @Test("the assumed accuracy is reported if the receiver reports none")
@@ -155,18 +157,18 @@ import Timekeeping
     var fixes = RecordingReviewTests.drive(0..<3)
     fixes[1].horizontalAccuracy = nil
     let review = review(fixes)
-    #expect(review.fixes[1].assumedAccuracy > 5)
+    expect(review.fixes[1].assumedAccuracy > 5)
     var writer = FixLineWriter(source: "replay")
     writer.append(review.fixes[1])
     let line = String(decoding: writer.bytes, as: UTF8.self)
-    #expect(line.hasPrefix("{\"time\":\"2026-11-21T08:30:01.000Z\",\"latitude\":52.5"))
-    #expect(line.hasSuffix(",\"assumedAccuracy\":15,\"verdict\":\"accepted\",\"source\":\"replay\"}\n"))
-    #expect(!line.contains("horizontalAccuracy"))
+    expect(line.hasPrefix("{\"time\":\"2026-11-21T08:30:01.000Z\",\"latitude\":52.5"))
+    expect(line.hasSuffix(",\"assumedAccuracy\":15,\"verdict\":\"accepted\",\"source\":\"replay\"}\n"))
+    expect(!line.contains("horizontalAccuracy"))
   }
 
   @Test("no fixes are no recording to review, which is reported")
   func none() {
     let review = review([])
-    #expect(review.fixes.isEmpty && review.summary(of: "nothing") == "nothing: no fix\n")
+    expect(review.fixes.isEmpty && review.summary(of: "nothing") == "nothing: no fix\n")
   }
 }

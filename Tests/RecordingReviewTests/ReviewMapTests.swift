@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import RecordingReview
 import Testing
@@ -31,26 +32,26 @@ import Timekeeping
   func rejected() {
     let svg = ReviewMap(review(0..<60, aside: [20: 300, 50: 500]), title: "drive.nmea").svg
     let note = "impossibleSpeed: faster than filter.max_speed</title>"
-    #expect(count("08:30:20Z \(note)", in: svg) == 2 && count("08:30:50Z \(note)", in: svg) == 2)
-    #expect(svg.contains("60 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:59Z, 2 rejected"))
-    #expect(svg.contains(">08:30:20, 1 s: 1 impossibleSpeed<"))
+    expect(count("08:30:20Z \(note)", in: svg) == 2 && count("08:30:50Z \(note)", in: svg) == 2)
+    expect(svg.contains("60 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:59Z, 2 rejected"))
+    expect(svg.contains(">08:30:20, 1 s: 1 impossibleSpeed<"))
     // The legend has accepted ones, the reason, and their numbers.
-    #expect(svg.contains(">accepted<") && svg.contains(">58<") && svg.contains(">impossibleSpeed<"))
-    #expect(!svg.contains(">jump<"))
-    #expect(!svg.contains("52.5") && !svg.contains("13.4"))
+    expect(svg.contains(">accepted<") && svg.contains(">58<") && svg.contains(">impossibleSpeed<"))
+    expect(!svg.contains(">jump<"))
+    expect(!svg.contains("52.5") && !svg.contains("13.4"))
   }
 
   @Test("a position on the other side of the world is a cross at the edge, and makes the picture no smaller")
   func outside() {
     let svg = ReviewMap(review(0..<60, aside: [20: 5_000_000]), title: "drive").svg
-    #expect(count("l10 10m0 -10l-10 10", in: svg) == 3)
+    expectEqual(count("l10 10m0 -10l-10 10", in: svg), 3)
     // 590 m of track: the overview's scale bar is still one of metres.
-    #expect(svg.contains(">200 m<") && !svg.contains("km<"))
+    expect(svg.contains(">200 m<") && !svg.contains("km<"))
   }
 
   @Test("scale bars are round numbers", arguments: [(Int64(3), "10 m"), (60, "200 m"), (6000, "20 km")])
   func scale(seconds: Int64, text: String) {
-    #expect(ReviewMap(review(0..<seconds), title: "drive").svg.contains(">\(text)<"))
+    expect(ReviewMap(review(0..<seconds), title: "drive").svg.contains(">\(text)<"))
   }
 
   @Test(
@@ -59,20 +60,20 @@ import Timekeeping
     var aside: [Int64: Double] = [:]
     for second in Int64(0)..<60 { aside[second] = Double(second) * 5 }
     let svg = ReviewMap(review(0..<60, from: (latitude, longitude), aside: aside), title: "drive").svg
-    #expect(!svg.contains("km<") && !svg.contains("nan") && !svg.contains("inf"))
+    expect(!svg.contains("km<") && !svg.contains("nan") && !svg.contains("inf"))
   }
 
   @Test("nothing, one place and a track without any accepted fix can be drawn")
   func little() {
     for review in [review(0..<0), review(0..<1), review(0..<3, from: (0, 0))] {
       let svg = ReviewMap(review, title: "drive").svg
-      #expect(svg.hasSuffix("</svg>\n") && !svg.contains("nan") && !svg.contains("inf"))
+      expect(svg.hasSuffix("</svg>\n") && !svg.contains("nan") && !svg.contains("inf"))
     }
   }
 
   @Test("a name cannot leave its place in the picture")
   func title() {
     let svg = ReviewMap(review(0..<3), title: "<script>&\u{7}").svg
-    #expect(svg.contains(">&lt;script&gt;&amp;?<") && !svg.contains("<script>"))
+    expect(svg.contains(">&lt;script&gt;&amp;?<") && !svg.contains("<script>"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Reporting
 import Testing
@@ -37,18 +38,18 @@ import Timekeeping
   @Test("a vehicle that creeps away at 1 m/s is parked no longer once it is 30 m away for three seconds")
   func creeps() throws {
     var yard = Yard()
-    #expect(try yard.observe(20, speed: 0) == [10])
-    #expect(try yard.observe(60, by: 1, speed: 1) == [53])
-    #expect(!yard.isParked)
+    try expectEqual(yard.observe(20, speed: 0), [10])
+    try expectEqual(yard.observe(60, by: 1, speed: 1), [53])
+    expect(!yard.isParked)
   }
 
   @Test("a receiver without speed starts to move by the distance from where it was parked")
   func noSpeed() throws {
     var yard = Yard()
-    #expect(try yard.observe(30, speed: nil).count == 1)
-    #expect(yard.isParked)
-    #expect(try yard.observe(60, by: 1, speed: nil).count == 1)
-    #expect(!yard.isParked)
+    try expectEqual(yard.observe(30, speed: nil).count, 1)
+    expect(yard.isParked)
+    try expectEqual(yard.observe(60, by: 1, speed: nil).count, 1)
+    expect(!yard.isParked)
   }
 
   @Test("a vehicle that was moved in a gap is parked at its old place no longer, at once", arguments: [0.0, nil])
@@ -57,11 +58,11 @@ import Timekeeping
     _ = try yard.observe(60, speed: speed)
     yard.second += 2000
     yard.north += 200
-    #expect(try yard.observe(1, speed: speed) == [2060])
-    #expect(!yard.isParked)
+    try expectEqual(yard.observe(1, speed: speed), [2060])
+    expect(!yard.isParked)
     // It is parked again at its new position, and its speed is accepted as before.
-    #expect(try yard.observe(30, speed: speed).count == 1)
-    #expect(yard.isParked)
+    try expectEqual(yard.observe(30, speed: speed).count, 1)
+    expect(yard.isParked)
   }
 
   @Test(
@@ -72,8 +73,8 @@ import Timekeeping
     _ = try yard.observe(60, speed: 0, accuracy: accuracy)
     yard.second += 2000
     yard.north += metres
-    #expect(try yard.observe(2, speed: 0, accuracy: accuracy) == [])
-    #expect(yard.isParked)
+    try expectEqual(yard.observe(2, speed: 0, accuracy: accuracy), [])
+    expect(yard.isParked)
   }
 
   @Test("a receiver with a fix every ten seconds has no gaps: one far fix moves nothing")
@@ -83,7 +84,7 @@ import Timekeeping
       _ = try yard.observe(1, speed: 0) { _ in index == 15 ? 60 : 0 }
       yard.second += 9
     }
-    #expect(yard.isParked)
+    expect(yard.isParked)
   }
 
   @Test("drift within three times the accuracy releases nothing", arguments: [4.0, 15, 50])
@@ -94,17 +95,17 @@ import Timekeeping
     let turns = try yard.observe(7200, speed: 0.2, accuracy: accuracy) { second in
       widest * Trigonometry.sine(Double(second) / 200)
     }
-    #expect(turns.isEmpty)
-    #expect(yard.isParked)
+    expect(turns.isEmpty)
+    expect(yard.isParked)
   }
 
   @Test("two wild fixes release nothing")
   func wild() throws {
     var yard = Yard()
     _ = try yard.observe(20, speed: 0)
-    #expect(try yard.observe(2, speed: 0, drift: { _ in 500 }).isEmpty)
-    #expect(try yard.observe(20, speed: 0).isEmpty)
-    #expect(yard.isParked)
+    expect(try yard.observe(2, speed: 0, drift: { _ in 500 }).isEmpty)
+    expect(try yard.observe(20, speed: 0).isEmpty)
+    expect(yard.isParked)
   }
 
   @Test("pushed to another place it is parked there, not where it was")
@@ -112,11 +113,11 @@ import Timekeeping
     var yard = Yard()
     _ = try yard.observe(20, speed: 0)
     let turns = try yard.observe(60, speed: 0, drift: { _ in 60 })
-    #expect(turns.count == 2)
+    expectEqual(turns.count, 2)
     guard case .parked(let place) = yard.detector.state else {
       Issue.record("not parked")
       return
     }
-    #expect(abs(place.latitude - (48 + 60 / 111_200)) < 1e-9)
+    expect(abs(place.latitude - (48 + 60 / 111_200)) < 1e-9)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FleetEngine
 import Positioning
 import Reporting
@@ -51,20 +52,20 @@ import Timekeeping
   @Test("moving: the first at once, then one at each interval")
   func interval() throws {
     var road = Road()
-    #expect(road.policy.reason(at: .boot) == nil)
-    #expect(road.policy.next?.at == nil)
-    #expect(try road.drive(1...31) == ["1 first", "11 interval", "21 interval", "31 interval"])
+    expectNil(road.policy.reason(at: .boot))
+    expectNil(road.policy.next?.at)
+    try expectEqual(road.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
   }
 
   @Test("a fix that comes half a second early goes with the report, instead of one a second old")
   func earliness() throws {
     var road = Road()
     try road.observe(0)
-    #expect(road.report(0) == .first)
+    expectEqual(road.report(0), .first)
     try road.observe(9.4)
-    #expect(road.report(9.4) == nil)
+    expectNil(road.report(9.4))
     try road.observe(9.5)
-    #expect(road.report(9.5) == .interval)
+    expectEqual(road.report(9.5), .interval)
   }
 
   @Test("a first report that was late does not make every position late: the next one is sent with its fix")
@@ -72,24 +73,24 @@ import Timekeeping
     var road = Road()
     try road.observe(0)
     // It had to wait for the token.
-    #expect(road.report(0.6) == .first)
-    #expect(try road.drive(1...10) == [])
-    #expect(road.policy.next?.at == Road.time(11.1))
-    #expect(road.report(10.6) == nil)
+    expectEqual(road.report(0.6), .first)
+    try expectEqual(road.drive(1...10), [])
+    expectEqual(road.policy.next?.at, Road.time(11.1))
+    expectNil(road.report(10.6))
     var silent = road
-    #expect(try road.drive(11...41) == ["11 interval", "21 interval", "31 interval", "41 interval"])
+    try expectEqual(road.drive(11...41), ["11 interval", "21 interval", "31 interval", "41 interval"])
     // The fix does not come.
-    #expect(silent.report(11.09) == nil)
-    #expect(silent.report(11.1) == .interval)
+    expectNil(silent.report(11.09))
+    expectEqual(silent.report(11.1), .interval)
   }
 
   @Test("no other fix is waited for when one has come in time and could not be sent yet")
   func keptFix() throws {
     var road = Road()
     try road.observe(0)
-    #expect(road.report(0) == .first)
+    expectEqual(road.report(0), .first)
     for fifth in 1...50 { try road.observe(Double(fifth) * 0.2) }
-    #expect(road.policy.next?.at == Road.time(10))
+    expectEqual(road.policy.next?.at, Road.time(10))
   }
 
   @Test("of the fixes of a fast receiver the nearest is sent, so that the interval is as configured")
@@ -101,24 +102,24 @@ import Timekeeping
       try road.observe(second)
       if road.report(second) != nil { reports.append(second) }
     }
-    #expect(reports == [0, 10, 20, 30, 40])
+    expectEqual(reports, [0, 10, 20, 30, 40])
   }
 
   @Test("a fix that comes a few milliseconds after its second is waited for, however early the one before came")
   func lateFix() throws {
     var road = Road()
     try road.observe(0)
-    #expect(road.report(0) == .first)
+    expectEqual(road.report(0), .first)
     for second in 1...9 { try road.observe(Double(second) - 0.02) }
     // The interval is over, and the next fix is expected just before.
-    #expect(road.report(10) == nil)
+    expectNil(road.report(10))
     try road.observe(10.02)
-    #expect(road.report(10.02) == .interval)
+    expectEqual(road.report(10.02), .interval)
     var silent = road
     // The fix does not come at all.
     for second in 11...19 { try silent.observe(Double(second)) }
-    #expect(silent.report(20.05) == nil)
-    #expect(silent.report(20.3) == .interval)
+    expectNil(silent.report(20.05))
+    expectEqual(silent.report(20.3), .interval)
   }
 
   @Test("with a fix every two seconds, an interval that is no multiple of them is kept in the mean")
@@ -132,17 +133,17 @@ import Timekeeping
       }
       try road.observe(Double(second))
     }
-    #expect(reports.count >= 40 && reports.count <= 41)
-    #expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
+    expect(reports.count >= 40 && reports.count <= 41)
+    expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
   @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
   func longInterval(interval: Int) throws {
     var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
     try road.observe(0)
-    #expect(road.report(0.6) == .first)
-    #expect(try road.drive(1...interval) == [])
-    #expect(road.policy.next?.at == Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
+    expectEqual(road.report(0.6), .first)
+    try expectEqual(road.drive(1...interval), [])
+    expectEqual(road.policy.next?.at, Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
   }
 
   @Test("without a fix in time, what is known goes when the interval is over")
@@ -151,9 +152,9 @@ import Timekeeping
     try road.observe(0)
     _ = road.report(0)
     try road.observe(7)
-    #expect(road.policy.next?.at == Road.time(10))
-    #expect(road.report(9.9) == nil)
-    #expect(road.report(10) == .interval)
+    expectEqual(road.policy.next?.at, Road.time(10))
+    expectNil(road.report(9.9))
+    expectEqual(road.report(10), .interval)
   }
 
   @Test("GPS lost: the same position again at each heartbeat")
@@ -161,14 +162,14 @@ import Timekeeping
     var road = Road()
     try road.observe(0)
     _ = road.report(0)
-    #expect(road.policy.next?.at == Road.time(50))
-    #expect(road.report(49.9) == nil)
-    #expect(road.report(50) == .heartbeat)
-    #expect(road.policy.next?.at == Road.time(100))
-    #expect(road.report(100) == .heartbeat)
+    expectEqual(road.policy.next?.at, Road.time(50))
+    expectNil(road.report(49.9))
+    expectEqual(road.report(50), .heartbeat)
+    expectEqual(road.policy.next?.at, Road.time(100))
+    expectEqual(road.report(100), .heartbeat)
     try road.observe(103)
-    #expect(road.report(103) == nil)
-    #expect(road.report(110) == .interval)
+    expectNil(road.report(103))
+    expectEqual(road.report(110), .interval)
   }
 
   @Test("parked: the stop is reported, then heartbeats; the start is reported")
@@ -177,8 +178,9 @@ import Timekeeping
     var reports = try road.drive(1...11)
     reports += try road.drive(12...130, speed: 0)
     reports += try road.drive(131...140)
-    #expect(
-      reports == [
+    expectEqual(
+      reports,
+      [
         "1 first", "11 interval", "21 interval", "26 stopped", "76 heartbeat", "126 heartbeat", "134 started",
       ])
   }
@@ -191,10 +193,10 @@ import Timekeeping
     let place = road.policy.newest
     _ = try road.drive(32...60, speed: 0.6, heading: { Double($0 * 30 % 360) })
     let later = try #require(road.policy.newest)
-    #expect(later.coordinate == place?.coordinate)
-    #expect(later.heading == 123)
-    #expect(later.speed == 0)
-    #expect(later.time == ReportingPolicyTests.start + .seconds(60))
+    expectEqual(later.coordinate, place?.coordinate)
+    expectEqual(later.heading, 123)
+    expectEqual(later.speed, 0)
+    expectEqual(later.time, ReportingPolicyTests.start + .seconds(60))
   }
 
   @Test("a slow vehicle keeps the heading of the road: the last course from 2 m/s, without the accuracy of another")
@@ -202,15 +204,15 @@ import Timekeeping
     var road = Road()
     try road.observe(1, speed: 14, heading: 90)
     try road.observe(2, speed: 2, heading: 95)
-    #expect(road.policy.newest?.heading == 95)
-    #expect(road.policy.newest?.headingAccuracy == 3)
+    expectEqual(road.policy.newest?.heading, 95)
+    expectEqual(road.policy.newest?.headingAccuracy, 3)
     for second in 3...9 {
       try road.observe(Double(second), speed: 1.9, heading: Double(second * 40))
-      #expect(road.policy.newest?.heading == 95)
-      #expect(road.policy.newest?.headingAccuracy == nil)
+      expectEqual(road.policy.newest?.heading, 95)
+      expectNil(road.policy.newest?.headingAccuracy)
     }
     try road.observe(10, speed: 3, heading: 190)
-    #expect(road.policy.newest?.heading == 190)
+    expectEqual(road.policy.newest?.heading, 190)
   }
 
   @Test("a vehicle that has not driven yet has no heading, parked or not")
@@ -218,57 +220,57 @@ import Timekeeping
     var road = Road()
     for second in 0...20 {
       try road.observe(Double(second), speed: 0.4, heading: 123)
-      #expect(road.policy.newest?.heading == nil)
+      expectNil(road.policy.newest?.heading)
     }
-    #expect(road.policy.isParked)
+    expect(road.policy.isParked)
   }
 
   @Test("the course of a receiver without speed counts while its positions move")
   func courseWithoutSpeed() throws {
     var road = Road()
     for second in 0...12 { try road.observe(Double(second), speed: nil, heading: 77) }
-    #expect(road.policy.newest?.heading == 77)
+    expectEqual(road.policy.newest?.heading, 77)
     let metres = road.metres
     for second in 13...30 {
       road.metres = metres - 14
       try road.observe(Double(second), speed: nil, heading: second < 25 ? 77 : 200)
     }
-    #expect(road.policy.newest?.heading == 77)
+    expectEqual(road.policy.newest?.heading, 77)
   }
 
   @Test("without a reported speed the covered distance counts")
   func noSpeed() throws {
     var road = Road()
     for second in 0...20 { try road.observe(Double(second), speed: nil) }
-    #expect(!road.policy.isParked)
+    expect(!road.policy.isParked)
     let metres = road.metres
     for second in 21...60 {
       road.metres = metres - 14
       try road.observe(Double(second), speed: nil)
     }
-    #expect(road.policy.isParked)
+    expect(road.policy.isParked)
   }
 
   @Test("distance makes a report due, but never within five seconds")
   func distance() throws {
     var road = Road(.init(distance: 50))
-    #expect(try road.drive(1...16) == ["1 first", "6 distance", "11 distance", "16 distance"])
+    try expectEqual(road.drive(1...16), ["1 first", "6 distance", "11 distance", "16 distance"])
   }
 
   @Test("a request makes a report due once, with the newest position, but never within five seconds")
   func request() throws {
     var road = Road()
     road.policy.request()
-    #expect(road.policy.next == nil)
-    #expect(try road.drive(1...2) == ["1 first"])
+    expectNil(road.policy.next)
+    try expectEqual(road.drive(1...2), ["1 first"])
     road.policy.request()
-    #expect(try road.drive(3...17) == ["6 requested", "16 interval"])
+    try expectEqual(road.drive(3...17), ["6 requested", "16 interval"])
     // The same position again.
     road.policy.request()
-    #expect(road.report(20.9) == nil)
-    #expect(road.report(21) == .requested)
-    #expect(road.report(31) == nil)
-    #expect(road.report(71) == .heartbeat)
+    expectNil(road.report(20.9))
+    expectEqual(road.report(21), .requested)
+    expectNil(road.report(31))
+    expectEqual(road.report(71), .heartbeat)
   }
 
   @Test("a requested position that was accepted before it was due is not reported again")
@@ -277,17 +279,17 @@ import Timekeeping
     _ = try road.drive(1...8)
     road.policy.request()
     try road.policy.markReported(#require(road.policy.newest), at: Road.time(8))
-    #expect(road.report(14) == nil)
+    expectNil(road.report(14))
   }
 
   @Test("a turn makes a report due, across north as well, and only at speed")
   func heading() throws {
     var road = Road(.init(heading: 30))
-    #expect(try road.drive(1...8, heading: { $0 < 7 ? 350 : 25 }) == ["1 first", "7 heading"])
+    try expectEqual(road.drive(1...8, heading: { $0 < 7 ? 350 : 25 }), ["1 first", "7 heading"])
     var across = Road(.init(heading: 30))
-    #expect(try across.drive(1...9, heading: { $0 < 7 ? 355 : 5 }) == ["1 first"])
+    try expectEqual(across.drive(1...9, heading: { $0 < 7 ? 355 : 5 }), ["1 first"])
     var slow = Road(.init(heading: 30))
-    #expect(try slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }) == ["1 first"])
+    try expectEqual(slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }), ["1 first"])
   }
 
   @Test("a corner makes a report due when the straight line would miss it, but never within five seconds")
@@ -308,13 +310,13 @@ import Timekeeping
       if let reason = road.report(Double(second)) { reports.append("\(second) \(reason)") }
     }
     // One second after the corner the line misses it by 13.7 m.
-    #expect(reports == ["1 first", "9 deviation", "19 interval"])
+    expectEqual(reports, ["1 first", "9 deviation", "19 interval"])
     var off = Road()
     for second in 1...10 {
       let accepted = FixFilter.Accepted(
         fix: Fix(coordinate: try place(second)), time: ReportingPolicyTests.start + .seconds(second))
       off.policy.observe(accepted, at: Road.time(Double(second)))
-      #expect(off.report(Double(second)) == (second == 1 ? .first : nil))
+      expectEqual(off.report(Double(second)), (second == 1 ? .first : nil))
     }
   }
 
@@ -323,13 +325,13 @@ import Timekeeping
     var road = Road()
     _ = try road.drive(1...6)
     let sent = try #require(road.policy.newest)
-    #expect(road.policy.next?.at == Road.time(11))
+    expectEqual(road.policy.next?.at, Road.time(11))
     road.policy.markReported(sent, at: Road.time(6))
     _ = try road.drive(7...8)
-    #expect(road.policy.next?.at == Road.time(16))
+    expectEqual(road.policy.next?.at, Road.time(16))
     // What was taken since is not forgotten.
     road.policy.markReported(sent, at: Road.time(3))
-    #expect(road.policy.next?.at == Road.time(16))
+    expectEqual(road.policy.next?.at, Road.time(16))
   }
 
   @Test("restarted, the next is the first again")
@@ -337,14 +339,14 @@ import Timekeeping
     var road = Road()
     _ = try road.drive(1...3)
     road.policy.restart()
-    #expect(road.report(3) == .first)
+    expectEqual(road.report(3), .first)
   }
 
   @Test("a test on the loopback may ask for every fix")
   func noInterval() throws {
     var road = Road(.init(interval: .zero))
-    #expect(try road.drive(1...4) == ["1 first", "2 interval", "3 interval", "4 interval"])
+    try expectEqual(road.drive(1...4), ["1 first", "2 interval", "3 interval", "4 interval"])
     let parked = try road.drive(5...25, speed: 0)
-    #expect(parked.count == 21)
+    expectEqual(parked.count, 21)
   }
 }

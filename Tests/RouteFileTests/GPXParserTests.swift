@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Glibc
 import SimulatedDrives
@@ -46,18 +47,18 @@ import Timekeeping
   @Test("tracks of all segments come first, with elevation and time", arguments: [1, 7, 1000])
   func tracks(_ pieces: Int) throws {
     let route = try parse(track, pieces: pieces)
-    #expect(route.points.map(\.coordinate.latitude) == [50.5, 50.6, -90])
-    #expect(route.points.map(\.coordinate.longitude) == [-7.25, 10, 180])
-    #expect(route.points.map(\.elevation) == [12.5, nil, nil])
-    #expect(route.points.map(\.time) == [Timestamp(rfc3339: "2026-11-21T08:00:00Z"), nil, nil])
+    expectEqual(route.points.map(\.coordinate.latitude), [50.5, 50.6, -90])
+    expectEqual(route.points.map(\.coordinate.longitude), [-7.25, 10, 180])
+    expectEqual(route.points.map(\.elevation), [12.5, nil, nil])
+    expectEqual(route.points.map(\.time), [Timestamp(rfc3339: "2026-11-21T08:00:00Z"), nil, nil])
   }
 
   @Test("without a track it is the route, without a route the waypoints")
   func fallbacks() throws {
     let waypoints = "<wpt lat=\"1\" lon=\"1\"/><wpt lat=\"2\" lon=\"2\"/>"
     let course = "<rte><rtept lat=\"3\" lon=\"3\"/><rtept lat=\"4\" lon=\"4\"/></rte>"
-    #expect(try parse("<gpx>\(waypoints)</gpx>").points.map(\.coordinate.latitude) == [1, 2])
-    #expect(try parse("<gpx>\(waypoints)\(course)</gpx>").points.map(\.coordinate.latitude) == [3, 4])
+    try expectEqual(parse("<gpx>\(waypoints)</gpx>").points.map(\.coordinate.latitude), [1, 2])
+    try expectEqual(parse("<gpx>\(waypoints)\(course)</gpx>").points.map(\.coordinate.latitude), [3, 4])
   }
 
   @Test("marks along the route are read: stops, names, tunnels and canyons")
@@ -77,20 +78,20 @@ import Timekeeping
         </trkseg></trk>
       </gpx>
       """)
-    #expect(route.points.map(\.surroundings) == [.tunnel, .open, .canyon, .open])
-    #expect(route.waypoints.map(\.name) == ["Depot1", "", "Gate"])
-    #expect(route.waypoints.map(\.dwell) == [.seconds(60), .milliseconds(90_500), nil])
+    expectEqual(route.points.map(\.surroundings), [.tunnel, .open, .canyon, .open])
+    expectEqual(route.waypoints.map(\.name), ["Depot1", "", "Gate"])
+    expectEqual(route.waypoints.map(\.dwell), [.seconds(60), .milliseconds(90_500), nil])
   }
 
   @Test("prefixed names and UTF-16 are read")
   func dialects() throws {
     let text = "<g:gpx xmlns:g=\"x\"><g:wpt lat=\"1\" lon=\"1\"/><g:wpt lat=\"2\" lon=\"2\"/></g:gpx>"
-    #expect(try parse(text).points.count == 2)
+    try expectEqual(parse(text).points.count, 2)
     let parser = try GPXParser(file: "r.gpx")
     var bytes: [UInt8] = [0xFF, 0xFE]
     for unit in text.utf16 { bytes += [UInt8(unit & 0xFF), UInt8(unit >> 8)] }
     try parser.parse(bytes[...])
-    #expect(try parser.finish().points.count == 2)
+    try expectEqual(parser.finish().points.count, 2)
   }
 
   @Test(
@@ -105,9 +106,9 @@ import Timekeeping
     ])
   func badPoints(_ attributes: String, _ part: String) {
     let error = problem("<gpx>\n<wpt \(attributes)/></gpx>")
-    #expect(error?.code == .invalid)
-    #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
-    #expect(error?.message.contains("\n") == false)
+    expectEqual(error?.code, .invalid)
+    expectEqual(error?.message.contains(part), true, "\(error?.message ?? "")")
+    expectEqual(error?.message.contains("\n"), false)
   }
 
   @Test(
@@ -124,8 +125,8 @@ import Timekeeping
     ])
   func refused(_ text: String, _ code: RouteFileError.Code, _ part: String) {
     let error = problem(text)
-    #expect(error?.code == code)
-    #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    expectEqual(error?.code, code)
+    expectEqual(error?.message.contains(part), true, "\(error?.message ?? "")")
   }
 
   @Test("more points, or points with a name, than fit into the memory of the unit are refused")
@@ -133,10 +134,10 @@ import Timekeeping
     func track(_ count: Int) -> String {
       "<gpx><trk><trkseg>" + String(repeating: "<trkpt lat=\"1\" lon=\"1\"/>", count: count) + "</trkseg></trk></gpx>"
     }
-    #expect(problem(track(RouteFile.maximumPoints)) == nil)
-    #expect(problem(track(RouteFile.maximumPoints + 1))?.code == .tooLarge)
+    expectNil(problem(track(RouteFile.maximumPoints)))
+    expectEqual(problem(track(RouteFile.maximumPoints + 1))?.code, .tooLarge)
     let mark = "<wpt lat=\"1\" lon=\"1\"><name>a</name></wpt>"
-    #expect(problem("<gpx>" + String(repeating: mark, count: RouteFile.maximumWaypoints + 1))?.code == .tooLarge)
+    expectEqual(problem("<gpx>" + String(repeating: mark, count: RouteFile.maximumWaypoints + 1))?.code, .tooLarge)
   }
 
   @Test(
@@ -153,7 +154,7 @@ import Timekeeping
         try parser.parse(piece[...])
       }
     }
-    #expect(error?.code == .tooLarge && pieces <= 6, "\(pieces) pieces")
+    expect(error?.code == .tooLarge && pieces <= 6, "\(pieces) pieces")
   }
 
   @Test("a document type is refused before an entity can grow")
@@ -164,9 +165,9 @@ import Timekeeping
       <gpx>&c;</gpx>
       """
     let error = problem(text)
-    #expect(error?.code == .malformed)
-    #expect(error?.message.hasPrefix("r.gpx:2:") == true)
-    #expect(error?.message.contains("DOCTYPE") == true)
+    expectEqual(error?.code, .malformed)
+    expectEqual(error?.message.hasPrefix("r.gpx:2:"), true)
+    expectEqual(error?.message.contains("DOCTYPE"), true)
   }
 
   @Test("after an error the parser repeats it")
@@ -183,13 +184,13 @@ import Timekeeping
   func demo() throws {
     let parts = #filePath.split(separator: "/").dropLast(3)
     let route = try RouteFile.load(path: "/" + parts.joined(separator: "/") + "/config/examples/demo.gpx")
-    #expect((30...60).contains(route.points.count))
+    expect((30...60).contains(route.points.count))
     let places = route.points.map(\.coordinate)
     let steps = zip(places, places.dropFirst() + places.prefix(1)).map { $0.distance(to: $1) }
-    #expect(steps.allSatisfy { (1...250).contains($0) })
-    #expect((2000...5000).contains(steps.reduce(0, +)))
-    #expect(route.waypoints.map(\.name) == ["Bakery", "Post office"])
-    #expect(Set(route.points.map(\.surroundings)) == [.open, .tunnel, .canyon])
+    expect(steps.allSatisfy { (1...250).contains($0) })
+    expect((2000...5000).contains(steps.reduce(0, +)))
+    expectEqual(route.waypoints.map(\.name), ["Bakery", "Post office"])
+    expectEqual(Set(route.points.map(\.surroundings)), [.open, .tunnel, .canyon])
     var settings = SimulationSettings()
     settings.loops = true
     _ = try RouteSimulator(route: route, settings: settings)
@@ -202,7 +203,7 @@ import Timekeeping
     ])
   func unreadable(_ path: String, _ part: String) throws {
     let error = try #require(throws: RouteFileError.self) { try RouteFile.load(path: path) }
-    #expect(error.code == .unreadable)
-    #expect(error.message.hasPrefix("\(path): \(part)"))
+    expectEqual(error.code, .unreadable)
+    expect(error.message.hasPrefix("\(path): \(part)"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import SimulatedDrives
 import Testing
@@ -32,9 +33,9 @@ import Timekeeping
     ])
   func shapes(_ text: String) throws {
     let route = try parse(text)
-    #expect(route.points.map(\.coordinate.longitude) == [9.5, -10, 180])
-    #expect(route.points.map(\.coordinate.latitude) == [54, 55.5, -90])
-    #expect(route.points.map(\.elevation) == [12.5, nil, nil])
+    expectEqual(route.points.map(\.coordinate.longitude), [9.5, -10, 180])
+    expectEqual(route.points.map(\.coordinate.latitude), [54, 55.5, -90])
+    expectEqual(route.points.map(\.elevation), [12.5, nil, nil])
   }
 
   @Test("properties have names, stops, surroundings and times")
@@ -51,14 +52,15 @@ import Timekeeping
         {"type":"Feature","properties":{"dwell":-1},"geometry":{"type":"Point","coordinates":[3,3]}}
       ]}
       """)
-    #expect(route.points.map(\.surroundings) == [.tunnel, .open, .open, .open])
-    #expect(
-      route.points.map(\.time) == [
+    expectEqual(route.points.map(\.surroundings), [.tunnel, .open, .open, .open])
+    expectEqual(
+      route.points.map(\.time),
+      [
         Timestamp(rfc3339: "2026-11-21T08:00:00Z"), Timestamp(rfc3339: "2026-11-21T08:00:09Z"),
         Timestamp(rfc3339: "2026-11-21T08:01:00Z"), nil,
       ])
-    #expect(route.waypoints.map(\.name) == ["Depot", ""])
-    #expect(route.waypoints.map(\.dwell) == [.seconds(90), .seconds(60)])
+    expectEqual(route.waypoints.map(\.name), ["Depot", ""])
+    expectEqual(route.waypoints.map(\.dwell), [.seconds(90), .seconds(60)])
   }
 
   @Test(
@@ -84,8 +86,8 @@ import Timekeeping
     ])
   func mistakes(_ text: String, _ message: String) {
     let problem = problem(text)
-    #expect(problem?.message.hasPrefix("r.geojson: ") == true)
-    #expect(problem?.message.contains(message) == true, "\(String(describing: problem))")
+    expectEqual(problem?.message.hasPrefix("r.geojson: "), true)
+    expectEqual(problem?.message.contains(message), true, "\(String(describing: problem))")
   }
 
   @Test(
@@ -95,20 +97,20 @@ import Timekeeping
       (#"{"type":"Point","coordinates":[1e999,2]}"#, "1:32"), ("{}\n\n x", "3:2"),
     ])
   func notJSON(_ text: String, _ position: String) {
-    #expect(
-      problem(text)?.message
-        == "r.geojson:\(position): is not valid JSON; GeoJSON in UTF-8, with finite numbers, is expected")
-    #expect(problem(text)?.code == .malformed)
+    expectEqual(
+      problem(text)?.message,
+      "r.geojson:\(position): is not valid JSON; GeoJSON in UTF-8, with finite numbers, is expected")
+    expectEqual(problem(text)?.code, .malformed)
   }
 
   @Test("nesting without end is refused")
   func nesting() {
     let deep = String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 20_000)
-    #expect(problem(deep) != nil)
+    expect(problem(deep) != nil)
     let closed =
       String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 400)
       + String(repeating: "]}", count: 400)
-    #expect(problem(closed) != nil)
+    expect(problem(closed) != nil)
   }
 
   @Test(
@@ -118,13 +120,13 @@ import Timekeeping
       ("x", "r.gpx", false),
     ])
   func format(_ start: String, _ name: String, _ isJSON: Bool) {
-    #expect(RouteFile.isJSON(Array(start.utf8)[...], path: name) == isJSON)
+    expectEqual(RouteFile.isJSON(Array(start.utf8)[...], path: name), isJSON)
   }
 
   @Test("more points than fit into the memory of the unit are refused, also when they nest")
   func tooMany() {
     let positions = Array(repeating: "[1,1]", count: RouteFile.maximumPoints + 1).joined(separator: ",")
-    #expect(problem(#"{"type":"LineString","coordinates":[\#(positions)]}"#)?.code == .tooLarge)
-    #expect(problem(String(repeating: "[", count: 33) + String(repeating: "]", count: 33))?.code == .tooLarge)
+    expectEqual(problem(#"{"type":"LineString","coordinates":[\#(positions)]}"#)?.code, .tooLarge)
+    expectEqual(problem(String(repeating: "[", count: 33) + String(repeating: "]", count: 33))?.code, .tooLarge)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import FileTesting
 import Glibc
 import LoopTesting
@@ -15,11 +16,11 @@ import SystemCalls
     let input = try RecordingInput(loop: loop, path: directory.write("abcdef", to: "drive.nmea"))
     var isReadable = false
     input.whenReadable { isReadable = true }
-    #expect(!isReadable)
-    #expect(try loop.runs { isReadable })
-    #expect(try input.read(upTo: 4) == .bytes(Array("abcd".utf8)))
-    #expect(try input.read(upTo: 4) == .bytes(Array("ef".utf8)))
-    #expect(try input.read(upTo: 4) == .end)
+    expect(!isReadable)
+    expect(try loop.runs { isReadable })
+    try expectEqual(input.read(upTo: 4), .bytes(Array("abcd".utf8)))
+    try expectEqual(input.read(upTo: 4), .bytes(Array("ef".utf8)))
+    try expectEqual(input.read(upTo: 4), .end)
   }
 
   @Test("A FIFO waits for its writer, gives what is written, and ends when the writer has gone")
@@ -29,26 +30,26 @@ import SystemCalls
     let path = directory("fifo")
     mkfifo(path, 0o600)
     let input = try RecordingInput(loop: loop, path: path)
-    #expect(try input.read(upTo: 10) == .wouldBlock)
+    try expectEqual(input.read(upTo: 10), .wouldBlock)
     var calls = 0
     input.whenReadable { calls += 1 }
     try loop.runUntilIdle()
-    #expect(calls == 0)
+    expectEqual(calls, 0)
     let writer = open(path, O_WRONLY | O_CLOEXEC)
-    #expect(try input.read(upTo: 10) == .wouldBlock)
+    try expectEqual(input.read(upTo: 10), .wouldBlock)
     _ = write(writer, "xyz", 3)
-    #expect(try loop.runs { calls == 1 })
-    #expect(try input.read(upTo: 10) == .bytes(Array("xyz".utf8)))
-    #expect(try input.read(upTo: 10) == .wouldBlock)
+    expect(try loop.runs { calls == 1 })
+    try expectEqual(input.read(upTo: 10), .bytes(Array("xyz".utf8)))
+    try expectEqual(input.read(upTo: 10), .wouldBlock)
     // One request, one call.
     _ = write(writer, "!", 1)
     try loop.runUntilIdle()
-    #expect(calls == 1)
-    #expect(try input.read(upTo: 10) == .bytes(Array("!".utf8)))
+    expectEqual(calls, 1)
+    try expectEqual(input.read(upTo: 10), .bytes(Array("!".utf8)))
     input.whenReadable { calls += 1 }
     close(writer)
-    #expect(try loop.runs { calls == 2 })
-    #expect(try input.read(upTo: 10) == .end)
+    expect(try loop.runs { calls == 2 })
+    try expectEqual(input.read(upTo: 10), .end)
   }
 
   @Test("A device that cannot be watched, such as /dev/null, is readable at once")
@@ -57,8 +58,8 @@ import SystemCalls
     let input = try RecordingInput(loop: loop, path: "/dev/null")
     var calls = 0
     input.whenReadable { calls += 1 }
-    #expect(try loop.runs { calls == 1 })
-    #expect(try input.read(upTo: 10) == .end)
+    expect(try loop.runs { calls == 1 })
+    try expectEqual(input.read(upTo: 10), .end)
   }
 
   @Test("No handler is called after the file was closed")
@@ -69,7 +70,7 @@ import SystemCalls
     input.whenReadable { Issue.record("called after close") }
     input.close()
     try loop.runUntilIdle()
-    #expect(try input.read(upTo: 10) == .end)
+    try expectEqual(input.read(upTo: 10), .end)
   }
 
   @Test(
@@ -78,7 +79,7 @@ import SystemCalls
   func refused(path: String, code: SerialPortErrorCode) throws {
     let loop = try EventLoop()
     let error = #expect(throws: SerialPortError.self) { _ = try RecordingInput(loop: loop, path: path) }
-    #expect(error?.code == code)
-    #expect(error?.message.hasPrefix(path + ": ") == true)
+    expectEqual(error?.code, code)
+    expectEqual(error?.message.hasPrefix(path + ": "), true)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import Expectations
 import Glibc
 import LoopTesting
 import SerialPort
@@ -17,8 +18,8 @@ import Testing
       onEnd: { Issue.record("ended: \($0)") })
     let all = [UInt8](0...255)
     line.write(all)
-    #expect(try loop.runs { received.count == 256 })
-    #expect(received == all)
+    expect(try loop.runs { received.count == 256 })
+    expectEqual(received, all)
     port.close()
   }
 
@@ -30,12 +31,12 @@ import Testing
     let port = try SerialPort(loop: loop, path: line.path, baud: baud, onBytes: { _ in }, onEnd: { _ in })
     var settings = line.settings
     let speeds: [Int: Int32] = [4800: B4800, 9600: B9600, 115_200: B115200, 921_600: B921600]
-    if let speed = speeds[baud] { #expect(cfgetispeed(&settings) == speed_t(speed)) }
-    #expect(settings.c_cflag & tcflag_t(CSIZE) == tcflag_t(CS8))
-    #expect(settings.c_cflag & tcflag_t(PARENB | CSTOPB | HUPCL) == 0)
-    #expect(settings.c_cflag & tcflag_t(CLOCAL) != 0)
-    #expect(settings.c_lflag & tcflag_t(ICANON | ECHO | ISIG) == 0)
-    #expect(settings.c_iflag & tcflag_t(IXON | ICRNL) == 0)
+    if let speed = speeds[baud] { expectEqual(cfgetispeed(&settings), speed_t(speed)) }
+    expectEqual(settings.c_cflag & tcflag_t(CSIZE), tcflag_t(CS8))
+    expectEqual(settings.c_cflag & tcflag_t(PARENB | CSTOPB | HUPCL), 0)
+    expect(settings.c_cflag & tcflag_t(CLOCAL) != 0)
+    expectEqual(settings.c_lflag & tcflag_t(ICANON | ECHO | ISIG), 0)
+    expectEqual(settings.c_iflag & tcflag_t(IXON | ICRNL), 0)
     port.close()
   }
 
@@ -47,11 +48,11 @@ import Testing
     let port = try SerialPort(
       loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { ends.append($0) })
     line.unplug()
-    #expect(try loop.runs { !ends.isEmpty })
+    expect(try loop.runs { !ends.isEmpty })
     try loop.runUntilIdle()
-    #expect(ends.count == 1)
-    #expect(ends.first?.code == .vanished)
-    #expect(ends.first?.message.contains(line.path) == true)
+    expectEqual(ends.count, 1)
+    expectEqual(ends.first?.code, .vanished)
+    expectEqual(ends.first?.message.contains(line.path), true)
     port.close()
   }
 
@@ -64,10 +65,10 @@ import Testing
     let port = try SerialPort(
       loop: loop, path: line.path, baud: 9600, onBytes: { received += $0.count }, onEnd: { _ in hasEnded = true })
     line.write([UInt8](repeating: 65, count: 1000))
-    #expect(try loop.runs { received > 0 })
+    expect(try loop.runs { received > 0 })
     line.unplug()
-    #expect(try loop.runs { hasEnded })
-    #expect(received == 1000)
+    expect(try loop.runs { hasEnded })
+    expectEqual(received, 1000)
     port.close()
   }
 
@@ -85,11 +86,11 @@ import Testing
         port = nil
       }, onEnd: { _ in })
     line.write([1])
-    #expect(try loop.runs { calls == 1 })
+    expect(try loop.runs { calls == 1 })
     line.write([2])
     try loop.runUntilIdle()
-    #expect(calls == 1)
-    #expect(port == nil)
+    expectEqual(calls, 1)
+    expectNil(port)
   }
 
   @Test("A device that is open is refused to a second reader, and free when the first has closed it")
@@ -100,8 +101,8 @@ import Testing
     let error = #expect(throws: SerialPortError.self) {
       _ = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     }
-    #expect(error?.code == .busy)
-    #expect(error?.message.contains("fuser") == true)
+    expectEqual(error?.code, .busy)
+    expectEqual(error?.message.contains("fuser"), true)
     first.close()
     let second = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     second.close()
@@ -111,11 +112,11 @@ import Testing
   func pseudoTerminal() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
-    #expect(line.isExclusive == false)
+    expectEqual(line.isExclusive, false)
     let port = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
-    #expect(line.isExclusive == false)
+    expectEqual(line.isExclusive, false)
     port.close()
-    #expect(line.isExclusive == false)
+    expectEqual(line.isExclusive, false)
   }
 
   @Test("An exclusion that another program has left on the line ends when the port is closed")
@@ -124,9 +125,9 @@ import Testing
     let line = try PseudoTerminal()
     let port = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     line.exclude()
-    #expect(line.isExclusive == true)
+    expectEqual(line.isExclusive, true)
     port.close()
-    #expect(line.isExclusive == false)
+    expectEqual(line.isExclusive, false)
   }
 
   @Test(
@@ -142,9 +143,9 @@ import Testing
       _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     }
     // Root opens the third for writing and then finds that it is no device.
-    #expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
-    #expect(error?.message.hasPrefix(path + ": ") == true)
-    if error?.code == code { #expect(error?.message.contains(word) == true) }
+    expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
+    expectEqual(error?.message.hasPrefix(path + ": "), true)
+    if error?.code == code { expectEqual(error?.message.contains(word), true) }
   }
 
   @Test("A baud rate that no line has is refused with those that there are")
@@ -154,8 +155,8 @@ import Testing
     let error = #expect(throws: SerialPortError.self) {
       _ = try SerialPort(loop: loop, path: line.path, baud: 9601, onBytes: { _ in }, onEnd: { _ in })
     }
-    #expect(error?.code == .badBaud)
-    #expect(error?.message.contains("9600") == true)
+    expectEqual(error?.code, .badBaud)
+    expectEqual(error?.message.contains("9600"), true)
   }
 
   @Test("A character device that is no terminal is read as it is")
@@ -169,7 +170,7 @@ import Testing
         received += $0.count
         port?.close()
       }, onEnd: { _ in })
-    #expect(try loop.runs { received > 0 })
+    expect(try loop.runs { received > 0 })
     port = nil
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -24,8 +25,8 @@ import Testing
     ])
   func text(content: String, secret: String) throws {
     let path = try directory.write(content, to: "token")
-    #expect(try credentials.secret(inFile: path).reveal() == secret)
-    #expect(try credentials.credential(named: "token").reveal() == secret)
+    try expectEqual(credentials.secret(inFile: path).reveal(), secret)
+    try expectEqual(credentials.credential(named: "token").reveal(), secret)
   }
 
   @Test(
@@ -33,9 +34,9 @@ import Testing
   func exposed(mode: Int) throws {
     let path = try directory.write("key", to: "token", mode: mode)
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
-    #expect(error?.code == .exposed)
-    #expect(error?.message.contains("chmod 600 \(path)") == true)
-    #expect(error?.message.contains("0\(String(mode, radix: 8))") == true)
+    expectEqual(error?.code, .exposed)
+    expectEqual(error?.message.contains("chmod 600 \(path)"), true)
+    expectEqual(error?.message.contains("0\(String(mode, radix: 8))"), true)
   }
 
   @Test(
@@ -44,9 +45,9 @@ import Testing
   func unusable(content: [UInt8]) throws {
     let path = try directory.write(Data(content), to: "token")
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
-    #expect(error?.code == .unusable)
-    #expect(error?.message.hasPrefix(path) == true)
-    #expect(error?.message.contains("aaaa") == false)
+    expectEqual(error?.code, .unusable)
+    expectEqual(error?.message.hasPrefix(path), true)
+    expectEqual(error?.message.contains("aaaa"), false)
   }
 
   @Test("A directory and a FIFO are refused at once")
@@ -54,28 +55,28 @@ import Testing
     mkfifo(directory("fifo"), 0o600)
     for path in [directory.path, directory("fifo")] {
       let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
-      #expect(error?.code == .unusable)
+      expectEqual(error?.code, .unusable)
     }
   }
 
   @Test("What is missing is named, with what to do")
   func missing() throws {
     let file = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: "/no/such/token") }
-    #expect(file?.code == .missing)
-    #expect(file?.message.hasPrefix("/no/such/token: ") == true)
+    expectEqual(file?.code, .missing)
+    expectEqual(file?.message.hasPrefix("/no/such/token: "), true)
     let credential = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: "other") }
-    #expect(credential?.code == .missing)
-    #expect(credential?.message.contains("LoadCredential=other:") == true)
+    expectEqual(credential?.code, .missing)
+    expectEqual(credential?.message.contains("LoadCredential=other:"), true)
     let none = #expect(throws: ServiceManagerError.self) {
       _ = try Credentials(directory: nil).credential(named: "other")
     }
-    #expect(none?.code == .notPassed)
-    #expect(none?.message.contains("LoadCredential=other:") == true)
+    expectEqual(none?.code, .notPassed)
+    expectEqual(none?.message.contains("LoadCredential=other:"), true)
   }
 
   @Test("A credential's name cannot lead out of its directory", arguments: ["", ".", "..", "../token", "a/b", "a\0"])
   func names(name: String) throws {
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: name) }
-    #expect(error?.code == .unusable)
+    expectEqual(error?.code, .unusable)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Glibc
 import Testing
@@ -33,29 +34,29 @@ import Timekeeping
         JournalEntry(.error, "no token"), JournalEntry(.warning, "slow"), JournalEntry(.notice, "first fix"),
         JournalEntry(.info, "two\nlines"), JournalEntry(.debug, "a fix", fields: [.init("SPEED", "3")]),
       ])
-    #expect(text == "error: no token\nwarning: slow\nfirst fix\ntwo lines\ndebug: a fix\n")
+    expectEqual(text, "error: no token\nwarning: slow\nfirst fix\ntwo lines\ndebug: a fix\n")
   }
 
   @Test("What is less grave than the level is not written")
   func level() {
     let entries = Priority.allCases.map { JournalEntry($0, "\($0)") }
-    #expect(lines(level: .warning, entries) == "error: error\nwarning: warning\n")
-    #expect(lines(level: .error, entries) == "error: error\n")
+    expectEqual(lines(level: .warning, entries), "error: error\nwarning: warning\n")
+    expectEqual(lines(level: .error, entries), "error: error\n")
     let journal = Journal(level: .notice, descriptor: STDERR_FILENO, journalStream: nil)
-    #expect(journal.accepts(.notice))
-    #expect(!journal.accepts(.info))
+    expect(journal.accepts(.notice))
+    expect(!journal.accepts(.info))
   }
 
   @Test(
     "A JOURNAL_STREAM that names another file means that standard error was sent elsewhere",
     arguments: ["1:2", "", "x"])
   func foreignStream(stream: String) {
-    #expect(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]) == "hello\n")
+    expectEqual(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]), "hello\n")
   }
 
   @Test("The time of day stands first for a person who watches")
   func time() {
-    #expect(Journal.line(JournalEntry(.warning, "slow"), time: "08:30:00") == "08:30:00 warning: slow")
+    expectEqual(Journal.line(JournalEntry(.warning, "slow"), time: "08:30:00"), "08:30:00 warning: slow")
   }
 
   @Test("The journal gets message, priority, message ID and the fields whose names it allows, values as they are")
@@ -66,8 +67,9 @@ import Timekeeping
         .init("SATELLITES", "9"), .init("_PID", "1"), .init("lower", "x"), .init("", "x"), .init("1ST", "x"),
         .init("A=B", "x"), .init("TEXT_2", "a=b\nc"),
       ])
-    #expect(
-      entry.assignments.map { String(decoding: $0, as: UTF8.self) } == [
+    expectEqual(
+      entry.assignments.map { String(decoding: $0, as: UTF8.self) },
+      [
         "MESSAGE=first\nfix", "PRIORITY=5", "MESSAGE_ID=0123456789abcdef0123456789abcdef", "SATELLITES=9",
         "TEXT_2=a=b\nc",
       ])

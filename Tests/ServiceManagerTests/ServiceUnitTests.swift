@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 
 @testable import ServiceManager
@@ -15,6 +16,6 @@ import Testing
       ("", nil), ("no line of it", nil),
     ] as [(String, String?)])
   func unit(text: String, unit: String?) {
-    #expect(ServiceUnit.unit(inCgroup: text) == unit)
+    expectEqual(ServiceUnit.unit(inCgroup: text), unit)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -49,21 +50,21 @@ import DriveTesting
     let step = 0.05
     let end = simulator.duration?.inSeconds ?? 1500
     var last = try #require(simulator.truth(at: 0))
-    #expect(last.state.speed == 0)
+    expectEqual(last.state.speed, 0)
     for index in 1...Int(min(end, 1500) / step) {
       guard let next = simulator.truth(at: Double(index) * step) else { break }
       let change = (next.state.speed - last.state.speed) / step
-      #expect(next.state.speed <= limit + 1e-9)
-      #expect(change <= settings.acceleration + 1e-6)
-      #expect(change >= -settings.braking - 1e-6)
+      expect(next.state.speed <= limit + 1e-9)
+      expect(change <= settings.acceleration + 1e-6)
+      expect(change >= -settings.braking - 1e-6)
       // It is where its speed has brought it.
       let moved = last.pose.coordinate.distance(to: next.pose.coordinate)
       let fastest = max(next.state.speed, last.state.speed)
-      #expect(moved <= fastest * step + 0.01)
+      expect(moved <= fastest * step + 0.01)
       if let before = last.pose.heading, let after = next.pose.heading {
         let turn = RoutePath.signed(after - before).magnitude * .pi / 180
         // On the spot it turns when it stands.
-        if turn < 3 { #expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
+        if turn < 3 { expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
       }
       last = next
     }
@@ -80,15 +81,15 @@ import DriveTesting
       let all = (0..<3000).map { ($0, simulator.truth(at: Double($0))) }
       let standing = all.filter { $0.1.map { $0.state.speed == 0 && abs($0.state.distance - distance) < 0.01 } == true }
       // Cut to whole seconds.
-      #expect((dwell - 1...dwell + 1).contains(standing.count))
+      expect((dwell - 1...dwell + 1).contains(standing.count))
       let fixes = standing.compactMap { simulator.fix(at: .seconds($0.0), startingAt: start) }
-      #expect(fixes.count == standing.count)
-      #expect(Set(fixes.map(\.speed)) == [0])
-      #expect(Set(fixes.map(\.heading)).count == 1)
+      expectEqual(fixes.count, standing.count)
+      expectEqual(Set(fixes.map(\.speed)), [0])
+      expectEqual(Set(fixes.map(\.heading)).count, 1)
       // A stationary receiver drifts, a little at a time.
-      #expect(Set(fixes.map(\.coordinate)).count == fixes.count)
+      expectEqual(Set(fixes.map(\.coordinate)).count, fixes.count)
       for (last, next) in zip(fixes, fixes.dropFirst()) {
-        #expect(last.coordinate.distance(to: next.coordinate) < 6)
+        expect(last.coordinate.distance(to: next.coordinate) < 6)
       }
     }
   }
@@ -103,8 +104,8 @@ import DriveTesting
         let truth = simulator.truth(at: Double(second))
       else { break }
       let speed = try #require(fix.speed)
-      #expect(abs(speed - truth.state.speed) < 0.3)
-      #expect((speed == 0) == (truth.state.speed == 0))
+      expect(abs(speed - truth.state.speed) < 0.3)
+      expectEqual((speed == 0), (truth.state.speed == 0))
     }
   }
 
@@ -124,20 +125,20 @@ import DriveTesting
       let isInTunnel = (300..<850).contains(distance) || (2000..<2300).contains(distance)
       let fix = simulator.fix(at: .seconds(second), startingAt: start)
       if isInTunnel {
-        #expect(fix == nil)
+        expectNil(fix)
         silent += 1
         wasInTunnel = true
       } else if let fix, wasInTunnel {
         // It had to find satellites again.
-        #expect(fix.horizontalAccuracy.map { $0 > 2 * 2 * 2.squareRoot() } == true)
-        #expect(fix.satellites.map { $0 < 12 } == true)
-        #expect(fix.hdop.map { $0 > 1 } == true)
+        expectEqual(fix.horizontalAccuracy.map { $0 > 2 * 2 * 2.squareRoot() }, true)
+        expectEqual(fix.satellites.map { $0 < 12 }, true)
+        expectEqual(fix.hdop.map { $0 > 1 }, true)
         wasInTunnel = false
         recovering += 1
       }
     }
-    #expect(silent > 20)
-    #expect(loops ? recovering > 2 : recovering == 2)
+    expect(silent > 20)
+    expect(loops ? recovering > 2 : recovering == 2)
   }
 
   @Test("between high walls it scatters more, and says so")
@@ -159,18 +160,18 @@ import DriveTesting
       let error = truth.pose.coordinate.distance(to: fix.coordinate)
       let accuracy = try #require(fix.horizontalAccuracy)
       if (5100..<14_900).contains(truth.state.distance) {
-        #expect(accuracy > 25 && fix.satellites == 7 && fix.hdop.map { $0 > 2 } == true)
+        expect(accuracy > 25 && fix.satellites == 7 && fix.hdop.map { $0 > 2 } == true)
         inside += error * error
         insideCount += 1
       } else if truth.state.distance < 5000 || truth.state.distance > 15_000 {
-        #expect(accuracy < 3 && fix.satellites == 12)
+        expect(accuracy < 3 && fix.satellites == 12)
         outside += error * error
         outsideCount += 1
       }
     }
     // 2 * (20² + 2²) and 2 * 2².
-    #expect((400...1300).contains(inside / insideCount))
-    #expect((3...16).contains(outside / outsideCount))
+    expect((400...1300).contains(inside / insideCount))
+    expect((3...16).contains(outside / outsideCount))
   }
 
   @Test("the same seed is the same drive, to the byte")
@@ -188,8 +189,8 @@ import DriveTesting
       }
       return writer.bytes
     }
-    #expect(try drive(1) == drive(1))
-    #expect(try drive(1) != drive(2))
+    try expectEqual(drive(1), drive(1))
+    expect(try drive(1) != drive(2))
   }
 
   @Test("the receiver's clock may be ahead or behind")
@@ -197,7 +198,7 @@ import DriveTesting
     var settings = settings(1, loop: false)
     settings.clockOffset = .seconds(-90)
     let simulator = try RouteSimulator(route: wandering(1), settings: settings)
-    #expect(simulator.fix(at: .seconds(10), startingAt: start)?.timestamp == start - .seconds(80))
+    expectEqual(simulator.fix(at: .seconds(10), startingAt: start)?.timestamp, start - .seconds(80))
   }
 
   @Test(
@@ -208,14 +209,14 @@ import DriveTesting
     var changed = settings(3, loop: true)
     changed.pace = pace
     let quick = try RouteSimulator(route: wandering(3), settings: changed)
-    #expect(quick.period == .seconds(1) / pace)
+    expectEqual(quick.period, .seconds(1) / pace)
     for index in stride(from: 0, through: 1000, by: 20) {
       let elapsed = quick.period * index
       let fix = try #require(quick.fix(at: elapsed, startingAt: start))
       let same = try #require(plain.fix(at: .seconds(index), startingAt: start))
-      #expect(fix.coordinate == same.coordinate && fix.heading == same.heading)
-      #expect(fix.speed == same.speed.map { $0 * pace })
-      #expect(fix.timestamp == start + elapsed)
+      expect(fix.coordinate == same.coordinate && fix.heading == same.heading)
+      expectEqual(fix.speed, same.speed.map { $0 * pace })
+      expectEqual(fix.timestamp, start + elapsed)
     }
   }
 
@@ -227,8 +228,9 @@ import DriveTesting
     let slow = try RouteSimulator(route: wandering(3), settings: changed)
     for second in 0..<500 {
       let fix = try #require(slow.fix(at: .seconds(2 * second), startingAt: start))
-      #expect(fix.coordinate == plain.fix(at: .seconds(second), startingAt: start)?.coordinate)
-      #expect(slow.fix(at: .seconds(2 * second + 1), startingAt: start)?.timestamp == start + .seconds(2 * second + 1))
+      expectEqual(fix.coordinate, plain.fix(at: .seconds(second), startingAt: start)?.coordinate)
+      expectEqual(
+        slow.fix(at: .seconds(2 * second + 1), startingAt: start)?.timestamp, start + .seconds(2 * second + 1))
     }
   }
 
@@ -257,19 +259,19 @@ import DriveTesting
     changed.headStart = .seconds(50)
     let late = try RouteSimulator(route: wandering(3), settings: changed)
     for second in 0..<50 {
-      #expect(
-        late.fix(at: .seconds(second), startingAt: start)?.coordinate
-          == plain.fix(at: .seconds(second + 50), startingAt: start)?.coordinate)
+      expectEqual(
+        late.fix(at: .seconds(second), startingAt: start)?.coordinate,
+        plain.fix(at: .seconds(second + 50), startingAt: start)?.coordinate)
     }
     let whole = try #require(plain.duration)
-    #expect(late.duration == whole - .seconds(50))
+    expectEqual(late.duration, whole - .seconds(50))
     changed.pace = 4
     let rest = try #require(try RouteSimulator(route: wandering(3), settings: changed).duration)
-    #expect(abs(rest.inSeconds - (whole.inSeconds - 50) / 4) < 0.002)
+    expect(abs(rest.inSeconds - (whole.inSeconds - 50) / 4) < 0.002)
     // A loop has no end that could come before.
     changed.loops = true
     changed.headStart = .seconds(1_000_000)
-    #expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
+    expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
   }
 
   @Test("what is not on the route is an error that says what is")
@@ -285,11 +287,11 @@ import DriveTesting
         return error.message
       }
     }
-    #expect(message { $0.stops = [.init(.distance(1e6), dwell: .seconds(1))] }.contains("past the end of the route"))
-    #expect(message { $0.stops = [.init(.waypoint("Depot"), dwell: .seconds(1))] }.contains("no waypoint with a name"))
-    #expect(message { $0.tunnels = [.init(from: 1e6, length: 5)] }.contains("the tunnel from 1000 km on for 5 m"))
-    #expect(message { $0.canyons = [.init(.init(from: 0, length: .nan))] }.contains("the urban canyon"))
-    #expect(message { $0.stops = [.init(.distance(.nan), dwell: .seconds(1))] }.contains("past the end"))
-    #expect(message { $0.headStart = .seconds(100_000) }.contains("a head start of 100000 s is asked for"))
+    expect(message { $0.stops = [.init(.distance(1e6), dwell: .seconds(1))] }.contains("past the end of the route"))
+    expect(message { $0.stops = [.init(.waypoint("Depot"), dwell: .seconds(1))] }.contains("no waypoint with a name"))
+    expect(message { $0.tunnels = [.init(from: 1e6, length: 5)] }.contains("the tunnel from 1000 km on for 5 m"))
+    expect(message { $0.canyons = [.init(.init(from: 0, length: .nan))] }.contains("the urban canyon"))
+    expect(message { $0.stops = [.init(.distance(.nan), dwell: .seconds(1))] }.contains("past the end"))
+    expect(message { $0.headStart = .seconds(100_000) }.contains("a head start of 100000 s is asked for"))
   }
 }

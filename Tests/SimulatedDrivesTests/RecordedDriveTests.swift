@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -35,11 +36,11 @@ import DriveTesting
   func times() throws {
     let route = try route([(0, 0), (100, 10), (180, nil), (300, 30), (305, 40), (900, 100)])
     let driven = try distances(route)
-    #expect(driven.count == 101)
+    expectEqual(driven.count, 101)
     for (second, metres) in [(0, 0.0), (10, 100), (30, 300), (40, 305), (100, 900)] {
-      #expect(abs(driven[second] - metres) < 0.01)
+      expect(abs(driven[second] - metres) < 0.01)
     }
-    #expect(zip(driven, driven.dropFirst()).allSatisfy { $0 <= $1 })
+    expect(zip(driven, driven.dropFirst()).allSatisfy { $0 <= $1 })
   }
 
   @Test(
@@ -48,11 +49,11 @@ import DriveTesting
     let route = try route([(0, 0), (200, 20), (200 + gap, 80), (400, 100)])
     let simulator = try RouteSimulator(route: route, settings: SimulationSettings.exact)
     let standing = (0..<100).filter { simulator.truth(at: Double($0))?.state.speed == 0 }
-    #expect(standing.count == seconds)
-    #expect(standing.first == 20)
+    expectEqual(standing.count, seconds)
+    expectEqual(standing.first, 20)
     let fix = try #require(simulator.fix(at: .seconds(50), startingAt: start))
-    #expect(fix.speed == 0)
-    #expect(fix.heading.map { min($0, 360 - $0) < 0.01 } == true)
+    expectEqual(fix.speed, 0)
+    expectEqual(fix.heading.map { min($0, 360 - $0) < 0.01 }, true)
   }
 
   @Test("a speed that is given sets the times aside")
@@ -60,7 +61,7 @@ import DriveTesting
     var settings = SimulationSettings.exact
     settings.speed = 10
     let simulator = try RouteSimulator(route: route([(0, 0), (1000, 1000)]), settings: settings)
-    #expect(simulator.duration == .milliseconds(105_833))
+    expectEqual(simulator.duration, .milliseconds(105_833))
   }
 
   @Test("a stop that is asked for delays the rest")
@@ -68,8 +69,8 @@ import DriveTesting
     var settings = SimulationSettings.exact
     settings.stops = [.init(.distance(100), dwell: .seconds(30))]
     let driven = try distances(route([(0, 0), (200, 20), (400, 40)]), settings)
-    #expect(driven.count == 71)
-    #expect(abs(driven[25] - 100) < 0.01 && abs(driven[39] - 100) < 0.01 && abs(driven[50] - 200) < 0.01)
+    expectEqual(driven.count, 71)
+    expect(abs(driven[25] - 100) < 0.01 && abs(driven[39] - 100) < 0.01 && abs(driven[50] - 200) < 0.01)
   }
 
   @Test(
@@ -78,7 +79,7 @@ import DriveTesting
   func unusable(_ times: [Double?]) throws {
     let simulator = try RouteSimulator(
       route: route([(0, times[0]), (500, times[1]), (1000, times[2])]), settings: SimulationSettings.exact)
-    #expect(simulator.duration == .milliseconds(80_101))
+    expectEqual(simulator.duration, .milliseconds(80_101))
   }
 
   @Test("a loop drives back to its start, and then the same again")
@@ -90,9 +91,9 @@ import DriveTesting
     for second in 0..<200 {
       let now = try #require(simulator.truth(at: Double(second)))
       let later = try #require(simulator.truth(at: Double(second + lap)))
-      #expect(now.pose.coordinate.distance(to: later.pose.coordinate) < 0.1)
+      expect(now.pose.coordinate.distance(to: later.pose.coordinate) < 0.1)
       let next = try #require(simulator.truth(at: Double(second) + 1))
-      #expect(now.pose.coordinate.distance(to: next.pose.coordinate) < 20)
+      expect(now.pose.coordinate.distance(to: next.pose.coordinate) < 20)
     }
   }
 }

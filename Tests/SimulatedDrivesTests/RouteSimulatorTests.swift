@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -51,32 +52,32 @@ import DriveTesting
     }
     // 150 s at 10 m/s, and what speeding up, the corner and braking take.
     let duration = try #require(simulator.duration)
-    #expect(duration == .milliseconds(159_612))
-    #expect(fixes.count == Int(duration.wholeSeconds) + 1)
+    expectEqual(duration, .milliseconds(159_612))
+    expectEqual(fixes.count, Int(duration.wholeSeconds) + 1)
     for (last, next) in zip(fixes, fixes.dropFirst()) {
-      #expect(last.coordinate.distance(to: next.coordinate) < 10.01)
-      #expect(next.timestamp == last.timestamp.map { $0 + .seconds(1) })
+      expect(last.coordinate.distance(to: next.coordinate) < 10.01)
+      expectEqual(next.timestamp, last.timestamp.map { $0 + .seconds(1) })
     }
     // North is 0, or a hair under 360.
-    #expect(fixes.first?.heading.map { min($0, 360 - $0) < 1e-6 } == true)
-    #expect(fixes.last?.heading.map { abs($0 - 90) < 0.01 } == true)
-    #expect(fixes.first?.timestamp == start)
-    #expect(fixes.first?.speed == 0)
-    #expect(fixes[53].speed == 10)
-    #expect(fixes[53].altitude.map { abs($0 - 150) < 1 } == true)
-    #expect(fixes.allSatisfy { $0.quality == .simulated && $0.mode == .threeD })
-    #expect(simulator.observation(at: .seconds(100_000), startingAt: start) == .ended)
+    expectEqual(fixes.first?.heading.map { min($0, 360 - $0) < 1e-6 }, true)
+    expectEqual(fixes.last?.heading.map { abs($0 - 90) < 0.01 }, true)
+    expectEqual(fixes.first?.timestamp, start)
+    expectEqual(fixes.first?.speed, 0)
+    expectEqual(fixes[53].speed, 10)
+    expectEqual(fixes[53].altitude.map { abs($0 - 150) < 1 }, true)
+    expect(fixes.allSatisfy { $0.quality == .simulated && $0.mode == .threeD })
+    expectEqual(simulator.observation(at: .seconds(100_000), startingAt: start), .ended)
   }
 
   @Test("a loop drives on from the end straight to the start, and never jumps")
   func loop() throws {
     let simulator = try RouteSimulator(route: try corner(), settings: settings(25, loop: true))
-    #expect(simulator.duration == nil)
+    expectNil(simulator.duration)
     var last: Fix?
     for second in 0..<2000 {
       let next = simulator.fix(at: .seconds(second), startingAt: start)
       let fix = try #require(next)
-      if let last { #expect(last.coordinate.distance(to: fix.coordinate) < 25.01) }
+      if let last { expect(last.coordinate.distance(to: fix.coordinate) < 25.01) }
       last = fix
     }
   }
@@ -86,9 +87,9 @@ import DriveTesting
     let simulator = try RouteSimulator(route: try corner(), settings: settings(10, loop: true, noise: 3, seed: 4))
     let late = simulator.fix(at: .seconds(120), startingAt: start)
     let early = simulator.fix(at: .seconds(3), startingAt: start)
-    #expect(simulator.fix(at: .milliseconds(120_900), startingAt: start) == late)
-    #expect(simulator.fix(at: .seconds(3), startingAt: start) == early)
-    #expect(simulator.fix(at: .seconds(-5), startingAt: start) == simulator.fix(at: .zero, startingAt: start))
+    expectEqual(simulator.fix(at: .milliseconds(120_900), startingAt: start), late)
+    expectEqual(simulator.fix(at: .seconds(3), startingAt: start), early)
+    expectEqual(simulator.fix(at: .seconds(-5), startingAt: start), simulator.fix(at: .zero, startingAt: start))
   }
 
   @Test("noise scatters as it says, and the same for the same seed")
@@ -105,13 +106,13 @@ import DriveTesting
       let next = noisy.fix(at: .seconds(second), startingAt: start)
       let fix = try #require(next)
       let distance = place.distance(to: fix.coordinate)
-      #expect(distance < 20)
+      expect(distance < 20)
       squares += distance * distance
-      #expect(same.fix(at: .seconds(second), startingAt: start) == fix)
-      #expect(other.fix(at: .seconds(second), startingAt: start) != fix)
+      expectEqual(same.fix(at: .seconds(second), startingAt: start), fix)
+      expect(other.fix(at: .seconds(second), startingAt: start) != fix)
     }
     // Two directions, each with a variance of four.
-    #expect(abs(squares / 4000 - 8) < 1)
+    expect(abs(squares / 4000 - 8) < 1)
   }
 
   @Test("a route in one place stands there for ever, without a heading")
@@ -119,9 +120,9 @@ import DriveTesting
     let simulator = try RouteSimulator(route: try route([(1, 2), (1, 2), (1, 2)]), settings: settings(10, loop: false))
     let next = simulator.fix(at: .seconds(1_000_000), startingAt: start)
     let fix = try #require(next)
-    #expect(fix.coordinate == Coordinate(latitude: 1, longitude: 2))
-    #expect(fix.speed == 0)
-    #expect(fix.heading == nil)
+    expectEqual(fix.coordinate, Coordinate(latitude: 1, longitude: 2))
+    expectEqual(fix.speed, 0)
+    expectNil(fix.heading)
   }
 
   @Test("it crosses the antimeridian and drives over a pole")
@@ -132,7 +133,7 @@ import DriveTesting
       for second in 0..<40 {
         let next = simulator.fix(at: .seconds(second), startingAt: start)
         let fix = try #require(next)
-        if let last { #expect((0.5...50.01).contains(last.coordinate.distance(to: fix.coordinate))) }
+        if let last { expect((0.5...50.01).contains(last.coordinate.distance(to: fix.coordinate))) }
         last = fix
       }
     }
@@ -154,8 +155,9 @@ import DriveTesting
   @Test("the generator is the published one")
   func generator() {
     var random = SplitMix64(seed: 1_234_567)
-    #expect(
-      [random.next(), random.next(), random.next()] == [
+    expectEqual(
+      [random.next(), random.next(), random.next()],
+      [
         6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,
       ])
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import FleetEngine
@@ -20,13 +21,13 @@ import Timekeeping
   func fourHours() throws {
     let world = try World.drive(Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
-    #expect(drained.at < 14_700 + 180)
-    #expect(world.longestGap(10..<15_580) <= 13)
+    expect(drained.at < 14_700 + 180)
+    expect(world.longestGap(10..<15_580) <= 13)
     // From the network's return on there is a live update in every interval, and no more requests than usual.
     let after = world.applied(14_700..<15_600)
-    #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 11 })
-    #expect(world.attempts(14_720..<14_960) <= 25)
-    #expect(after.allSatisfy { $0.past.count <= 100 && $0.bytes < 33_500 })
+    expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 11 })
+    expect(world.attempts(14_720..<14_960) <= 25)
+    expect(after.allSatisfy { $0.past.count <= 100 && $0.bytes < 33_500 })
   }
 
   @Test(
@@ -36,48 +37,48 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)], settings: [.interval(5)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
-    #expect(drained.at < 14_700 + 180)
-    #expect(fullestMinute(world) <= 12)
-    #expect(world.longestGap(10..<15_580) <= 8)
+    expect(drained.at < 14_700 + 180)
+    expect(fullestMinute(world) <= 12)
+    expect(world.longestGap(10..<15_580) <= 8)
   }
 
   @Test("a backlog with twice its capacity is delivered thinned, within the reported error")
   func thinned() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, drive: .city, faults: [Fault(.silent, 300..<14_700)], settings: [.maxLocations(400)]))
-    #expect(world.removals.contains { $0.reason == .thinned })
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.agent.delivery.backlog.thinnedWithin < 300)
+    expect(world.removals.contains { $0.reason == .thinned })
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
   @Test("at 1,200 bytes a second the live position arrives first, and the backlog after it")
   func slowLink() throws {
     let world = try World.drive(
       Scenario(duration: 9000, faults: [Fault(.silent, 300..<3900), Fault(.bandwidth(1200), 3900..<9000)]))
-    #expect(!world.applied(3900..<3930).isEmpty)
+    expect(!world.applied(3900..<3930).isEmpty)
     let after = world.applied(3930..<9000)
-    #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 45 })
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestGap(10..<8900) <= 16)
+    expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 45 })
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<8900) <= 16)
   }
 
   @Test("a server that takes twenty at a time is found out, and gets all of it", arguments: [1, 20, 60])
   func mostPast(most: Int) throws {
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(!world.removals.contains { $0.reason == .rejected })
-    #expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
-    #expect(world.longestGap(10..<11_980) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(!world.removals.contains { $0.reason == .rejected })
+    expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
+    expect(world.longestGap(10..<11_980) <= 13)
   }
 
   @Test("a server that takes eight thousand bytes (413) gets all of it")
   func mostBytes() throws {
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(!world.removals.contains { $0.reason == .rejected })
-    #expect(world.longestGap(10..<3980) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(!world.removals.contains { $0.reason == .rejected })
+    expect(world.longestGap(10..<3980) <= 13)
   }
 
   @Test("five bad positions are isolated and dropped, all others are delivered, live updates continue")
@@ -87,12 +88,12 @@ import Timekeeping
     let rejected = Set([0, 1, 40, 90, 150].map { past[$0] })
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.rejectsPositions(rejected), 0..<4000)]))
-    #expect(
-      Set(world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
-        == rejected)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expectEqual(
+      Set(world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }),
+      rejected)
+    expectEqual(world.agent.delivery.pendingCount, 0)
     let live = world.applied(1830..<4000)
-    #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
+    expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
   @Test("a bad position among outages, 503 and 429 is found nevertheless")
@@ -108,9 +109,9 @@ import Timekeeping
       faults.append(Fault(kinds[index % 4], from..<(from + 7)))
     }
     let world = try World.drive(Scenario(duration: 4000, faults: faults))
-    #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
+    expectEqual(world.removals.filter { $0.reason == .rejected }.count, 1)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
   }
 
   @Test("a live position that the server refuses is dropped by name, and costs nothing else")
@@ -118,11 +119,11 @@ import Timekeeping
     let steady = try World.drive(Scenario(duration: 600))
     let second = World.second(of: steady.server.applied[30].live)
     let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.rejectsLivePositions([second]), 0..<1800)]))
-    #expect(
-      world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
-        == [second])
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestGap(10..<1780) <= 26)
+    expectEqual(
+      world.removals.filter { $0.reason == .rejected }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) },
+      [second])
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<1780) <= 26)
   }
 
   @Test("a live position that the server rejects does not block the backlog when no fix comes after it")
@@ -137,12 +138,12 @@ import Timekeeping
         ]))
     let inTime = world.server.applied.filter { $0.at < 700 }.flatMap { $0.past + [$0.live] }.map(World.second)
     for second in stride(from: 210, to: 470, by: 20) {
-      #expect(inTime.contains { abs($0 - second) <= 10 }, "the position of second \(second)")
+      expect(inTime.contains { abs($0 - second) <= 10 }, "the position of second \(second)")
     }
     // And it costs no more requests than the heartbeat asks for.
-    #expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.removals.contains { $0.reason == .rejected })
+    expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.removals.contains { $0.reason == .rejected })
   }
 
   @Test(
@@ -158,8 +159,8 @@ import Timekeeping
         faults: [Fault(.unreachable, 100..<400), Fault(kind, 400..<3000), Fault(.unreachable, 1000..<1200)])
       scenario.seed = seed
       let world = try World.drive(scenario)
-      #expect(!world.removals.contains { $0.reason == .rejected })
-      #expect(world.agent.delivery.pendingCount == 0)
+      expect(!world.removals.contains { $0.reason == .rejected })
+      expectEqual(world.agent.delivery.pendingCount, 0)
     }
   }
 
@@ -168,17 +169,17 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.deniesPast, 400..<412)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
-    #expect(drained.at < 700)
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestGap(10..<1480) <= 13)
+    expect(drained.at < 700)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<1480) <= 13)
   }
 
   @Test("200 with an error in it delivers nothing")
   func errorWithin() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
-    #expect(world.applied(100..<400).isEmpty)
-    #expect(world.longestGap(10..<880) <= 13)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.applied(100..<400).isEmpty)
+    expect(world.longestGap(10..<880) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("past locations that are denied until the role is fixed are delivered within the longest suspension")
@@ -186,9 +187,9 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestGap(10..<2980) <= 13)
-    #expect(world.events(.backfillRefused).count <= 6)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<2980) <= 13)
+    expect(world.events(.backfillRefused).count <= 6)
   }
 
   @Test("a server that rejects all past locations loses none of them: they stay queued until it accepts them")
@@ -196,10 +197,10 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
-    #expect(!world.removals.contains { $0.reason == .rejected })
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestGap(10..<4980) <= 13)
+    expect(!world.removals.contains { $0.reason == .rejected })
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<4980) <= 13)
     let live = world.applied(530..<3000)
-    #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
+    expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 }

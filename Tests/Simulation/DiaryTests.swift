@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Foundation
 import Vehicle
 import Observability
@@ -52,13 +53,13 @@ import Timekeeping
     if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] != nil {
       try diary.write(to: golden, atomically: true, encoding: .utf8)
     }
-    #expect(try diary == String(contentsOf: golden, encoding: .utf8))
+    try expectEqual(diary, String(contentsOf: golden, encoding: .utf8))
 
     let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let journal = try String(contentsOf: root.appendingPathComponent("docs/journal.md"), encoding: .utf8)
     let quoted = journal.split(separator: "\n").filter { $0.wholeMatch(of: /\d\d:\d\d:\d\d  .*/) != nil }
-    #expect(quoted.count > 10)
-    for line in quoted { #expect(diary.contains("\(line)\n"), "docs/journal.md: \(line)") }
+    expect(quoted.count > 10)
+    for line in quoted { expect(diary.contains("\(line)\n"), "docs/journal.md: \(line)") }
   }
 
   private static func timeOfDay(_ instant: BootInstant) -> String {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import FleetEngine
 import Positioning
 import Vehicle
@@ -10,9 +11,9 @@ import Timekeeping
   @Test("responses that arrive when the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
-    #expect(world.longestGap(10..<1480) <= 16)
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.events(.offline).count == 1)
+    expect(world.longestGap(10..<1480) <= 16)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expectEqual(world.events(.offline).count, 1)
   }
 
   @Test("a row of lost responses repeats the positions of each request, and no others")
@@ -21,13 +22,13 @@ import Timekeeping
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))
     let acknowledged = Set(world.attempts.filter(\.isAccepted).map(\.id))
     let lost = world.server.applied.filter { !acknowledged.contains($0.request) }
-    #expect(lost.count >= 5)
+    expect(lost.count >= 5)
     // The network seems to fail: the requests carry eight, not a hundred.
-    #expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
+    expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
     let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
-    #expect(repeats.max() ?? 0 <= lost.count + 1)
-    #expect(world.longestGap(10..<1480) <= 13)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(repeats.max() ?? 0 <= lost.count + 1)
+    expect(world.longestGap(10..<1480) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("404, 503, 429 and 401 in turns: each has its own backoff, and the track arrives")
@@ -41,8 +42,8 @@ import Timekeeping
       faults.append(Fault(kinds[index % kinds.count], from..<(from + 25)))
     }
     let world = try World.drive(Scenario(duration: 3600, faults: faults))
-    #expect(world.longestGap(10..<3580) <= 16)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.longestGap(10..<3580) <= 16)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("two failures that take turns for two hours write few lines")
@@ -51,7 +52,7 @@ import Timekeeping
       [Fault(.unreachable, $0..<($0 + 10)), Fault(.answers(503, "UNAVAILABLE"), ($0 + 10)..<($0 + 20))]
     }
     let world = try World.drive(Scenario(duration: 7300, faults: faults))
-    #expect(world.events(.offline).count + world.events(.stillOffline).count <= 28)
+    expect(world.events(.offline).count + world.events(.stillOffline).count <= 28)
   }
 
   @Test("reloads there and back within five seconds: each vehicle has its floor")
@@ -63,7 +64,7 @@ import Timekeeping
       let world = try World.drive(Scenario(duration: 400, acts: acts))
       for name in ["truck-1", "truck-2"] {
         let times = world.server.applied.filter { $0.vehicle == name }.map(\.at)
-        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 4.9 }, "\(name), every \(step) s")
+        expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 4.9 }, "\(name), every \(step) s")
       }
     }
   }
@@ -74,7 +75,7 @@ import Timekeeping
       [Fault(.providerDown, $0..<($0 + 40)), Fault(.silent, ($0 + 30)..<($0 + 60))]
     }
     let world = try World.drive(Scenario(duration: 3000, faults: faults, tokenLife: 120))
-    #expect(world.longestGap(10..<2980) <= 16)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.longestGap(10..<2980) <= 16)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 }

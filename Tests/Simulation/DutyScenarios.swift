@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import Vehicle
 import Testing
 import Timekeeping
@@ -17,12 +18,12 @@ import Timekeeping
   @Test("on duty each update says ONLINE; a pause says OFFLINE within a second, once; the first fix after it ONLINE")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(301, .pause), (600, .resume)], settings: Self.trips))
-    #expect(states(world).prefix { $0 }.count == world.applied(0..<301).count)
-    #expect(world.server.states.filter { !$0.isOnline }.map(\.at).allSatisfy { 301 < $0 && $0 < 302 })
-    #expect(states(world, from: 301).filter { !$0 }.count == 1)
-    #expect(world.attempts(301..<600) == 1)
-    #expect(world.applied(600..<602).count == 1 && states(world, from: 600).allSatisfy { $0 })
-    #expect(world.events(.stateOffline).count == 1)
+    expectEqual(states(world).prefix { $0 }.count, world.applied(0..<301).count)
+    expect(world.server.states.filter { !$0.isOnline }.map(\.at).allSatisfy { 301 < $0 && $0 < 302 })
+    expectEqual(states(world, from: 301).filter { !$0 }.count, 1)
+    expectEqual(world.attempts(301..<600), 1)
+    expect(world.applied(600..<602).count == 1 && states(world, from: 600).allSatisfy { $0 })
+    expectEqual(world.events(.stateOffline).count, 1)
   }
 
   @Test(
@@ -32,11 +33,11 @@ import Timekeeping
       Scenario(
         duration: 900, faults: [Fault(isSilent ? .silent : .unreachable, 299..<500)], acts: [(301, .pause)],
         settings: Self.trips))
-    #expect(world.applied(301..<900).isEmpty)
-    #expect(world.server.states.last?.isOnline == false)
-    #expect(world.server.states.last.map { $0.at > 500 && $0.at < 535 } == true)
-    #expect(world.events(.stateOfflineFailed).count == 1)
-    #expect(world.attempts(300..<500) > 5)
+    expect(world.applied(301..<900).isEmpty)
+    expectEqual(world.server.states.last?.isOnline, false)
+    expectEqual(world.server.states.last.map { $0.at > 500 && $0.at < 535 }, true)
+    expectEqual(world.events(.stateOfflineFailed).count, 1)
+    expect(world.attempts(300..<500) > 5)
   }
 
   @Test("the power goes anywhere between pause and OFFLINE: it is accepted after the next start", arguments: 0..<6)
@@ -45,9 +46,9 @@ import Timekeeping
       Scenario(
         duration: 600, acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .pause), (340, .pause)],
         settings: Self.trips))
-    #expect(world.runNumber == 1)
-    #expect(world.pauseNote?.offline == "trips/provider/truck-1")
-    #expect(world.server.states.last?.isOnline == false)
+    expectEqual(world.runNumber, 1)
+    expectEqual(world.pauseNote?.offline, "trips/provider/truck-1")
+    expectEqual(world.server.states.last?.isOnline, false)
   }
 
   @Test("a restart of a vehicle that is OFFLINE for good asks for no token and sends nothing")
@@ -56,8 +57,8 @@ import Timekeeping
       Scenario(
         duration: 600, acts: [(301, .pause), (400, .powerCut(afterEffects: 0, seconds: 20)), (401, .networkUp)],
         settings: Self.trips))
-    #expect(world.attempts(330..<600) == 0)
-    #expect(world.fetches.allSatisfy { $0 < World.time(301) })
+    expectEqual(world.attempts(330..<600), 0)
+    expect(world.fetches.allSatisfy { $0 < World.time(301) })
   }
 
   @Test("the token has expired and the provider is down: OFFLINE goes with the next token")
@@ -66,8 +67,8 @@ import Timekeeping
       Scenario(
         duration: 900, faults: [Fault(.providerDown, 150..<500)], acts: [(400, .pause)], tokenLife: 120,
         settings: Self.trips))
-    #expect(states(world, from: 400) == [false])
-    #expect(world.server.states.last.map { $0.at > 500 } == true)
+    expectEqual(states(world, from: 400), [false])
+    expectEqual(world.server.states.last.map { $0.at > 500 }, true)
   }
 
   @Test(
@@ -81,10 +82,10 @@ import Timekeeping
       Scenario(
         duration: 1800, faults: [Fault(.answers(http, status), 300..<400)], acts: [(301, .pause)],
         settings: Self.trips))
-    #expect(states(world, from: 301).last == false)
-    #expect(world.applied(301..<1800).isEmpty)
-    #expect(world.events(.stateOfflineFailed).isEmpty == false)
-    #expect((2...12).contains(world.attempts(300..<400)))
+    expectEqual(states(world, from: 301).last, false)
+    expect(world.applied(301..<1800).isEmpty)
+    expectEqual(world.events(.stateOfflineFailed).isEmpty, false)
+    expect((2...12).contains(world.attempts(300..<400)))
   }
 
   @Test(
@@ -98,9 +99,9 @@ import Timekeeping
         seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
         acts: [(0, .network(true)), (301, .pause), (303, .resume)] + (tenth < 5 ? [] : [(304, .networkUp)]),
         settings: Self.trips))
-    #expect(states(world, from: 301).contains(false))
-    #expect(world.server.states.last?.isOnline == true)
-    #expect(!world.agent.isPaused)
+    expect(states(world, from: 301).contains(false))
+    expectEqual(world.server.states.last?.isOnline, true)
+    expect(!world.agent.isPaused)
   }
 
   @Test(
@@ -112,9 +113,9 @@ import Timekeeping
       Scenario(
         duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + tenth, .pause)],
         settings: Self.trips + [.interval(5)]))
-    #expect(world.server.states.last?.isOnline == false)
-    #expect(world.pauseNote?.offline != nil)
-    #expect(world.attempts((300 + tenth)..<400) <= 5)
+    expectEqual(world.server.states.last?.isOnline, false)
+    expect(world.pauseNote?.offline != nil)
+    expect(world.attempts((300 + tenth)..<400) <= 5)
   }
 
   @Test(
@@ -125,18 +126,18 @@ import Timekeeping
       Scenario(
         seed: UInt64(seed), duration: 600, faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)],
         acts: [(301 + second, .pause)], settings: Self.trips + [.interval(5)]))
-    #expect(world.abandonedIDs.count >= 1)
-    #expect(world.server.states.last?.isOnline == false)
-    #expect(world.pauseNote?.offline != nil)
-    #expect(world.events(.stateOfflineMissing).isEmpty)
+    expect(world.abandonedIDs.count >= 1)
+    expectEqual(world.server.states.last?.isOnline, false)
+    expect(world.pauseNote?.offline != nil)
+    expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
   @Test("a pause before the first fix is OFFLINE all the same, for the day before may have ended ONLINE")
   func beforeFirstFix() throws {
     let world = try World.drive(
       Scenario(duration: 300, faults: [Fault(.noFix, 0..<300)], acts: [(3, .pause)], settings: Self.trips))
-    #expect(states(world) == [false])
-    #expect(world.server.applied.isEmpty)
+    expectEqual(states(world), [false])
+    expect(world.server.applied.isEmpty)
   }
 
   @Test("stopped while OFFLINE is not accepted, one last attempt is made; then the next start knows of it")
@@ -145,11 +146,11 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Fault(.silent, 200..<600)], acts: [(301, .pause), (400, .stop(within: 3))],
         settings: Self.trips))
-    #expect(world.finishedAt.map { $0 <= World.time(403) } == true)
-    #expect(world.pauseNote != nil && world.pauseNote?.offline == nil)
-    #expect(
-      world.events(.stateOfflineMissing)
-        == ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
+    expectEqual(world.finishedAt.map { $0 <= World.time(403) }, true)
+    expect(world.pauseNote != nil && world.pauseNote?.offline == nil)
+    expectEqual(
+      world.events(.stateOfflineMissing),
+      ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
   }
 
   @Test("stopped in the wait after a refusal, the last attempt does not wait, and is accepted")
@@ -159,20 +160,20 @@ import Timekeeping
         duration: 600, faults: [Fault(.answers(404, "NOT_FOUND"), 290..<399)],
         acts: [(301, .pause), (400, .stop(within: 3))],
         settings: Self.trips))
-    #expect(states(world, from: 301) == [false])
-    #expect(world.events(.stateOfflineMissing).isEmpty)
+    expectEqual(states(world, from: 301), [false])
+    expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
   @Test("off duty OFFLINE is there within a second, and positions go on with it; on duty ONLINE is there within 6 s")
   func offDuty() throws {
     let world = try World.drive(
       Scenario(duration: 900, acts: [(301, .goOffline), (600, .goOnline)], settings: Self.trips))
-    #expect(states(world, from: 301).first == false)
-    #expect(world.server.states.first { !$0.isOnline }.map { $0.at < 302 } == true)
-    #expect(world.server.states.filter { 301 < $0.at && $0.at < 600 }.allSatisfy { !$0.isOnline })
-    #expect(world.server.states.first { $0.at > 600 }.map { $0.isOnline && $0.at < 606.5 } == true)
-    #expect(world.longestGap(10..<898) <= 13)
-    #expect(world.events(.stateOffline).count == 1)
+    expectEqual(states(world, from: 301).first, false)
+    expectEqual(world.server.states.first { !$0.isOnline }.map { $0.at < 302 }, true)
+    expect(world.server.states.filter { 301 < $0.at && $0.at < 600 }.allSatisfy { !$0.isOnline })
+    expectEqual(world.server.states.first { $0.at > 600 }.map { $0.isOnline && $0.at < 606.5 }, true)
+    expect(world.longestGap(10..<898) <= 13)
+    expectEqual(world.events(.stateOffline).count, 1)
   }
 
   @Test("off duty without a fix: OFFLINE is there, and ONLINE comes with the first fix")
@@ -181,9 +182,9 @@ import Timekeeping
       Scenario(
         duration: 300, faults: [Fault(.noFix, 0..<200)], acts: [(3, .goOffline), (100, .goOnline)],
         settings: Self.trips))
-    #expect(world.server.states.first.map { !$0.isOnline && $0.at < 10 } == true)
-    #expect(world.server.states.filter { $0.at < 200 }.count == 1)
-    #expect(world.server.states.last?.isOnline == true)
+    expectEqual(world.server.states.first.map { !$0.isOnline && $0.at < 10 }, true)
+    expectEqual(world.server.states.filter { $0.at < 200 }.count, 1)
+    expectEqual(world.server.states.last?.isOnline, true)
   }
 
   @Test(
@@ -195,10 +196,10 @@ import Timekeeping
         duration: 600,
         acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .goOffline), (340, .goOffline)],
         settings: Self.trips))
-    #expect(world.runNumber == 1)
-    #expect(world.dutyNote?.vehicle == "trips/provider/truck-1" && world.dutyNote?.isAccepted == true)
-    #expect(states(world, from: 345).allSatisfy { !$0 })
-    #expect(world.applied(345..<600).count > 15)
+    expectEqual(world.runNumber, 1)
+    expect(world.dutyNote?.vehicle == "trips/provider/truck-1" && world.dutyNote?.isAccepted == true)
+    expect(states(world, from: 345).allSatisfy { !$0 })
+    expect(world.applied(345..<600).count > 15)
   }
 
   @Test(
@@ -212,8 +213,8 @@ import Timekeeping
           tenth < 5 ? Fault(.latency(4000), 250..<400) : Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)
         ],
         acts: [(300 + tenth, .goOffline)], settings: Self.trips + [.interval(5)]))
-    #expect(world.server.states.last?.isOnline == false)
-    #expect(world.dutyNote?.isAccepted == true)
+    expectEqual(world.server.states.last?.isOnline, false)
+    expectEqual(world.dutyNote?.isAccepted, true)
   }
 
   @Test(
@@ -225,8 +226,8 @@ import Timekeeping
         seed: UInt64(seed), duration: 330, drive: .steady(0),
         faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 301..<302)],
         acts: [(301, .goOffline), (303, .goOnline)], settings: Self.trips))
-    #expect(states(world, from: 301).contains(false))
-    #expect(world.server.states.last.map { $0.isOnline && $0.at < 325 } == true)
+    expect(states(world, from: 301).contains(false))
+    expectEqual(world.server.states.last.map { $0.isOnline && $0.at < 325 }, true)
   }
 
   @Test(
@@ -237,18 +238,18 @@ import Timekeeping
         duration: 600,
         acts: [(200, .goOffline), (301, .pause), (400, .resume)] + (goesOnline ? [(350, .goOnline)] : []),
         settings: Self.trips))
-    #expect(world.attempts(301..<400) == 0)
-    #expect(world.server.states.first { $0.at > 400 }?.isOnline == goesOnline)
-    #expect(world.server.states.last?.isOnline == goesOnline)
+    expectEqual(world.attempts(301..<400), 0)
+    expectEqual(world.server.states.first { $0.at > 400 }?.isOnline, goesOnline)
+    expectEqual(world.server.states.last?.isOnline, goesOnline)
   }
 
   @Test("another vehicle after a reload begins on duty")
   func reloadOffDuty() throws {
     let world = try World.drive(
       Scenario(duration: 600, acts: [(200, .goOffline), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
-    #expect(states(world).last == false)
-    #expect(!states(world, of: "truck-2").isEmpty && states(world, of: "truck-2").allSatisfy { $0 })
-    #expect(world.dutyNote == nil)
+    expectEqual(states(world).last, false)
+    expect(!states(world, of: "truck-2").isEmpty && states(world, of: "truck-2").allSatisfy { $0 })
+    expectNil(world.dutyNote)
   }
 
   @Test("offline_on_stop sends nothing more when OFFLINE was accepted before")
@@ -256,23 +257,23 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 400, acts: [(200, .goOffline), (303, .stop(within: 3))], settings: [.trips(offlineOnStop: true)]))
-    #expect(states(world, from: 200).allSatisfy { !$0 })
-    #expect(world.events(.stateOfflineMissing).isEmpty)
+    expect(states(world, from: 200).allSatisfy { !$0 })
+    expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
   @Test("a stop of the service leaves the state as it is")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .stop(within: 3))], settings: Self.trips))
-    #expect(states(world).allSatisfy { $0 })
+    expect(states(world).allSatisfy { $0 })
   }
 
   @Test("offline_on_stop: the last position, then OFFLINE, within the time")
   func offlineOnStop() throws {
     let world = try World.drive(
       Scenario(duration: 400, acts: [(303, .stop(within: 3))], settings: [.trips(offlineOnStop: true)]))
-    #expect(states(world, from: 303).last == false)
-    #expect(world.finishedAt.map { $0 <= World.time(306) } == true)
-    #expect(world.events(.stateOfflineMissing).isEmpty)
+    expectEqual(states(world, from: 303).last, false)
+    expectEqual(world.finishedAt.map { $0 <= World.time(306) }, true)
+    expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
   @Test("offline_on_stop in time or not at all: half of the time is OFFLINE's, also when a position hangs")
@@ -281,15 +282,15 @@ import Timekeeping
       Scenario(
         duration: 400, faults: [Fault(.silent, 290..<302)], acts: [(301, .stop(within: 4))],
         settings: [.trips(offlineOnStop: true)]))
-    #expect(states(world, from: 301).last == false)
+    expectEqual(states(world, from: 301).last, false)
     let never = try World.drive(
       Scenario(
         duration: 400, faults: [Fault(.silent, 290..<400)], acts: [(301, .stop(within: 4))],
         settings: [.trips(offlineOnStop: true)]))
-    #expect(never.finishedAt == World.time(305))
-    #expect(
-      never.events(.stateOfflineMissing)
-        == ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: the vehicle's state stays as it was"])
+    expectEqual(never.finishedAt, World.time(305))
+    expectEqual(
+      never.events(.stateOfflineMissing),
+      ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: the vehicle's state stays as it was"])
   }
 
   @Test("a source that has ended is delivered first, and then the vehicle is OFFLINE", arguments: [true, false])
@@ -298,9 +299,9 @@ import Timekeeping
       Scenario(
         duration: 600, faults: isLate ? [Fault(.unreachable, 100..<600)] : [Fault(.unreachable, 100..<310)],
         acts: [(300, .sourceEnded)], settings: [.trips(offlineOnStop: true)]))
-    #expect(world.finishedAt.map { $0 <= World.time(360) } == true)
-    #expect((states(world).last == false) != isLate)
-    #expect(world.events(.stateOfflineMissing).count == (isLate ? 1 : 0))
+    expectEqual(world.finishedAt.map { $0 <= World.time(360) }, true)
+    expect((states(world).last == false) != isLate)
+    expectEqual(world.events(.stateOfflineMissing).count, (isLate ? 1 : 0))
   }
 
   @Test("a run that ends in a pause with OFFLINE pending reads the backlog's file, though it delivers nothing of it")
@@ -315,7 +316,7 @@ import Timekeeping
           (25, .kill(afterEffects: 2, seconds: 18)), (113, .suspend(25)), (173, .sourceEnded),
           (130, .powerCut(afterEffects: 5, seconds: 17)), (128, .pause),
         ], noise: 0.0, settings: [.trips(reportsState: true, offlineOnStop: true)], hasModem: true))
-    #expect(!world.agent.delivery.isStorePending)
+    expect(!world.agent.delivery.isStorePending)
   }
 
   @Test("report_state = false: positions alone, and a pause sends nothing")
@@ -323,9 +324,9 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 600, acts: [(301, .pause), (400, .resume)], settings: [.trips(reportsState: false)]))
-    #expect(world.server.states.isEmpty)
-    #expect(world.attempts(301..<400) == 0)
-    #expect(world.longestGap(10..<298) <= 13)
+    expect(world.server.states.isEmpty)
+    expectEqual(world.attempts(301..<400), 0)
+    expect(world.longestGap(10..<298) <= 13)
   }
 
   @Test("another vehicle after a reload during a pause is OFFLINE too; of the one before it is said if it is not")
@@ -334,10 +335,10 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Fault(.unreachable, 295..<400)],
         acts: [(301, .pause), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
-    #expect(states(world, of: "truck-2") == [false])
-    #expect(states(world).last == true)
-    #expect(world.events(.stateOfflineMissing).count == 1)
-    #expect(world.pauseNote?.offline == "trips/provider/truck-2")
+    expectEqual(states(world, of: "truck-2"), [false])
+    expectEqual(states(world).last, true)
+    expectEqual(world.events(.stateOfflineMissing).count, 1)
+    expectEqual(world.pauseNote?.offline, "trips/provider/truck-2")
   }
 
   @Test("suspend and another network while OFFLINE is in flight: it is sent again at once")
@@ -346,7 +347,7 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Fault(.silent, 299..<330)],
         acts: [(0, .network(true)), (301, .pause), (320, .suspend(30)), (360, .networkUp)], settings: Self.trips))
-    #expect(world.server.states.last.map { !$0.isOnline && $0.at < 372 } == true)
+    expectEqual(world.server.states.last.map { !$0.isOnline && $0.at < 372 }, true)
   }
 
   @Test("the backlog of before a pause goes after it, as in deliveries")
@@ -355,8 +356,8 @@ import Timekeeping
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(301, .pause), (600, .resume)],
         settings: Self.trips))
-    #expect(world.longestGap(10..<298) <= 13)
-    #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.server.states.last?.isOnline == true)
+    expect(world.longestGap(10..<298) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expectEqual(world.server.states.last?.isOnline, true)
   }
 }

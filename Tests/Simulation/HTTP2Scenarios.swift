@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Observability
 import Vehicle
 import Testing
@@ -12,10 +13,10 @@ import Timekeeping
     scenario.seed = 3
     let world = try World.drive(scenario)
     let (carried, connections) = (world.line?.carried ?? 0, world.line?.connections ?? 0)
-    #expect(carried > 250)
-    #expect(connections > 10)
-    #expect(world.agent.statistics.attempts > world.agent.statistics.accepted)
-    #expect(world.violations.isEmpty)
-    #expect(!world.events.contains { $0.event.kind == .offline })
+    expect(carried > 250)
+    expect(connections > 10)
+    expect(world.agent.statistics.attempts > world.agent.statistics.accepted)
+    expect(world.violations.isEmpty)
+    expect(!world.events.contains { $0.event.kind == .offline })
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import FleetEngine
@@ -12,11 +13,11 @@ import Timekeeping
   func anotherVehicle() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
-    #expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
-    #expect(world.disk.held["truck-1"]?.count ?? 0 >= 8)
-    #expect(world.removals.allSatisfy { $0.reason == .delivered })
-    #expect(!world.applied(300..<312).isEmpty)
-    #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
+    expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
+    expect(world.disk.held["truck-1"]?.count ?? 0 >= 8)
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expect(!world.applied(300..<312).isEmpty)
+    expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
   @Test("a vehicle that the settings name again gets its stored positions")
@@ -26,10 +27,10 @@ import Timekeeping
         duration: 900, faults: [Fault(.unreachable, 200..<300)],
         acts: [(290, .reload(vehicle: "truck-2")), (500, .reload(vehicle: "truck-1"))]))
     let late = world.applied(500..<900)
-    #expect(late.allSatisfy { $0.vehicle == "truck-1" })
-    #expect(late.flatMap(\.past).count { (200..<290).contains(World.second(of: $0)) } >= 8)
-    #expect(world.copy.isEmpty)
-    #expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
+    expect(late.allSatisfy { $0.vehicle == "truck-1" })
+    expect(late.flatMap(\.past).count { (200..<290).contains(World.second(of: $0)) } >= 8)
+    expect(world.copy.isEmpty)
+    expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
   @Test("a reload when the store is about to write: each vehicle gets its own stored positions")
@@ -40,24 +41,24 @@ import Timekeeping
         seed: 6419, duration: 600, drive: .city,
         faults: [Fault(.answers(403, "PERMISSION_DENIED"), 321..<339)],
         acts: [(331, .reload(vehicle: "truck-2")), (341, .reload(vehicle: "truck-1"))], noise: 0))
-    #expect(world.unrestored["truck-1"] == nil)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expectNil(world.unrestored["truck-1"])
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a reload to another vehicle on a good network is done within a second")
   func quickReload() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))
-    #expect(world.applied(300..<302).map(\.vehicle) == ["truck-2"])
-    #expect(world.fetches.count == 2)
+    expectEqual(world.applied(300..<302).map(\.vehicle), ["truck-2"])
+    expectEqual(world.fetches.count, 2)
   }
 
   @Test("stopped on a good network, the newest position is sent and the daemon ends in time")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(307, .stop(within: 5))]))
     let end = try #require(world.finishedAt)
-    #expect(end <= World.time(312))
-    #expect(world.undelivered == 0)
-    #expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
+    expect(end <= World.time(312))
+    expectEqual(world.undelivered, 0)
+    expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
   }
 
   @Test("stopped without a network, the daemon ends in time and reports the undelivered positions")
@@ -66,12 +67,12 @@ import Timekeeping
       let world = try World.drive(
         Scenario(duration: 400, faults: [Fault(kind, 200..<400)], acts: [(307, .stop(within: 3))]))
       let end = try #require(world.finishedAt)
-      #expect(end <= World.time(310))
+      expect(end <= World.time(310))
       let undelivered = try #require(world.undelivered)
-      #expect((10...14).contains(undelivered))
+      expect((10...14).contains(undelivered))
       // The next start finds all of it, the newest too.
-      #expect(world.copy.count == undelivered)
-      #expect(world.copy.values.contains { $0.location.time >= Scenario.boot + .seconds(306) })
+      expectEqual(world.copy.count, undelivered)
+      expect(world.copy.values.contains { $0.location.time >= Scenario.boot + .seconds(306) })
     }
   }
 
@@ -80,9 +81,9 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)]))
     let end = try #require(world.finishedAt)
-    #expect(end <= World.time(345))
-    #expect(world.undelivered == 0)
-    #expect(world.longestGap(5..<299) <= 13)
+    expect(end <= World.time(345))
+    expectEqual(world.undelivered, 0)
+    expect(world.longestGap(5..<299) <= 13)
   }
 
   @Test("a recording that ends without a network ends all the same, after a minute")
@@ -90,8 +91,8 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 600, faults: [Fault(.silent, 200..<600), Fault(.noFix, 300..<600)], acts: [(300, .sourceEnded)]))
-    #expect(world.finishedAt == World.time(360))
-    #expect(world.undelivered ?? 0 >= 9)
+    expectEqual(world.finishedAt, World.time(360))
+    expect(world.undelivered ?? 0 >= 9)
   }
 
   @Test("a full backlog is thinned: the whole track is delivered, within the error in the status")
@@ -99,12 +100,12 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3, settings: [.maxLocations(100)]))
-    #expect(world.removals.contains { $0.reason == .thinned })
-    #expect(!world.removals.contains { $0.reason == .full })
+    expect(world.removals.contains { $0.reason == .thinned })
+    expect(!world.removals.contains { $0.reason == .full })
     let sentence = " thinned out: the backlog is full, and the remaining positions describe the track within "
-    #expect(world.events(.positionsDropped).contains { $0.contains(sentence) })
-    #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(world.agent.delivery.backlog.thinnedWithin < 100)
-    #expect(world.agent.snapshot(at: world.moment).statusLine.contains("thinned within"))
+    expect(world.events(.positionsDropped).contains { $0.contains(sentence) })
+    expect(world.agent.delivery.backlog.isEmpty)
+    expect(world.agent.delivery.backlog.thinnedWithin < 100)
+    expect(world.agent.snapshot(at: world.moment).statusLine.contains("thinned within"))
   }
 }

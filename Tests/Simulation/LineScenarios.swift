@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import Positioning
 import Vehicle
 import FixSources
@@ -13,17 +14,17 @@ import Timekeeping
     arguments: NMEADialect.allCases)
   func dialects(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
-    #expect(world.agent.statistics.fixes == 299)
-    #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestGap(5..<290) <= 11)
+    expectEqual(world.agent.statistics.fixes, 299)
+    expect(world.agent.statistics.rejected.isEmpty)
+    expect(world.longestGap(5..<290) <= 11)
   }
 
   @Test("a receiver whose sentences come in datagrams gives a fix a second", arguments: NMEADialect.allCases)
   func datagrams(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, isNetworked: true))
-    #expect(world.agent.statistics.fixes == 299)
-    #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestGap(5..<290) <= 11)
+    expectEqual(world.agent.statistics.fixes, 299)
+    expect(world.agent.statistics.rejected.isEmpty)
+    expect(world.longestGap(5..<290) <= 11)
   }
 
   @Test(
@@ -31,32 +32,32 @@ import Timekeeping
     arguments: NMEADialect.allCases)
   func modem(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, hasModem: true))
-    #expect(world.agent.statistics.fixes >= 296)
-    #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestGap(8..<290) <= 11)
+    expect(world.agent.statistics.fixes >= 296)
+    expect(world.agent.statistics.rejected.isEmpty)
+    expect(world.longestGap(8..<290) <= 11)
   }
 
   @Test("a modem that is unplugged, or repeats its last sentences, is read again by itself, and no position twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
-    #expect(world.longestGap(302..<395) <= 13)
-    #expect(world.longestGap(515..<595) <= 13)
-    #expect(world.longestGap(715..<890) <= 13)
+    expect(world.longestGap(302..<395) <= 13)
+    expect(world.longestGap(515..<595) <= 13)
+    expect(world.longestGap(715..<890) <= 13)
     let rejected = world.agent.statistics.rejected
-    #expect(rejected[.duplicate] == nil && rejected[.outOfOrder] == nil && rejected[.frozen] == nil)
-    #expect(world.events(.sourceLost).contains { $0.contains("ModemManager has no modem") })
-    #expect(world.events(.sourceLost).contains { $0.contains("has frozen") })
+    expect(rejected[.duplicate] == nil && rejected[.outOfOrder] == nil && rejected[.frozen] == nil)
+    expect(world.events(.sourceLost).contains { $0.contains("ModemManager has no modem") })
+    expect(world.events(.sourceLost).contains { $0.contains("has frozen") })
   }
 
   @Test("datagrams with noise, and a network that goes and comes, are read again by themselves")
   func badDatagrams() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, isNetworked: true))
-    #expect(world.longestGap(302..<395) <= 13)
-    #expect(world.longestGap(515..<595) <= 13)
-    #expect(world.longestGap(705..<890) <= 13)
-    #expect(world.events(.sourceLost).contains { $0.contains("has received nothing") })
+    expect(world.longestGap(302..<395) <= 13)
+    expect(world.longestGap(515..<595) <= 13)
+    expect(world.longestGap(705..<890) <= 13)
+    expect(world.events(.sourceLost).contains { $0.contains("has received nothing") })
   }
 
   @Test(
@@ -65,60 +66,60 @@ import Timekeeping
   func noise(part: Double, dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
     let lost = 899 - Int(world.agent.statistics.fixes)
-    #expect(lost < 700)
-    if part >= 0.005 { #expect(lost > 0) }
-    #expect(world.longestGap(5..<100) <= 11)
-    #expect(world.longestGap(804..<890) <= 13)
+    expect(lost < 700)
+    if part >= 0.005 { expect(lost > 0) }
+    expect(world.longestGap(5..<100) <= 11)
+    expect(world.longestGap(804..<890) <= 13)
   }
 
   @Test("bytes that are lost cost the sentences that they were in")
   func bytesLost() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.bytesLost(0.01), 100..<800)]))
-    #expect((400..<899).contains(Int(world.agent.statistics.fixes)))
-    #expect(world.longestGap(5..<890) <= 20)
-    #expect(world.events(.sourceLost).isEmpty)
+    expect((400..<899).contains(Int(world.agent.statistics.fixes)))
+    expect(world.longestGap(5..<890) <= 20)
+    expect(world.events(.sourceLost).isEmpty)
   }
 
   @Test("a line that is noise alone is opened again and again, and read at once when it is quiet")
   func nothingButNoise() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(0.5), 300..<600)]))
-    #expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
-    #expect(world.events(.fixLost).count == 1)
+    expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
+    expectEqual(world.events(.fixLost).count, 1)
     // A try waits for 10 s at most.
-    #expect(!world.applied(600..<613).isEmpty)
-    #expect(world.longestGap(612..<890) <= 13)
+    expect(!world.applied(600..<613).isEmpty)
+    expect(world.longestGap(612..<890) <= 13)
   }
 
   @Test("a receiver that is unplugged is lost at once, and read within two seconds of its return")
   func unplugged() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)]))
-    #expect(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged") == true)
-    #expect(world.events(.sourceOpened).count == 2)
-    #expect(world.longestGap(5..<298) <= 11)
-    #expect(!world.applied(600..<603).isEmpty)
-    #expect(world.longestGap(603..<890) <= 13)
+    expectEqual(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged"), true)
+    expectEqual(world.events(.sourceOpened).count, 2)
+    expect(world.longestGap(5..<298) <= 11)
+    expect(!world.applied(600..<603).isEmpty)
+    expect(world.longestGap(603..<890) <= 13)
   }
 
   @Test("a receiver that is plugged in after the start is read at once")
   func pluggedInLate() throws {
     let world = try World.drive(Scenario(duration: 300, faults: [Fault(.unplugged, 0..<100)]))
-    #expect(world.applied(0..<100).isEmpty)
-    #expect(!world.applied(100..<103).isEmpty)
+    expect(world.applied(0..<100).isEmpty)
+    expect(!world.applied(100..<103).isEmpty)
   }
 
   @Test("a loose plug: gone and back every few seconds for a quarter of an hour, and the track has no longer holes")
   func loosePlug() throws {
     let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
     let world = try World.drive(Scenario(duration: 1200, faults: faults))
-    #expect(world.longestGap(5..<1190) <= 20)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.longestGap(5..<1190) <= 20)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a receiver that falls silent is opened again, and said to be silent")
   func mute() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.mute, 300..<600)]))
-    #expect(world.events(.sourceLost).contains { $0.contains("is open but silent") })
-    #expect(!world.applied(600..<613).isEmpty)
+    expect(world.events(.sourceLost).contains { $0.contains("is open but silent") })
+    expect(!world.applied(600..<613).isEmpty)
   }
 
   @Test("what a modem has kept of a disturbed second is read after a suspend, as far as it is right")
@@ -127,17 +128,17 @@ import Timekeeping
       Scenario(
         seed: 10_007_153, duration: 211, drive: .steady(14.0), faults: [Fault(.noise(0.005), 193..<203)],
         acts: [(203, .suspend(2))], noise: 0.0, hasModem: true, hasRing: true))
-    #expect(world.agent.statistics.fixes >= 150)
+    expect(world.agent.statistics.fixes >= 150)
   }
 
   @Test("a receiver at another speed than the settings say is named as such, and read when it is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
-    #expect(world.agent.statistics.fixes <= 300)
-    #expect(world.applied(0..<300).isEmpty)
-    #expect(world.events(.sourceLost).allSatisfy { $0.contains("check source.baud") })
-    #expect(!world.events(.sourceLost).isEmpty)
-    #expect(!world.applied(300..<313).isEmpty)
+    expect(world.agent.statistics.fixes <= 300)
+    expect(world.applied(0..<300).isEmpty)
+    expect(world.events(.sourceLost).allSatisfy { $0.contains("check source.baud") })
+    expect(!world.events(.sourceLost).isEmpty)
+    expect(!world.applied(300..<313).isEmpty)
   }
 
   @Test(
@@ -146,17 +147,17 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 120, baud: speed, isAutobaud: true))
     let place = BaudProbe.rates.firstIndex(of: speed) ?? 0
     let first = try #require(world.server.applied.first).at
-    #expect(first < Double(place) * 2.5 + 3)
-    #expect(world.events(.sourceOpened).first?.contains("at \(speed) baud, detected") == true)
+    expect(first < Double(place) * 2.5 + 3)
+    expectEqual(world.events(.sourceOpened).first?.contains("at \(speed) baud, detected"), true)
   }
 
   @Test("a receiver that forgets its speed, as one does whose battery is empty, is found again")
   func forgottenSpeed() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
-    #expect(world.longestGap(20..<298) <= 11)
+    expect(world.longestGap(20..<298) <= 11)
     // Ten seconds of silence, a second until it is opened again, and two speeds before the right one at most.
-    #expect(!world.applied(300..<325).isEmpty)
-    #expect(world.longestGap(325..<890) <= 13)
+    expect(!world.applied(300..<325).isEmpty)
+    expect(world.longestGap(325..<890) <= 13)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import Vehicle
 import Testing
 import Timekeeping
@@ -14,20 +15,20 @@ import Timekeeping
   @Test("another daemon has the vehicle: nothing is sent; soon after its end the first update follows")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(0..<300)]))
-    #expect(world.attempts(0..<300) == 0)
-    #expect(world.fetches.allSatisfy { $0 >= World.time(300) })
+    expectEqual(world.attempts(0..<300), 0)
+    expect(world.fetches.allSatisfy { $0 >= World.time(300) })
     // An attempt every 5 s, and Fleet Engine's 5 s after an update that the other daemon may just have sent.
-    #expect(!world.applied(305..<312).isEmpty)
-    #expect(world.longestGap(312..<880) <= 13)
-    #expect(world.events(.vehicleInUse).count == 1)
-    #expect(world.events(.vehicleFree).count == 1)
+    expect(!world.applied(305..<312).isEmpty)
+    expect(world.longestGap(312..<880) <= 13)
+    expectEqual(world.events(.vehicleInUse).count, 1)
+    expectEqual(world.events(.vehicleFree).count, 1)
   }
 
   @Test("a daemon that comes second does not disturb the first")
   func second() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(300..<600)]))
-    #expect(world.longestGap(10..<880) <= 13)
-    #expect(world.events(.vehicleInUse).isEmpty)
+    expect(world.longestGap(10..<880) <= 13)
+    expect(world.events(.vehicleInUse).isEmpty)
   }
 
   @Test("killed while a second daemon waits, it is the second after its restart")
@@ -35,8 +36,8 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Self.other(200..<600)], acts: [(300, .kill(afterEffects: 0, seconds: 6))]))
-    #expect(world.attempts(310..<600) == 0)
-    #expect(!world.applied(600..<612).isEmpty)
+    expectEqual(world.attempts(310..<600), 0)
+    expect(!world.applied(600..<612).isEmpty)
   }
 
   @Test("new settings with the vehicle of another daemon send nothing; those with a free one do")
@@ -45,9 +46,9 @@ import Timekeeping
       Scenario(
         duration: 900, faults: [Self.other(0..<900, vehicle: "truck-2")],
         acts: [(300, .reload(vehicle: "truck-2")), (600, .reload(vehicle: "truck-1"))]))
-    #expect(world.attempts(300..<600) == 0)
-    #expect(!world.applied(600..<612).isEmpty)
-    #expect(world.applied(0..<900).allSatisfy { $0.vehicle == "truck-1" })
+    expectEqual(world.attempts(300..<600), 0)
+    expect(!world.applied(600..<612).isEmpty)
+    expect(world.applied(0..<900).allSatisfy { $0.vehicle == "truck-1" })
   }
 
   @Test("positions queued before are delivered afterwards, and none of the time between")
@@ -56,22 +57,22 @@ import Timekeeping
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<250), Self.other(200..<600)],
         acts: [(240, .kill(afterEffects: 0, seconds: 6))]))
-    #expect(world.attempts(250..<600) == 0)
-    #expect(!world.arrivedSeconds.contains { (250..<599).contains($0) })
-    #expect(world.arrivedSeconds.contains { (150..<200).contains($0) })
-    #expect(world.agent.delivery.pendingCount == 0)
+    expectEqual(world.attempts(250..<600), 0)
+    expect(!world.arrivedSeconds.contains { (250..<599).contains($0) })
+    expect(world.arrivedSeconds.contains { (150..<200).contains($0) })
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a pause that begins meanwhile is one afterwards; one that ends meanwhile is none")
   func pause() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (500, .resume)]))
-    #expect(world.attempts(0..<500) == 0)
-    #expect(!world.applied(500..<503).isEmpty)
+    expectEqual(world.attempts(0..<500), 0)
+    expect(!world.applied(500..<503).isEmpty)
     let ended = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (200, .resume)]))
-    #expect(ended.attempts(0..<300) == 0)
-    #expect(!ended.applied(300..<312).isEmpty)
+    expectEqual(ended.attempts(0..<300), 0)
+    expect(!ended.applied(300..<312).isEmpty)
   }
 
   @Test("OFFLINE waits for the vehicle too")
@@ -80,8 +81,8 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Self.other(0..<300)], acts: [(100, .pause)],
         settings: [.trips(offlineOnStop: true)]))
-    #expect(world.attempts(0..<300) == 0)
-    #expect(world.server.states.last?.isOnline == false)
+    expectEqual(world.attempts(0..<300), 0)
+    expectEqual(world.server.states.last?.isOnline, false)
   }
 
   @Test("stopped meanwhile, it ends at once and tries nothing")
@@ -90,7 +91,7 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Self.other(0..<600)], acts: [(200, .stop(within: 5))],
         settings: [.trips(offlineOnStop: true)]))
-    #expect(world.finishedAt == World.time(200))
-    #expect(world.attempts(0..<600) == 0)
+    expectEqual(world.finishedAt, World.time(200))
+    expectEqual(world.attempts(0..<600), 0)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import FleetEngine
 import Vehicle
 import Observability
@@ -12,23 +13,23 @@ import Timekeeping
   @Test("a pause on a good network: nothing is sent, and the first update after it follows within two seconds")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))
-    #expect(world.applied(301..<600).isEmpty)
-    #expect(world.attempts(300..<600) == 0)
-    #expect(!world.applied(600..<602).isEmpty)
-    #expect(world.longestGap(10..<298) <= 13)
-    #expect(world.longestGap(602..<880) <= 13)
-    #expect(world.events(.paused).count == 1)
-    #expect(world.events(.pauseEnded) == ["The pause has ended after 5 min"])
+    expect(world.applied(301..<600).isEmpty)
+    expectEqual(world.attempts(300..<600), 0)
+    expect(!world.applied(600..<602).isEmpty)
+    expect(world.longestGap(10..<298) <= 13)
+    expect(world.longestGap(602..<880) <= 13)
+    expectEqual(world.events(.paused).count, 1)
+    expectEqual(world.events(.pauseEnded), ["The pause has ended after 5 min"])
   }
 
   @Test("positions queued before a pause are delivered after it, and none of the pause")
   func backlog() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(300, .pause), (600, .resume)]))
-    #expect(world.attempts(300..<600) == 0)
-    #expect(world.longestGap(10..<298) <= 13)
-    #expect(!world.arrivedSeconds.contains { (301..<599).contains($0) })
-    #expect(world.agent.delivery.pendingCount == 0)
+    expectEqual(world.attempts(300..<600), 0)
+    expect(world.longestGap(10..<298) <= 13)
+    expect(!world.arrivedSeconds.contains { (301..<599).contains($0) })
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a power cut during a pause, wherever in its work: it is paused again", arguments: 0..<3)
@@ -41,12 +42,12 @@ import Timekeeping
           (300, .pause), (400, .powerCut(afterEffects: effects, seconds: 20)), (401, .networkUp), (402, .networkUp),
           (403, .networkUp), (404, .networkUp), (800, .resume),
         ]))
-    #expect(world.runNumber == 1)
-    #expect(world.attempts(301..<800) == 0)
-    #expect(world.events(.paused).last?.hasPrefix("Still paused since ") == true)
-    #expect(!world.applied(800..<803).isEmpty)
-    #expect(world.longestGap(10..<298) <= 13)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expectEqual(world.runNumber, 1)
+    expectEqual(world.attempts(301..<800), 0)
+    expectEqual(world.events(.paused).last?.hasPrefix("Still paused since "), true)
+    expect(!world.applied(800..<803).isEmpty)
+    expect(world.longestGap(10..<298) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test(
@@ -57,9 +58,9 @@ import Timekeeping
       Scenario(
         duration: 900,
         acts: [(299, .powerCut(afterEffects: effects, seconds: 10)), (299, .pause), (600, .resume)]))
-    #expect(!world.applied(600..<880).isEmpty)
-    #expect(world.agent.isPaused == false)
-    #expect(world.runNumber == 1)
+    expect(!world.applied(600..<880).isEmpty)
+    expectEqual(world.agent.isPaused, false)
+    expectEqual(world.runNumber, 1)
   }
 
   @Test(
@@ -70,10 +71,10 @@ import Timekeeping
       Scenario(
         duration: 900,
         acts: [(300, .pause), (599, .powerCut(afterEffects: effects, seconds: 10)), (600, .resume), (700, .resume)]))
-    #expect(world.runNumber == 1)
-    #expect(world.attempts(300..<600) == 0)
-    #expect(!world.applied(700..<710).isEmpty)
-    #expect(world.applied(610..<650).isEmpty == (effects == 0))
+    expectEqual(world.runNumber, 1)
+    expectEqual(world.attempts(300..<600), 0)
+    expect(!world.applied(700..<710).isEmpty)
+    expectEqual(world.applied(610..<650).isEmpty, (effects == 0))
   }
 
   @Test("a reload, another network, a suspend, a stepped clock during a pause: it stays one")
@@ -86,9 +87,9 @@ import Timekeeping
           (450, .network(true)), (500, .suspend(100)), (650, .clockStep(-900_000_000)),
           (700, .reload(vehicle: "truck-2")), (1000, .resume),
         ]))
-    #expect(world.attempts(300..<1000) == 0)
-    #expect(world.fetches.allSatisfy { $0 < World.time(300) || $0 >= World.time(1000) })
-    #expect(world.applied(1000..<1003).map(\.vehicle) == ["truck-2"])
+    expectEqual(world.attempts(300..<1000), 0)
+    expect(world.fetches.allSatisfy { $0 < World.time(300) || $0 >= World.time(1000) })
+    expectEqual(world.applied(1000..<1003).map(\.vehicle), ["truck-2"])
   }
 
   @Test("stopped during a pause, the daemon ends at once and tries nothing")
@@ -97,17 +98,17 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Fault(.unreachable, 200..<290)],
         acts: [(280, .pause), (400, .stop(within: 5))]))
-    #expect(world.finishedAt == World.time(400))
-    #expect(world.attempts(280..<600) == 0)
-    #expect(world.undelivered == world.copy.count)
-    #expect(world.copy.count >= 7)
+    expectEqual(world.finishedAt, World.time(400))
+    expectEqual(world.attempts(280..<600), 0)
+    expectEqual(world.undelivered, world.copy.count)
+    expect(world.copy.count >= 7)
   }
 
   @Test("a recording that ends during a pause ends the daemon, with its positions undelivered")
   func sourceEnds() throws {
     let world = try World.drive(Scenario(duration: 600, acts: [(300, .pause), (400, .sourceEnded)]))
-    #expect(world.finishedAt == World.time(400))
-    #expect(world.attempts(300..<600) == 0)
+    expectEqual(world.finishedAt, World.time(400))
+    expectEqual(world.attempts(300..<600), 0)
   }
 
   @Test("pauses a second apart violate no rule of Fleet Engine, even with a request in flight", arguments: 0..<10)
@@ -115,16 +116,16 @@ import Timekeeping
     var acts = [(second: Int, act: Scenario.Act)]()
     for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.latency(700), 0..<600)], acts: acts))
-    #expect(!world.applied(365..<380).isEmpty)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(!world.applied(365..<380).isEmpty)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("without a fix when the pause ends, the position of the pause is not sent: the next fix is the first")
   func noFixAfterwards() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 500..<700)], acts: [(300, .pause), (600, .resume)]))
-    #expect(world.attempts(300..<700) == 0)
-    #expect(!world.applied(700..<703).isEmpty)
+    expectEqual(world.attempts(300..<700), 0)
+    expect(!world.applied(700..<703).isEmpty)
   }
 
   @Test("a receiver that is an hour ahead just as the pause ends, after slow responses, gives no position")
@@ -135,7 +136,7 @@ import Timekeeping
         faults: [Fault(.slow(14), 102..<246), Fault(.ahead(3600), 455..<460)],
         acts: [(74, .powerCut(afterEffects: 0, seconds: 26)), (229, .pause), (456, .resume)], noise: 0.0,
         hasCertificates: true))
-    #expect(!world.applied(460..<483).isEmpty)
+    expect(!world.applied(460..<483).isEmpty)
   }
 
   @Test("the watchdog is notified throughout a pause, parked, without a fix and without a network")
@@ -145,10 +146,10 @@ import Timekeeping
         duration: 900, drive: .steady(0), faults: [Fault(.noFix, 400..<900), Fault(.silent, 250..<900)],
         acts: [(300, .pause)]))
     world.run()
-    #expect(world.violations.isEmpty)
-    #expect(world.agent.isPaused)
-    #expect(world.agent.isProgressing(at: world.moment.boot))
-    #expect(world.agent.snapshot(at: world.moment).statusLine.hasPrefix("Paused since 2026-12-01T00:0"))
-    #expect(Explanation(world.agent.snapshot(at: world.moment)).reason == "paused")
+    expect(world.violations.isEmpty)
+    expect(world.agent.isPaused)
+    expect(world.agent.isProgressing(at: world.moment.boot))
+    expect(world.agent.snapshot(at: world.moment).statusLine.hasPrefix("Paused since 2026-12-01T00:0"))
+    expectEqual(Explanation(world.agent.snapshot(at: world.moment)).reason, "paused")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Glibc
 import Testing
 
@@ -45,6 +46,6 @@ import Testing
     ] as [UInt64])
   func regressions(seed: UInt64) throws {
     let failure = try World.failure(of: World.run(Scenario(random: seed)))
-    #expect(failure == nil)
+    expectNil(failure)
   }
 }

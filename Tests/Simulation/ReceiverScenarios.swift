@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import Positioning
@@ -10,66 +11,66 @@ import Timekeeping
   @Test("one stamp from the future is refused and nothing else changes")
   func oneStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))
-    #expect(world.agent.statistics.rejected == [.future: 1])
-    #expect(world.longestGap(5..<590) <= 12)
+    expectEqual(world.agent.statistics.rejected, [.future: 1])
+    expect(world.longestGap(5..<590) <= 12)
   }
 
   @Test("a first stamp from the future is overruled within seconds")
   func firstStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 1..<2)]))
-    #expect(world.longestGap(7..<590) <= 14)
-    #expect(world.agent.delivery.backlog.isEmpty)
+    expect(world.longestGap(7..<590) <= 14)
+    expect(world.agent.delivery.backlog.isEmpty)
   }
 
   @Test("a queued position with a wrong time stamp is removed when the time is corrected")
   func wrongStampInBacklog() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.ahead(86_400), 1..<2), Fault(.unreachable, 0..<200)]))
-    #expect(world.removals.filter { $0.reason == .misdated }.count == 1)
-    #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(world.longestGap(7..<590) <= 14)
+    expectEqual(world.removals.filter { $0.reason == .misdated }.count, 1)
+    expect(world.agent.delivery.backlog.isEmpty)
+    expect(world.longestGap(7..<590) <= 14)
   }
 
   @Test("a jump of five kilometres is refused; if it stays, it is the truth")
   func jump() throws {
     let once = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<101)]))
-    #expect(once.agent.statistics.rejected == [.impossibleSpeed: 1])
+    expectEqual(once.agent.statistics.rejected, [.impossibleSpeed: 1])
     let forGood = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<400)]))
-    #expect(forGood.agent.statistics.rejected == [.impossibleSpeed: 4])
-    #expect(forGood.longestGap(5..<290) <= 16)
+    expectEqual(forGood.agent.statistics.rejected, [.impossibleSpeed: 4])
+    expect(forGood.longestGap(5..<290) <= 16)
   }
 
   @Test("GPS lost: the last position is repeated with its age, and fresh ones follow at once when it is back")
   func lostAndBack() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)]))
     let repeats = world.applied(320..<600)
-    #expect((5...6).contains(repeats.count))
-    #expect(Set(repeats.map(\.live)).count == 1)
+    expect((5...6).contains(repeats.count))
+    expectEqual(Set(repeats.map(\.live)).count, 1)
     let ages = repeats.compactMap(\.timeSinceUpdate)
-    #expect(ages.count == repeats.count && ages == ages.sorted())
-    #expect(world.events(.fixLost).count == 1)
-    #expect(!world.applied(600..<606).isEmpty)
+    expect(ages.count == repeats.count && ages == ages.sorted())
+    expectEqual(world.events(.fixLost).count, 1)
+    expect(!world.applied(600..<606).isEmpty)
   }
 
   @Test("parked for hours: a heartbeat with locked coordinates, a new time and a rising age")
   func parked() throws {
     let world = try World.drive(Scenario(duration: 7200, drive: .stretches([(300, 14), (1, 0)])))
     let parked = world.applied(400..<7200)
-    #expect((134...138).contains(parked.count))
-    #expect(Set(parked.map { [$0.live.latitude, $0.live.longitude] }).count == 1)
-    #expect(Set(parked.map(\.live.time)).count == parked.count)
+    expect((134...138).contains(parked.count))
+    expectEqual(Set(parked.map { [$0.live.latitude, $0.live.longitude] }).count, 1)
+    expectEqual(Set(parked.map(\.live.time)).count, parked.count)
     let ages = parked.compactMap(\.timeSinceUpdate)
-    #expect(ages.count == parked.count && ages == ages.sorted())
+    expect(ages.count == parked.count && ages == ages.sorted())
   }
 
   @Test("in stop-and-go traffic each stop and start is reported when it happens")
   func city() throws {
     let world = try World.drive(Scenario(duration: 3600, drive: .city))
-    #expect(world.longestGap(5..<3590) <= 52)
+    expect(world.longestGap(5..<3590) <= 52)
     // The start is detected 3 s after it happens, and reported within the floor of 5 s.
     let starts = stride(from: 70, to: 3500, by: 70)
     for start in starts {
-      #expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")
+      expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")
     }
   }
 
@@ -77,17 +78,17 @@ import Timekeeping
   func disorder() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))
-    #expect(world.agent.statistics.rejected == [.outOfOrder: 50])
+    expectEqual(world.agent.statistics.rejected, [.outOfOrder: 50])
     // The fix that waits for its successor when the disorder ends is the one that is missing.
-    #expect(world.agent.statistics.fixes == 900 - 1)
-    #expect(world.longestGap(5..<890) <= 13)
+    expectEqual(world.agent.statistics.fixes, 900 - 1)
+    expect(world.longestGap(5..<890) <= 13)
   }
 
   @Test("fixes that were delayed for a minute are stale, except for the last seconds of them")
   func heldBack() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
-    #expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
-    #expect(!world.applied(160..<166).isEmpty)
+    expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
+    expect(!world.applied(160..<166).isEmpty)
   }
 
   @Test(
@@ -98,9 +99,9 @@ import Timekeeping
       (500, .clockStep(1_576_800_000)), (900, .clockStep(-3_000_000_000)),
     ]
     let world = try World.drive(Scenario(duration: 1500, acts: steps, wallError: error, tokenLife: 300))
-    #expect(world.longestGap(5..<1490) <= 12)
-    #expect(world.events(.offline).isEmpty)
-    #expect((6...8).contains(world.fetches.count))
+    expect(world.longestGap(5..<1490) <= 12)
+    expect(world.events(.offline).isEmpty)
+    expect((6...8).contains(world.fetches.count))
   }
 
   @Test(
@@ -109,9 +110,9 @@ import Timekeeping
   func dateless(error: Int64?) throws {
     let world = try World.drive(
       Scenario(duration: 600, acts: [(200, .clockSet)], wallError: error, isDateless: true))
-    #expect(world.longestGap(205..<590) <= 14)
+    expect(world.longestGap(205..<590) <= 14)
     let isRefused = error == nil
-    #expect((world.agent.statistics.rejected[.noDate] ?? 0) == (isRefused ? 199 : 0))
-    #expect(world.agent.statistics.rejected.count == (isRefused ? 1 : 0))
+    expectEqual((world.agent.statistics.rejected[.noDate] ?? 0), (isRefused ? 199 : 0))
+    expectEqual(world.agent.statistics.rejected.count, (isRefused ? 1 : 0))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import Delivery
 import Positioning
@@ -13,9 +14,9 @@ import Timekeeping
       Scenario(
         duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)], recording: .pipe))
     let end = try #require(world.finishedAt)
-    #expect(end <= World.time(345))
-    #expect(world.ending?.result == .delivered)
-    #expect(world.longestGap(5..<299) <= 13)
+    expect(end <= World.time(345))
+    expectEqual(world.ending?.result, .delivered)
+    expect(world.longestGap(5..<299) <= 13)
   }
 
   @Test("an epoch of a pipe that is known to be complete only with the next one waits for it, though that is late")
@@ -24,7 +25,7 @@ import Timekeeping
       Scenario(
         seed: 10_003_688, duration: 622, drive: .steady(14.0),
         faults: [Fault(.twice, 570..<571), Fault(.heldBack, 580..<581)], noise: 0.0, recording: .pipe, hasRing: true))
-    #expect(world.longestGap(5..<620) <= 13)
+    expect(world.longestGap(5..<620) <= 13)
   }
 
   @Test("a file is replayed as fast as its positions are handled, and waits during a pause")
@@ -34,18 +35,18 @@ import Timekeeping
         duration: 600, acts: [(0, .pause), (100, .resume)], dialect: .own,
         recording: .file(1800, isInaccurate: false)))
     let end = try #require(world.finishedAt)
-    #expect(end > World.time(100) && end < World.time(130))
-    #expect(world.ending?.result == .delivered)
-    #expect(world.agent.statistics.fixes == 1800)
-    #expect(world.applied(0..<100).isEmpty && !world.applied(100..<130).isEmpty)
+    expect(end > World.time(100) && end < World.time(130))
+    expectEqual(world.ending?.result, .delivered)
+    expectEqual(world.agent.statistics.fixes, 1800)
+    expect(world.applied(0..<100).isEmpty && !world.applied(100..<130).isEmpty)
   }
 
   @Test("a file whose positions are all rejected is read to its end, and nothing is sent")
   func rejected() throws {
     let world = try World.drive(
       Scenario(duration: 60, dialect: .own, recording: .file(20_000, isInaccurate: true)))
-    #expect(world.ending?.result == .rejected)
-    #expect(world.agent.statistics.rejected == [.inaccurate: 20_000])
-    #expect(world.attempts.isEmpty)
+    expectEqual(world.ending?.result, .rejected)
+    expectEqual(world.agent.statistics.rejected, [.inaccurate: 20_000])
+    expect(world.attempts.isEmpty)
   }
 }

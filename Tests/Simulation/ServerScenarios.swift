@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import Vehicle
@@ -9,17 +10,17 @@ import Timekeeping
   @Test("a server that takes fourteen seconds is asked one thing at a time, and gets every position")
   func slowServer() throws {
     let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))
-    #expect(world.longestGap(10..<1180) <= 16)
-    #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(world.events(.offline).isEmpty)
+    expect(world.longestGap(10..<1180) <= 16)
+    expect(world.agent.delivery.backlog.isEmpty)
+    expect(world.events(.offline).isEmpty)
   }
 
   @Test("during minutes of 503 few requests are sent, and nothing is lost")
   func storm() throws {
     let world = try World.drive(Scenario(duration: 2400, faults: [Fault(.answers(503, "UNAVAILABLE"), 300..<1500)]))
-    #expect(world.attempts(300..<1500) < 140)
-    #expect(!world.applied(1500..<1532).isEmpty)
-    #expect(world.longestGap(10..<2380) <= 13)
+    expect(world.attempts(300..<1500) < 140)
+    expect(!world.applied(1500..<1532).isEmpty)
+    expect(world.longestGap(10..<2380) <= 13)
   }
 
   @Test(
@@ -31,11 +32,11 @@ import Timekeeping
     ])
   func retryAfter(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(kind, 300..<310)], acts: [(330, .networkUp)]))
-    #expect(world.attempts(300..<310) == 1)
-    #expect(world.attempts(311..<420) == 0)
+    expectEqual(world.attempts(300..<310), 1)
+    expectEqual(world.attempts(311..<420), 0)
     // The usual wait follows.
-    #expect(!world.applied(420..<445).isEmpty)
-    #expect(world.longestGap(10..<590) <= 13)
+    expect(!world.applied(420..<445).isEmpty)
+    expect(world.longestGap(10..<590) <= 13)
   }
 
   @Test(
@@ -45,37 +46,37 @@ import Timekeeping
     // 450 s after boot.
     let fault = Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "Tue, 01 Dec 2026 00:07:30 GMT"), 300..<310)
     let world = try World.drive(Scenario(duration: 600, faults: [fault], wallError: wallError))
-    #expect(world.attempts(311..<449) == 0)
-    #expect(!world.applied(449..<475).isEmpty)
+    expectEqual(world.attempts(311..<449), 0)
+    expect(!world.applied(449..<475).isEmpty)
   }
 
   @Test("a 401 during a drive costs one new token and one request")
   func unauthenticated() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
-    #expect(world.fetches.count == 2)
-    #expect(world.attempts.count == world.server.applied.count + 1)
-    #expect(world.longestGap(10..<880) <= 13)
-    #expect(world.events(.tokenRefused).isEmpty)
+    expectEqual(world.fetches.count, 2)
+    expectEqual(world.attempts.count, world.server.applied.count + 1)
+    expect(world.longestGap(10..<880) <= 13)
+    expect(world.events(.tokenRefused).isEmpty)
   }
 
   @Test("a permanent 403 is reported now and then, and costs few requests and tokens an hour")
   func deniedForEver() throws {
     let world = try World.drive(
       Scenario(duration: 7500, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 300..<7500)]))
-    #expect(world.attempts(300..<3900) < 60)
-    #expect(world.attempts(3900..<7500) < 30)
-    #expect(world.fetches.count < 60)
-    #expect(!world.events(.tokenRefused).isEmpty)
+    expect(world.attempts(300..<3900) < 60)
+    expect(world.attempts(3900..<7500) < 30)
+    expect(world.fetches.count < 60)
+    expect(!world.events(.tokenRefused).isEmpty)
   }
 
   @Test("past locations that are denied are omitted, and live updates continue")
   func pastDenied() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 200..<400), Fault(.deniesPast, 0..<1200)]))
-    #expect(world.events(.backfillRefused).count == 1)
-    #expect(world.fetches.count == 1)
-    #expect(world.applied(430..<1190).count > 70)
-    #expect(world.agent.delivery.backlog.count > 15)
+    expectEqual(world.events(.backfillRefused).count, 1)
+    expectEqual(world.fetches.count, 1)
+    expect(world.applied(430..<1190).count > 70)
+    expect(world.agent.delivery.backlog.count > 15)
   }
 
   @Test("one bad past location is found and dropped, all others arrive")
@@ -85,19 +86,19 @@ import Timekeeping
     let bad = past[past.count / 2]
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600), Fault(.rejectsPositions([bad]), 0..<1500)]))
-    #expect(world.removals.filter { $0.reason == .rejected }.count == 1)
-    #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
+    expectEqual(world.removals.filter { $0.reason == .rejected }.count, 1)
+    expect(world.agent.delivery.backlog.isEmpty)
+    expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
     // Live updates go on all the while.
-    #expect(world.applied(615..<1500).count > 80)
+    expect(world.applied(615..<1500).count > 80)
   }
 
   @Test("updates of a vehicle that does not exist are rare, and the remedy is reported")
   func missing() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))
-    #expect(world.attempts(0..<3600) < 120)
-    #expect(world.events(.offline).contains { $0.contains("create the vehicle in the backend") })
-    #expect(!world.applied(3600..<3695).isEmpty)
-    #expect(world.fetches.count <= 2)
+    expect(world.attempts(0..<3600) < 120)
+    expect(world.events(.offline).contains { $0.contains("create the vehicle in the backend") })
+    expect(!world.applied(3600..<3695).isEmpty)
+    expect(world.fetches.count <= 2)
   }
 }

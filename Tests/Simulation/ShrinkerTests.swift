@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -20,11 +21,11 @@ import Timekeeping
       }
     }
     let small = shrinker.shrink(scenario)
-    #expect(small.faults.count == 1)
-    #expect(small.acts.isEmpty && small.settings.isEmpty)
-    #expect((200..<240).contains(small.duration))
-    #expect((small.faults.first.map { $0.until - $0.from } ?? 0) < 40)
-    #expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
+    expectEqual(small.faults.count, 1)
+    expect(small.acts.isEmpty && small.settings.isEmpty)
+    expect((200..<240).contains(small.duration))
+    expect((small.faults.first.map { $0.until - $0.from } ?? 0) < 40)
+    expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
   }
 
   @Test("a scenario is printed as Swift that can be pasted")
@@ -32,9 +33,9 @@ import Timekeeping
     let scenario = Scenario(
       seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)],
       acts: [(5, .powerCut(afterEffects: 2, seconds: 6))], wallError: nil, settings: [.batch(3)])
-    #expect(
-      scenario.source
-        == "Scenario(seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)], "
+    expectEqual(
+      scenario.source,
+      "Scenario(seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)], "
         + "acts: [(5, .powerCut(afterEffects: 2, seconds: 6))], wallError: nil, settings: [.batch(3)])")
   }
 }

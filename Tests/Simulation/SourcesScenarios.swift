@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import Vehicle
 import Positioning
 import Testing
@@ -14,40 +15,40 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: milliseconds)))
-    #expect(world.events(.sourceChosen).count == 3)
-    #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestGap(5..<298) <= 11)
+    expectEqual(world.events(.sourceChosen).count, 3)
+    expect(world.agent.statistics.rejected.isEmpty)
+    expect(world.longestGap(5..<298) <= 11)
     // The device is gone: that is known at once, and the other one is good already. Its clock may have to catch up.
-    #expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
+    expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
     // By the stamps, on the way back from a clock that lags.
-    #expect(world.longestGap(312..<890) <= 12 + milliseconds / 1000)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.longestGap(312..<890) <= 12 + milliseconds / 1000)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a receiver whose clock lags by half a minute is held until five fixes agree, and then accepted")
   func contradicted() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
-    #expect(world.events(.sourceChosen).count == 3)
-    #expect(!world.applied(306..<322).isEmpty)
-    #expect(!world.applied(615..<640).isEmpty)
+    expectEqual(world.events(.sourceChosen).count, 3)
+    expect(!world.applied(306..<322).isEmpty)
+    expect(!world.applied(615..<640).isEmpty)
   }
 
   @Test("a second receiver that is far off is not asked as long as the first is good")
   func farOffUnused() throws {
     let alone = try World.drive(Scenario(duration: 600))
     let world = try World.drive(Scenario(duration: 600, second: Scenario.Second(metresOff: 5000)))
-    #expect(world.server.applied.map(\.live) == alone.server.applied.map(\.live))
-    #expect(world.events(.sourceChosen).count == 1)
+    expectEqual(world.server.applied.map(\.live), alone.server.applied.map(\.live))
+    expectEqual(world.events(.sourceChosen).count, 1)
   }
 
   @Test("failover to a receiver that is far off: its places are reported as they are")
   func farOff() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
-    #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(!world.applied(310..<322).isEmpty)
-    #expect(world.longestGap(5..<890) <= 23)
+    expect(world.agent.statistics.rejected.isEmpty)
+    expect(!world.applied(310..<322).isEmpty)
+    expect(world.longestGap(5..<890) <= 23)
   }
 
   @Test("the first receiver on a noisy line, the second on a good one: the track is whole")
@@ -55,8 +56,8 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.noise(0.3), 200..<700)], second: Scenario.Second(lag: 400)))
-    #expect(world.longestGap(5..<890) <= 23)
-    #expect(world.events(.fixLost).isEmpty)
+    expect(world.longestGap(5..<890) <= 23)
+    expect(world.events(.fixLost).isEmpty)
   }
 
   @Test("both receivers flicker in turns for twenty minutes: something is sent all the time")
@@ -65,7 +66,7 @@ import Timekeeping
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]
     }
     let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
-    #expect(world.longestGap(5..<1490) <= 30)
-    #expect(world.agent.delivery.pendingCount == 0)
+    expect(world.longestGap(5..<1490) <= 30)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 }

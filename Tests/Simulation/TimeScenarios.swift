@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import Vehicle
@@ -12,9 +13,9 @@ import Timekeeping
     let first = world.applied(second..<(second + 12)).first {
       !$0.isIgnored && $0.live.time >= Scenario.boot + .seconds(second)
     }
-    #expect(first != nil, sourceLocation: sourceLocation)
-    #expect(!world.server.applied.contains { $0.isIgnored }, sourceLocation: sourceLocation)
-    #expect(world.longestGap(15..<(world.scenario.duration - 15)) <= 16, sourceLocation: sourceLocation)
+    expect(first != nil, sourceLocation: sourceLocation)
+    expect(!world.server.applied.contains { $0.isIgnored }, sourceLocation: sourceLocation)
+    expect(world.longestGap(15..<(world.scenario.duration - 15)) <= 16, sourceLocation: sourceLocation)
   }
 
   @Test(
@@ -35,8 +36,8 @@ import Timekeeping
       let faults = [Fault(.providerUndated(backdating: backdating), 0..<400), Fault(.ahead(ahead), 0..<length)]
       let world = try World.drive(Scenario(duration: 400, faults: faults))
       expectRecovery(of: world, at: length)
-      #expect(!world.server.applied.contains { World.second(of: $0.live) > Int($0.at) + 5 })
-      #expect(try #require(world.server.applied.first).at < 10)
+      expect(!world.server.applied.contains { World.second(of: $0.live) > Int($0.at) + 5 })
+      expect(try #require(world.server.applied.first).at < 10)
     }
   }
 
@@ -46,8 +47,8 @@ import Timekeeping
   func undatedProviderAndClock(wallError: Int64?, backdating: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: backdating), 0..<400)]
     let world = try World.drive(Scenario(duration: 400, faults: faults, wallError: wallError))
-    #expect(try #require(world.server.applied.first).at < 4)
-    for applied in world.server.applied { #expect(abs(applied.at - Double(World.second(of: applied.live))) < 5) }
+    expect(try #require(world.server.applied.first).at < 4)
+    for applied in world.server.applied { expect(abs(applied.at - Double(World.second(of: applied.live))) < 5) }
   }
 
   @Test(
@@ -60,10 +61,10 @@ import Timekeeping
       Scenario(
         duration: 400, faults: faults, acts: [(150, .kill(afterEffects: 0, seconds: 6))], wallError: -seconds))
     let wrong = world.server.applied.filter { abs($0.at - Double(World.second(of: $0.live))) >= 5 }
-    #expect(wrong.count <= 1 && wrong.allSatisfy { $0.at < 10 })
-    #expect(!world.removals.contains { $0.reason == .misdated })
-    #expect(!world.server.applied.contains { $0.isIgnored })
-    #expect(world.agent.delivery.backlog.isEmpty)
+    expect(wrong.count <= 1 && wrong.allSatisfy { $0.at < 10 })
+    expect(!world.removals.contains { $0.reason == .misdated })
+    expect(!world.server.applied.contains { $0.isIgnored })
+    expect(world.agent.delivery.backlog.isEmpty)
   }
 
   @Test("killed after the first update of a boot: the next run knows the time, and sends nothing from the future")
@@ -72,17 +73,17 @@ import Timekeeping
       Scenario(
         duration: 120, faults: [Fault(.ahead(18), 1..<60)], acts: [(10, .kill(afterEffects: 0, seconds: 6))],
         hasCertificates: true))
-    #expect(world.attempts.count { $0.runNumber == 0 } == 1)
-    #expect(world.applied(15..<30).count >= 1)
-    #expect(!world.server.applied.contains { $0.isIgnored })
+    expectEqual(world.attempts.count { $0.runNumber == 0 }, 1)
+    expect(world.applied(15..<30).count >= 1)
+    expect(!world.server.applied.contains { $0.isIgnored })
   }
 
   @Test("a receiver without leap seconds is reported, and that it has them")
   func leapSeconds() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
-    #expect(world.events(.receiverClock).count == 2)
-    #expect(world.events(.receiverClock).first?.contains("18 s ahead, it has no leap seconds yet") == true)
-    #expect(!world.applied(5..<20).isEmpty)
+    expectEqual(world.events(.receiverClock).count, 2)
+    expectEqual(world.events(.receiverClock).first?.contains("18 s ahead, it has no leap seconds yet"), true)
+    expect(!world.applied(5..<20).isEmpty)
   }
 
   @Test("a receiver that gives local time is corrected to the second, though each response took 12 s")
@@ -94,7 +95,7 @@ import Timekeeping
           Fault(.latency(6000), 10..<34), Fault(.ahead(3600), 0..<44), Fault(.refusesCompact(1.0, .page(400)), 6..<7),
         ],
         acts: [(17, .powerCut(afterEffects: 0, seconds: 6))], noise: 0.0, settings: [.interval(5)]))
-    #expect(world.events(.receiverClock).first?.contains("is 60 min ahead") == true)
+    expectEqual(world.events(.receiverClock).first?.contains("is 60 min ahead"), true)
   }
 
   @Test(
@@ -128,7 +129,7 @@ import Timekeeping
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
   func certificates(wallError: Int64?) throws {
     let world = try World.drive(Scenario(duration: 400, wallError: wallError, hasCertificates: true))
-    #expect(world.longestGap(40..<390) <= 14)
+    expect(world.longestGap(40..<390) <= 14)
   }
 
   @Test(
@@ -136,14 +137,14 @@ import Timekeeping
     arguments: [315_360_000, 946_080_000] as [Int64])
   func firstUpdate(wallError: Int64) throws {
     let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))
-    #expect(try #require(world.server.applied.first).at < 8)
+    expect(try #require(world.server.applied.first).at < 8)
   }
 
   @Test("a receiver that is years ahead does not decide about certificates when the machine's clock is right")
   func certificatesAndReceiver() throws {
     let faults = [Fault(.ahead(315_360_000), 0..<400)]
     let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
-    #expect(world.longestGap(40..<390) <= 14)
+    expect(world.longestGap(40..<390) <= 14)
   }
 
   @Test("a provider that is half an hour behind costs a box without a fix none of the positions that it has stored")
@@ -153,9 +154,9 @@ import Timekeeping
         duration: 600,
         faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600), Fault(.providerClock(-1800), 300..<600)],
         acts: [(310, .powerCut(afterEffects: 0, seconds: 20))]))
-    #expect(!world.removals.contains { $0.reason == .misdated })
-    #expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
-    #expect(world.agent.delivery.backlog.isEmpty)
+    expect(!world.removals.contains { $0.reason == .misdated })
+    expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
+    expect(world.agent.delivery.backlog.isEmpty)
   }
 
   @Test(
@@ -166,7 +167,7 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 400, faults: faults))
     expectRecovery(of: world, at: 300)
     let late = world.applied(190..<300).filter { $0.at - Double(World.second(of: $0.live)) > 5 }
-    #expect(late.isEmpty)
+    expect(late.isEmpty)
   }
 
   @Test("thinning does not depend on positions with timestamps of the future, which are removed as misdated")
@@ -177,9 +178,9 @@ import Timekeeping
           seed: 2699, duration: 619, faults: [Fault(.silent, 477..<598), Fault(.ahead(18), from..<594)],
           acts: [(491, .powerCut(afterEffects: 3, seconds: 39))], noise: 0, settings: [.maxLocations(8)],
           hasCertificates: true))
-      #expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
+      expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
       // A clock that jumps is no detour of the vehicle, which would be one of 180 m.
-      #expect(world.agent.delivery.backlog.thinnedWithin < 60)
+      expect(world.agent.delivery.backlog.thinnedWithin < 60)
     }
   }
 
@@ -200,7 +201,7 @@ import Timekeeping
     ])
   func laggingReceiver(scenario: Scenario, seconds: Range<Int>) throws {
     let world = try World.drive(scenario)
-    #expect(world.longestGap(seconds) <= 22)
+    expect(world.longestGap(seconds) <= 22)
   }
 
   @Test("what an unconfirmed time suppresses is sent when it expires, also while a run drains")
@@ -209,6 +210,6 @@ import Timekeeping
       Scenario(
         seed: 4939, duration: 63, faults: [Fault(.ahead(18), 1..<2)], acts: [(2, .sourceEnded)], wallError: nil,
         noise: 0, hasCertificates: true))
-    #expect(world.applied(61..<62).count == 1)
+    expectEqual(world.applied(61..<62).count, 1)
   }
 }

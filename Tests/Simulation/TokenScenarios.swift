@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Vehicle
 import Testing
 import Timekeeping
@@ -8,25 +9,25 @@ import Timekeeping
   func shortOutage() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 480..<590)], tokenLife: 600))
-    #expect(world.events(.offline).isEmpty)
-    #expect(world.longestGap(10..<2380) <= 12)
-    #expect((236...241).contains(world.server.applied.count))
+    expect(world.events(.offline).isEmpty)
+    expect(world.longestGap(10..<2380) <= 12)
+    expect((236...241).contains(world.server.applied.count))
   }
 
   @Test("without a token positions are queued, and none is missing when the provider is back")
   func downPastExpiry() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 400..<1500)], tokenLife: 600))
-    #expect(world.applied(602..<1500).isEmpty)
-    #expect(!world.applied(1500..<1625).isEmpty)
-    #expect(world.longestGap(10..<2380) <= 13)
+    expect(world.applied(602..<1500).isEmpty)
+    expect(!world.applied(1500..<1625).isEmpty)
+    expect(world.longestGap(10..<2380) <= 13)
     // From the fifth minute on at most one a minute.
-    #expect(
+    expect(
       (1..<world.fetches.count).allSatisfy { index in
         let (before, fetch) = (World.seconds(world.fetches[index - 1]), World.seconds(world.fetches[index]))
         return !(850.0..<1500).contains(before) || fetch - before >= 59
       })
-    #expect(world.events(.tokenFailed).count <= 3)
+    expect(world.events(.tokenFailed).count <= 3)
   }
 
   @Test(
@@ -34,36 +35,36 @@ import Timekeeping
     arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
   func unusable(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
-    #expect(world.attempts(0..<3600) == 0)
-    #expect(world.fetches.count < 60)
-    #expect(!world.applied(3600..<3905).isEmpty)
-    #expect(!world.events(.tokenFailed).isEmpty)
+    expectEqual(world.attempts(0..<3600), 0)
+    expect(world.fetches.count < 60)
+    expect(!world.applied(3600..<3905).isEmpty)
+    expect(!world.events(.tokenFailed).isEmpty)
   }
 
   @Test("a clock step is reported once, and again when the clock is right; nothing else changes")
   func clockSteps() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(500, .clockStep(3600)), (900, .clockStep(-3600))], tokenLife: 300))
-    #expect(world.events(.clockWrong).count == 1)
-    #expect(world.events(.clockWrong).allSatisfy { $0.contains("60 min ahead") })
-    #expect(world.events(.clockRight).count == 1)
-    #expect(world.longestGap(5..<1490) <= 12)
-    #expect((6...8).contains(world.fetches.count))
+    expectEqual(world.events(.clockWrong).count, 1)
+    expect(world.events(.clockWrong).allSatisfy { $0.contains("60 min ahead") })
+    expectEqual(world.events(.clockRight).count, 1)
+    expect(world.longestGap(5..<1490) <= 12)
+    expect((6...8).contains(world.fetches.count))
   }
 
   @Test("a clock in 1970 or 2038 at boot is reported with its error", arguments: [nil, 378_691_200])
   func wrongAtBoot(error: Int64?) throws {
     let world = try World.drive(Scenario(duration: 900, wallError: error, tokenLife: 300))
-    #expect(world.events(.clockWrong).count == 1)
-    #expect(
+    expectEqual(world.events(.clockWrong).count, 1)
+    expect(
       world.events(.clockWrong).allSatisfy { $0.contains(error == nil ? "20787 days behind" : "4383 days ahead") })
-    #expect(world.longestGap(5..<890) <= 12)
+    expect(world.longestGap(5..<890) <= 12)
   }
 
   @Test("tokens with a lifetime of forty seconds are renewed in time and suffice for a whole drive")
   func shortLife() throws {
     let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))
-    #expect(world.longestGap(5..<1190) <= 12)
-    #expect(world.fetches.count <= 42)
+    expect(world.longestGap(5..<1190) <= 12)
+    expect(world.fetches.count <= 42)
   }
 }

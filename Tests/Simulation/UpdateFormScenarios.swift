@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import Vehicle
@@ -15,10 +16,10 @@ import Timekeeping
   @Test("a server that accepts compact updates gets no other, and each position once")
   func accepted() throws {
     let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.unreachable, 600..<900)]))
-    #expect(isCompact(world, 0..<1800).allSatisfy { $0 })
-    #expect(world.attempts(0..<600) == world.applied(0..<600).count)
-    #expect(world.events(.compactUpdatesRefused).isEmpty)
-    #expect(world.storedUpdateForm == nil)
+    expect(isCompact(world, 0..<1800).allSatisfy { $0 })
+    expectEqual(world.attempts(0..<600), world.applied(0..<600).count)
+    expect(world.events(.compactUpdatesRefused).isEmpty)
+    expectNil(world.storedUpdateForm)
   }
 
   @Test(
@@ -33,26 +34,26 @@ import Timekeeping
         duration: 3000, faults: [Fault(.refusesCompact(1, refusal), 0..<3000)],
         acts: [(2000, .powerCut(afterEffects: 3, seconds: 20))]))
     let first = try #require(world.attempts.first)
-    #expect(try #require(world.server.applied.first).at < World.seconds(first.at) + 2)
-    #expect(isCompact(world, 0..<3000).allSatisfy { !$0 })
-    #expect(world.events(.compactUpdatesRefused).count == 1)
+    expect(try #require(world.server.applied.first).at < World.seconds(first.at) + 2)
+    expect(isCompact(world, 0..<3000).allSatisfy { !$0 })
+    expectEqual(world.events(.compactUpdatesRefused).count, 1)
     // Each refused one is an attempt more; what the power cut interrupted may be another.
     let refused = world.attempts.count - world.server.applied.count
-    #expect((2...3).contains(refused))
-    #expect(world.attempts(0..<500) == world.applied(0..<500).count + 1)
-    #expect(world.longestGap(10..<1990) <= 13)
-    #expect(world.events(.offline).isEmpty && world.events(.interrupted).isEmpty)
-    #expect(world.fetches.count <= 2)
+    expect((2...3).contains(refused))
+    expectEqual(world.attempts(0..<500), world.applied(0..<500).count + 1)
+    expect(world.longestGap(10..<1990) <= 13)
+    expect(world.events(.offline).isEmpty && world.events(.interrupted).isEmpty)
+    expect(world.fetches.count <= 2)
   }
 
   @Test("a firewall's page for compact updates proves nothing, and does not keep the vehicle offline")
   func firewall() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.refusesCompact(1, .page(403)), 0..<4000)]))
-    #expect(try #require(world.server.applied.first).at < 30)
-    #expect(world.longestGap(40..<3980) <= 13)
+    expect(try #require(world.server.applied.first).at < 30)
+    expect(world.longestGap(40..<3980) <= 13)
     // Tried again after 10 and 20 min.
-    #expect((4...5).contains(world.attempts.count - world.server.applied.count))
-    #expect(world.events(.compactUpdatesRefused).isEmpty)
+    expect((4...5).contains(world.attempts.count - world.server.applied.count))
+    expect(world.events(.compactUpdatesRefused).isEmpty)
   }
 
   @Test("a server that accepts compact updates no more gets plain ones after three refusals, with every position")
@@ -60,23 +61,23 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 4000, faults: [Fault(.refusesCompact(1, .status(400, "INVALID_ARGUMENT")), 1000..<2000)]))
-    #expect(isCompact(world, 0..<1000).allSatisfy { $0 })
-    #expect(!isCompact(world, 1200..<1600).contains(true))
-    #expect(world.mostFormRefusals == 3)
+    expect(isCompact(world, 0..<1000).allSatisfy { $0 })
+    expect(!isCompact(world, 1200..<1600).contains(true))
+    expectEqual(world.mostFormRefusals, 3)
     // The first trial after 10 min is in time for the second pair, which ends the negotiation.
-    #expect(world.events(.compactUpdatesRefused).count == 1)
-    #expect(world.arrivedSeconds.count >= 390)
-    #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expectEqual(world.events(.compactUpdatesRefused).count, 1)
+    expect(world.arrivedSeconds.count >= 390)
+    expect(world.agent.delivery.backlog.isEmpty)
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
   }
 
   @Test("another server for some minutes: compact updates are tried again, and accepted")
   func otherServer() throws {
     let world = try World.drive(
       Scenario(duration: 3000, faults: [Fault(.refusesCompact(1, .page(415)), 1000..<1300)]))
-    #expect(isCompact(world, 0..<1000).allSatisfy { $0 })
-    #expect(isCompact(world, 1800..<3000).allSatisfy { $0 })
-    #expect(world.events(.compactUpdatesRefused).isEmpty)
+    expect(isCompact(world, 0..<1000).allSatisfy { $0 })
+    expect(isCompact(world, 1800..<3000).allSatisfy { $0 })
+    expect(world.events(.compactUpdatesRefused).isEmpty)
   }
 
   @Test(
@@ -89,17 +90,17 @@ import Timekeeping
         faults: [
           Fault(.refusesCompact(0.1, .status(400, "INVALID_ARGUMENT")), 0..<3600), Fault(.unreachable, 1000..<1300),
         ]))
-    #expect(world.mostFormRefusals <= 3)
-    #expect(world.removals.allSatisfy { $0.reason == .delivered })
-    #expect(world.longestGap(40..<3580) <= 40)
-    #expect(isCompact(world, 0..<3600).count { $0 } > 150)
+    expect(world.mostFormRefusals <= 3)
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expect(world.longestGap(40..<3580) <= 40)
+    expect(isCompact(world, 0..<3600).count { $0 } > 150)
   }
 
   @Test("after an hour of 503 the first update is compact: a server without room says nothing about the form")
   func unavailable() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(503, "UNAVAILABLE"), 0..<3600)]))
-    #expect(isCompact(world, 3600..<4200).allSatisfy { $0 })
-    #expect(world.applied(3600..<3640).count > 0)
+    expect(isCompact(world, 3600..<4200).allSatisfy { $0 })
+    expect(world.applied(3600..<3640).count > 0)
   }
 
   @Test("when plain updates are refused as well, the cause is another: one more request in an hour")
@@ -109,12 +110,12 @@ import Timekeeping
     }
     let world = try attempts(400, "INVALID_ARGUMENT")
     let early = world.attempts.prefix(3).map { World.seconds($0.at) }
-    #expect(early[1] - early[0] < 2)
-    #expect(early[2] - early[1] > 2)
-    #expect(!world.applied(1800..<2110).isEmpty)
+    expect(early[1] - early[0] < 2)
+    expect(early[2] - early[1] > 2)
+    expect(!world.applied(1800..<2110).isEmpty)
     // Not tried again within the hour.
-    #expect(!isCompact(world, 1800..<3600).contains(true))
-    #expect(world.events(.compactUpdatesRefused).isEmpty)
-    #expect(world.agent.delivery.backlog.isEmpty)
+    expect(!isCompact(world, 1800..<3600).contains(true))
+    expect(world.events(.compactUpdatesRefused).isEmpty)
+    expect(world.agent.delivery.backlog.isEmpty)
   }
 }

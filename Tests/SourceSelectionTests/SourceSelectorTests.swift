@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import SourceSelection
 import FixSources
 import Positioning
@@ -70,7 +71,7 @@ import Timekeeping
             }
           }
         }
-        #expect(letters.count <= 1, "two sources are used in one second: \(letters)")
+        expect(letters.count <= 1, "two sources are used in one second: \(letters)")
         transcript += letters.isEmpty ? "-" : letters
       }
       return String(transcript.dropFirst(before))
@@ -94,20 +95,20 @@ import Timekeeping
     var bench = Bench(1)
     _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
     bench.bad = [0]
-    #expect(try bench.play(3) == "AAA")
+    try expectEqual(bench.play(3), "AAA")
     bench.bad = []
     bench.good = [0]
-    #expect(try bench.play(2) == "aa")
-    #expect(bench.selector.nextDeadline == nil)
-    #expect(bench.handle(.ended, from: 0).last == .ended)
+    try expectEqual(bench.play(2), "aa")
+    expectNil(bench.selector.nextDeadline)
+    expectEqual(bench.handle(.ended, from: 0).last, .ended)
   }
 
   @Test("the source of higher priority is used from its first fix, the other is ignored")
   func preferred() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
-    #expect(try bench.play(30) == repeated("a", 30))
-    #expect(bench.selector.overview.used == 0)
+    try expectEqual(bench.play(30), repeated("a", 30))
+    expectEqual(bench.selector.overview.used, 0)
   }
 
   @Test("at the start the next source is used only after the silence timeout of the one with the highest priority")
@@ -115,9 +116,9 @@ import Timekeeping
     var bench = Bench(2)
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [1]
-    #expect(try bench.play(12) == "---------bbb")
-    #expect(bench.selector.overview.reason == .best)
-    #expect(bench.selector.overview.troubles(before: 1) == "1: s0 has no acceptable position")
+    try expectEqual(bench.play(12), "---------bbb")
+    expectEqual(bench.selector.overview.reason, .best)
+    expectEqual(bench.selector.overview.troubles(before: 1), "1: s0 has no acceptable position")
   }
 
   @Test("at the start a preferred one that is lost has had its chance")
@@ -125,22 +126,22 @@ import Timekeeping
     var bench = Bench(2)
     _ = bench.handle(.lost("s0: there is no such device"), from: 0)
     bench.good = [1]
-    #expect(try bench.play(3) == "bbb")
-    #expect(bench.selector.overview.troubles(before: 1) == "1: s0: there is no such device")
+    try expectEqual(bench.play(3), "bbb")
+    expectEqual(bench.selector.overview.troubles(before: 1), "1: s0: there is no such device")
   }
 
   @Test("failover after the silence timeout of the preferred source, and failback after ten seconds of its fixes")
   func takeOver() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
-    #expect(try bench.play(5) == "aaaaa")
+    try expectEqual(bench.play(5), "aaaaa")
     bench.good = [1]
-    #expect(try bench.play(12) == "---------bbb")
+    try expectEqual(bench.play(12), "---------bbb")
     bench.good = [0, 1]
     // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single
     // fix after a gap.
-    #expect(try bench.play(23) == repeated("b", 21) + "aa")
-    #expect(bench.selector.overview.reason == .failback(after: .seconds(20)))
+    try expectEqual(bench.play(23), repeated("b", 21) + "aa")
+    expectEqual(bench.selector.overview.reason, .failback(after: .seconds(20)))
   }
 
   @Test("failback takes ten seconds after a source has worked for long")
@@ -151,10 +152,10 @@ import Timekeeping
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     bench.good = [1]
     // Who is reported lost is not waited for.
-    #expect(try bench.play(5) == "bbbbb")
+    try expectEqual(bench.play(5), "bbbbb")
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
-    #expect(try bench.play(13) == repeated("b", 11) + "aa")
+    try expectEqual(bench.play(13), repeated("b", 11) + "aa")
   }
 
   @Test("the hold-down of a source that comes and goes grows each time, and is reset after a stable period")
@@ -171,12 +172,12 @@ import Timekeeping
       while try bench.play(1) == "b" { wait += 1 }
       waits.append(wait)
     }
-    #expect(waits == [21, 41, 81, 161, 301, 301])
+    expectEqual(waits, [21, 41, 81, 161, 301, 301])
     try bench.play(400)
     bench.good = [1]
     try bench.play(11)
     bench.good = [0, 1]
-    #expect(try bench.play(12) == repeated("b", 11) + "a")
+    try expectEqual(bench.play(12), repeated("b", 11) + "a")
   }
 
   @Test("sporadic fixes are not enough: each gap of the silence timeout restarts the hold-down")
@@ -188,9 +189,9 @@ import Timekeeping
     try bench.play(11)
     for _ in 0..<10 {
       bench.good = [0, 1]
-      #expect(try bench.play(5) == "bbbbb")
+      try expectEqual(bench.play(5), "bbbbb")
       bench.good = [1]
-      #expect(try bench.play(10) == repeated("b", 10))
+      try expectEqual(bench.play(10), repeated("b", 10))
     }
   }
 
@@ -201,31 +202,31 @@ import Timekeeping
     try bench.play(100)
     bench.good = []
     try bench.play(30)
-    #expect(bench.selector.overview.used == nil)
-    #expect(bench.selector.nextDeadline == nil)
+    expectNil(bench.selector.overview.used)
+    expectNil(bench.selector.nextDeadline)
     bench.good = [1]
-    #expect(try bench.play(3) == "-bb")
+    try expectEqual(bench.play(3), "-bb")
     bench.good = []
     _ = bench.handle(.lost("s1 gone"), from: 1)
-    #expect(bench.selector.overview.used == nil)
+    expectNil(bench.selector.overview.used)
     bench.good = [0]
-    #expect(try bench.play(3) == "Aaa")
+    try expectEqual(bench.play(3), "Aaa")
   }
 
   @Test("a preferred source without accepted fixes counts as silent, and its rejections are reported")
   func quality() throws {
     var bench = Bench(2)
     bench.bad = [0]
-    #expect(try bench.play(3) == "AAA")
-    #expect(bench.conditions == [.searching(.poorHDOP), .waiting])
+    try expectEqual(bench.play(3), "AAA")
+    expectEqual(bench.conditions, [.searching(.poorHDOP), .waiting])
     bench.good = [1]
-    #expect(try bench.play(9) == "AAAAAAbbb")
-    #expect(
-      bench.selector.overview.troubles(before: 1)
-        == "1: s0 has no acceptable position (rejected: HDOP worse than filter.max_hdop)")
+    try expectEqual(bench.play(9), "AAAAAAbbb")
+    expectEqual(
+      bench.selector.overview.troubles(before: 1),
+      "1: s0 has no acceptable position (rejected: HDOP worse than filter.max_hdop)")
     bench.bad = []
     bench.good = [0, 1]
-    #expect(try bench.play(11) == repeated("b", 10) + "a")
+    try expectEqual(bench.play(11), repeated("b", 10) + "a")
   }
 
   @Test("a receiver that repeats itself is not good")
@@ -241,24 +242,24 @@ import Timekeeping
       for case .rejected(_, .duplicate) in bench.handle(.fix(same), from: 0) { used += "a" }
       used += try bench.play(1)
     }
-    #expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
-    #expect(bench.conditions.first == .searching(nil))
+    expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
+    expectEqual(bench.conditions.first, .searching(nil))
   }
 
   @Test("a recording that ends in the middle of the list makes room for the next, and the list ends with its last")
   func ends() throws {
     var bench = Bench(3)
     bench.good = [0, 1, 2]
-    #expect(try bench.play(2) == "aa")
+    try expectEqual(bench.play(2), "aa")
     bench.good = [0, 2]
     _ = bench.handle(.ended, from: 1)
-    #expect(try bench.play(2) == "aa")
+    try expectEqual(bench.play(2), "aa")
     bench.good = [2]
     _ = bench.handle(.ended, from: 0)
-    #expect(try bench.play(2) == "cc")
-    #expect(!bench.hasEnded)
+    try expectEqual(bench.play(2), "cc")
+    expect(!bench.hasEnded)
     _ = bench.handle(.ended, from: 2)
-    #expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
+    expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
   }
 
   @Test("another list keeps the state of the sources that remain")
@@ -272,11 +273,11 @@ import Timekeeping
         SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),
         SourceSelector.ConfiguredSource(id: 1, label: "s1", silenceTimeout: .seconds(10)),
       ]), at: bench.moment)
-    #expect(bench.conditions == [.waiting, .good])
+    expectEqual(bench.conditions, [.waiting, .good])
     bench.good = [1]
-    #expect(try bench.play(12) == "---------bbb")
+    try expectEqual(bench.play(12), "---------bbb")
     bench.good = [1, 2]
-    #expect(try bench.play(11) == repeated("b", 10) + "c")
+    try expectEqual(bench.play(11), repeated("b", 10) + "c")
   }
 
   // MARK: - Clocks that differ
@@ -291,21 +292,21 @@ import Timekeeping
     var bench = Bench(2)
     bench.clocks = [0, seconds, 0]
     bench.good = [0, 1]
-    #expect(try bench.play(20) == repeated("a", 20))
+    try expectEqual(bench.play(20), repeated("a", 20))
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
-    #expect(
-      bench.selector.overview.hold == (seconds < 0 ? SourceOverview.Hold.behind(by: .seconds(-seconds)) : nil))
+    expectEqual(
+      bench.selector.overview.hold, (seconds < 0 ? SourceOverview.Hold.behind(by: .seconds(-seconds)) : nil))
     bench.good = [1]
-    #expect(try bench.play(12) == expected)
-    #expect(bench.selector.overview.hold == nil)
-    #expect(bench.conditions.last == .good)
+    try expectEqual(bench.play(12), expected)
+    expectNil(bench.selector.overview.hold)
+    expectEqual(bench.conditions.last, .good)
     // And back again, to a clock that is ahead or behind.
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     let back = try bench.play(34)
-    #expect(!back.contains("A") && !back.contains("B") && back.hasSuffix("aaa"))
-    #expect(bench.positions == bench.positions.sorted())
-    #expect(Set(bench.positions).count == bench.positions.count)
+    expect(!back.contains("A") && !back.contains("B") && back.hasSuffix("aaa"))
+    expectEqual(bench.positions, bench.positions.sorted())
+    expectEqual(Set(bench.positions).count, bench.positions.count)
   }
 
   @Test("a silent source leaves its successor time to catch up, so nothing is held")
@@ -315,7 +316,7 @@ import Timekeeping
     bench.good = [0, 1]
     try bench.play(20)
     bench.good = [1]
-    #expect(try bench.play(12) == "---------bbb")
+    try expectEqual(bench.play(12), "---------bbb")
   }
 
   @Test(
@@ -327,18 +328,18 @@ import Timekeeping
     bench.good = [0, 1]
     try bench.play(20)
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
-    #expect(bench.selector.overview.hold == .contradicted(offset: .seconds(seconds)))
+    expectEqual(bench.selector.overview.hold, .contradicted(offset: .seconds(seconds)))
     bench.good = [1]
-    #expect(try bench.play(4) == "~~~~")
-    #expect(bench.selector.overview.hold == .contradicted(offset: .seconds(seconds)))
+    try expectEqual(bench.play(4), "~~~~")
+    expectEqual(bench.selector.overview.hold, .contradicted(offset: .seconds(seconds)))
     bench.now += 1
     let fix = Fix(
       coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
       time: .utc(Bench.start + .seconds(bench.now + seconds)))
     let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
-    #expect(bench.handle(.fix(fix), from: 1).last == .accepted(accepted, areLaterMisdated: seconds < 0))
-    #expect(bench.selector.overview.hold == nil)
-    #expect(try bench.play(3) == "bbb")
+    expectEqual(bench.handle(.fix(fix), from: 1).last, .accepted(accepted, areLaterMisdated: seconds < 0))
+    expectNil(bench.selector.overview.hold)
+    try expectEqual(bench.play(3), "bbb")
   }
 
   @Test("a filter that overrules the stamps of its own source says so")
@@ -347,13 +348,13 @@ import Timekeeping
     bench.good = [0]
     try bench.play(5)
     bench.clocks = [-60, 0, 0]
-    #expect(try bench.play(4) == "AAAA")
+    try expectEqual(bench.play(4), "AAAA")
     bench.now += 1
     let time = Bench.start + .seconds(bench.now - 60)
     let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
-    #expect(
-      bench.handle(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), areLaterMisdated: true)])
-    #expect(try bench.play(2) == "aa")
+    expectEqual(
+      bench.handle(.fix(fix), from: 0), [.accepted(FixFilter.Accepted(fix: fix, time: time), areLaterMisdated: true)])
+    try expectEqual(bench.play(2), "aa")
   }
 
   @Test("a source that comes with new settings continues the order of the one before")
@@ -365,7 +366,7 @@ import Timekeeping
       .replaced([SourceSelector.ConfiguredSource(id: 1, label: "new", silenceTimeout: .seconds(10))]), at: bench.moment)
     bench.clocks = [0, -3, 0]
     bench.good = [1]
-    #expect(try bench.play(5) == "~~~bb")
+    try expectEqual(bench.play(5), "~~~bb")
   }
 
   @Test("the filter compares the fixes of a source at its pace, also with new settings")
@@ -380,13 +381,13 @@ import Timekeeping
         time: .utc(Bench.start + .seconds(second)))
       fix.speed = 400
       let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(second))
-      #expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, areLaterMisdated: false)))
+      expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, areLaterMisdated: false)))
     }
   }
 
   @Test("reports of sources that are not in the list change nothing")
   func outOfRange() {
     var bench = Bench(2)
-    #expect(bench.handle(.ended, from: 2) == [] && bench.handle(.lost("x"), from: -1) == [])
+    expect(bench.handle(.ended, from: 2) == [] && bench.handle(.lost("x"), from: -1) == [])
   }
 }

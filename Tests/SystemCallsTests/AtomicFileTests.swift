@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -12,11 +13,11 @@ import Testing
     let path = try directory.write("old", to: "file")
     try AtomicFile.keep(path, as: directory("kept"))
     try AtomicFile.write(Array("new".utf8), to: path, mode: 0o600, isDurable: true)
-    #expect(try String(contentsOfFile: directory("kept"), encoding: .utf8) == "old")
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
+    try expectEqual(String(contentsOfFile: directory("kept"), encoding: .utf8), "old")
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), "new")
     #expect(throws: Errno(EEXIST)) { try AtomicFile.keep(path, as: directory("kept")) }
     #expect(throws: Errno(ENOENT)) { try AtomicFile.keep(directory("none"), as: directory("other")) }
-    #expect(try directory.names == ["file", "kept"])
+    try expectEqual(directory.names, ["file", "kept"])
   }
 
   @Test("the directory of a file is made once, and its parent is not")

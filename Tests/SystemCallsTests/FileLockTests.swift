@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import SystemCalls
@@ -11,9 +12,9 @@ import Testing
     let path = directory("lock")
     do {
       let lock = try FileLock(path)
-      #expect(FileLock.holder(path) == getpid())
+      expectEqual(FileLock.holder(path), getpid())
       let error = #expect(throws: Errno.self) { _ = try FileLock(path) }
-      #expect(error?.code == EWOULDBLOCK)
+      expectEqual(error?.code, EWOULDBLOCK)
       withExtendedLifetime(lock) {}
     }
     _ = try FileLock(path)
@@ -23,17 +24,17 @@ import Testing
   func remark() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
-    #expect(try !FileLock.isHeld(path))
+    expect(try !FileLock.isHeld(path))
     do {
       let lock = try FileLock(path, remark: "van.service")
-      #expect(FileLock.holder(path) == getpid())
-      #expect(FileLock.remark(in: path) == "van.service")
-      #expect(try FileLock.isHeld(path))
+      expectEqual(FileLock.holder(path), getpid())
+      expectEqual(FileLock.remark(in: path), "van.service")
+      expect(try FileLock.isHeld(path))
       withExtendedLifetime(lock) {}
     }
-    #expect(try !FileLock.isHeld(path))
+    expect(try !FileLock.isHeld(path))
     let lock = try FileLock(path)
-    #expect(FileLock.remark(in: path) == nil)
+    expectNil(FileLock.remark(in: path))
     withExtendedLifetime(lock) {}
   }
 
@@ -45,7 +46,7 @@ import Testing
     for owner in [65_534, 65_533] as [uid_t] {
       _ = try FileLock(path, owner: owner)
       // An existing file keeps its owner.
-      #expect(lstat(path, &status) == 0 && status.st_uid == 65_534)
+      expect(lstat(path, &status) == 0 && status.st_uid == 65_534)
     }
   }
 
@@ -55,6 +56,6 @@ import Testing
     let path = directory("lock")
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "-elsewhere")
     #expect(throws: Errno.self) { _ = try FileLock(path) }
-    #expect(!FileManager.default.fileExists(atPath: path + "-elsewhere"))
+    expect(!FileManager.default.fileExists(atPath: path + "-elsewhere"))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -10,9 +11,9 @@ import Timekeeping
   @Test("the first attempt is allowed at once, the next after the spacing")
   func spacing() {
     var gate = RetryGate(seed: 1)
-    #expect(gate.earliest == .boot)
+    expectEqual(gate.earliest, .boot)
     gate.attempted(at: at(10))
-    #expect(gate.earliest == at(11) && gate.notBefore == .boot)
+    expect(gate.earliest == at(11) && gate.notBefore == .boot)
   }
 
   @Test("waits after failures grow up to the cap, and begin anew after a success")
@@ -20,18 +21,18 @@ import Timekeeping
     var gate = RetryGate(seed: 1)
     for bound in [2, 4, 8, 16, 16] {
       let wait = gate.failed(bounds, at: at(100))
-      #expect(wait <= .seconds(bound) && gate.notBefore == at(100) + wait)
+      expect(wait <= .seconds(bound) && gate.notBefore == at(100) + wait)
     }
     gate.reset()
-    #expect(gate.earliest == .boot)
-    #expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
+    expectEqual(gate.earliest, .boot)
+    expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
   }
 
   @Test("a floor applies: a requested minute is waited")
   func floor() {
     var gate = RetryGate(seed: 1)
-    #expect(gate.failed(bounds, minimum: .seconds(60), at: at(5)) == .seconds(60))
-    #expect(gate.earliest == at(65))
+    expectEqual(gate.failed(bounds, minimum: .seconds(60), at: at(5)), .seconds(60))
+    expectEqual(gate.earliest, at(65))
   }
 
   @Test("the usual backoff begins at the end of the wait that the server asks for, so that a fleet is spread again")
@@ -40,8 +41,8 @@ import Timekeeping
       var gate = RetryGate(seed: seed)
       return gate.failed(bounds, minimum: .seconds(1), after: .seconds(60), at: at(5))
     }
-    #expect(waits.allSatisfy { $0 >= .seconds(61) && $0 <= .seconds(62) })
-    #expect(Set(waits).count > 40)
+    expect(waits.allSatisfy { $0 >= .seconds(61) && $0 <= .seconds(62) })
+    expect(Set(waits).count > 40)
   }
 
   @Test("the end of a wait leaves the growth of the backoff unchanged, a reset does not")
@@ -52,8 +53,8 @@ import Timekeeping
       _ = other.failed(bounds, at: at(0))
     }
     one.endWait()
-    #expect(one.notBefore == .boot)
-    #expect(one.failed(bounds, at: at(0)) == other.failed(bounds, at: at(0)))
+    expectEqual(one.notBefore, .boot)
+    expectEqual(one.failed(bounds, at: at(0)), other.failed(bounds, at: at(0)))
     var waits: [Duration] = []
     for seed in 0..<100 {
       var gate = RetryGate(seed: UInt64(seed))
@@ -61,7 +62,7 @@ import Timekeeping
       gate.endWait()
       waits.append(gate.failed(bounds, at: at(0)))
     }
-    #expect(waits.contains { $0 > .seconds(8) })
+    expect(waits.contains { $0 > .seconds(8) })
   }
 
   @Test("a backoff that grows for another reason does not change this one")
@@ -70,9 +71,9 @@ import Timekeeping
     var other = Backoff()
     for bound in [120, 240, 480, 900] {
       let wait = gate.failed(.seconds(120, cap: 900), growing: &other, at: at(0))
-      #expect(wait <= .seconds(bound) && gate.notBefore == at(0) + wait)
+      expect(wait <= .seconds(bound) && gate.notBefore == at(0) + wait)
     }
-    #expect(gate.failed(bounds, at: at(0)) <= .seconds(2))
+    expect(gate.failed(bounds, at: at(0)) <= .seconds(2))
   }
 
   @Test("network events reset the backoff at most once in 30 s, however often a link flaps")
@@ -80,12 +81,12 @@ import Timekeeping
     var gate = RetryGate(seed: 1)
     _ = gate.failed(bounds, minimum: .seconds(600), at: at(0))
     gate.resetUnlessRecent(at: at(1))
-    #expect(gate.earliest == .boot)
+    expectEqual(gate.earliest, .boot)
     gate.hold(for: .seconds(600), at: at(2))
     gate.resetUnlessRecent(at: at(30.9))
-    #expect(gate.earliest == at(602))
+    expectEqual(gate.earliest, at(602))
     gate.resetUnlessRecent(at: at(31))
-    #expect(gate.earliest == .boot)
+    expectEqual(gate.earliest, .boot)
   }
 
   @Test("network events do not lift the limit: twelve attempts in a minute, whatever happens")
@@ -102,9 +103,9 @@ import Timekeeping
       attempts.append(now)
     }
     for (first, thirteenth) in zip(attempts, attempts.dropFirst(AttemptLimiter.perMinute)) {
-      #expect(thirteenth - first >= .seconds(60))
+      expect(thirteenth - first >= .seconds(60))
     }
-    #expect(attempts.count > 50)
+    expect(attempts.count > 50)
   }
 
   @Test("300 vehicles that fail in the same moment do not retry in the same moment")
@@ -120,8 +121,8 @@ import Timekeeping
         let longest = waits.max() ?? .zero
         // In any twentieth of the time no more than twice an even share of the half that is used.
         let slots = Dictionary(grouping: waits) { $0.nanoseconds * 20 / (longest.nanoseconds + 1) }
-        #expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
-        #expect(Set(waits).count == 300)
+        expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
+        expectEqual(Set(waits).count, 300)
       }
     }
   }
@@ -132,7 +133,7 @@ import Timekeeping
       var gate = RetryGate(seed: UInt64(seed))
       for bound in [5, 10, 20, 40, 80, 160, 300, 300] {
         let wait = gate.failed(.atLeastHalf(.seconds(5), cap: .seconds(300)), at: at(0))
-        #expect(wait >= .milliseconds(500 * bound) && wait <= .seconds(bound))
+        expect(wait >= .milliseconds(500 * bound) && wait <= .seconds(bound))
       }
     }
   }
@@ -147,13 +148,13 @@ import Timekeeping
         _ = gate.failed(Backoff.Bounds.seconds(0, cap: 0), at: at(Double(second)))
       }
       // While it fails the limit holds for all of them.
-      #expect(gate.earliestByLimit >= at(84))
+      expect(gate.earliestByLimit >= at(84))
       gate.attempted(at: at(60))
       gate.succeeded()
       for second in [65.0, 70] { gate.attempted(at: at(second)) }
       return gate.earliestByLimit
     }
-    #expect(earliest(true) == at(71))
-    #expect(earliest(false) > at(75))
+    expectEqual(earliest(true), at(71))
+    expect(earliest(false) > at(75))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Testing
 import Timekeeping
 
@@ -12,7 +13,7 @@ import Timekeeping
       ("1969-12-31T23:59:59.999Z", -1),
     ] as [(String, Int64)])
   func rfc3339(text: String, milliseconds: Int64) {
-    #expect(Timestamp(rfc3339: text)?.milliseconds == milliseconds)
+    expectEqual(Timestamp(rfc3339: text)?.milliseconds, milliseconds)
   }
 
   @Test(
@@ -23,7 +24,7 @@ import Timekeeping
       "2026-11-21T08:30:61Z", "２026-11-21T08:30:00Z",
     ])
   func notRFC3339(text: String) {
-    #expect(Timestamp(rfc3339: text) == nil)
+    expectNil(Timestamp(rfc3339: text))
   }
 
   @Test(
@@ -33,27 +34,27 @@ import Timekeeping
       (1_795_249_800_007, "2026-11-21T08:30:00.007Z"), (-1, "1969-12-31T23:59:59.999Z"),
     ] as [(Int64, String)])
   func canonicalJSON(milliseconds: Int64, text: String) {
-    #expect(Timestamp(milliseconds: milliseconds).canonicalJSON == text)
-    #expect(Timestamp(rfc3339: text)?.milliseconds == milliseconds)
+    expectEqual(Timestamp(milliseconds: milliseconds).canonicalJSON, text)
+    expectEqual(Timestamp(rfc3339: text)?.milliseconds, milliseconds)
   }
 
   @Test("an HTTP date is read in its preferred form only")
   func httpDate() {
-    #expect(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.milliseconds == 1_795_249_800_000)
+    expectEqual(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.milliseconds, 1_795_249_800_000)
     for text in [
       "Saturday, 21-Nov-26 08:30:00 GMT", "Sat Nov 21 08:30:00 2026", "Sat, 21 Nov 2026 08:30:00 UTC",
       "Sat, 21 nov 2026",
       "Sat, 31 Feb 2026 08:30:00 GMT", "",
     ] {
-      #expect(Timestamp(httpDate: text) == nil, "\(text)")
+      expectNil(Timestamp(httpDate: text), "\(text)")
     }
   }
 
   @Test("the limits of the range do not overflow", arguments: [Int64.min, .min + 1, .max - 1, .max])
   func ends(milliseconds: Int64) {
     let stamp = Timestamp(milliseconds: milliseconds)
-    #expect(!stamp.rfc3339.isEmpty)
-    #expect((0..<86_400_000).contains(stamp.millisecondsOfDay))
+    expect(!stamp.rfc3339.isEmpty)
+    expect((0..<86_400_000).contains(stamp.millisecondsOfDay))
     _ = stamp + .seconds(Int64.max)
     _ = stamp - .seconds(Int64.max)
     _ = stamp - Timestamp(milliseconds: 0)
@@ -64,12 +65,12 @@ import Timekeeping
   func days() throws {
     for day in stride(from: Int64(-719_528), through: 2_932_896, by: 97) {
       let date = CivilDate(daysSince1970: day)
-      #expect(date.daysSince1970 == day)
-      #expect(CivilDate(year: date.year, month: date.month, day: date.day) == date)
+      expectEqual(date.daysSince1970, day)
+      expectEqual(CivilDate(year: date.year, month: date.month, day: date.day), date)
     }
     let leap = try #require(CivilDate(year: 2024, month: 2, day: 29))
-    #expect(leap.daysSince1970 == 19_782)
-    #expect(CivilDate(year: 2100, month: 2, day: 29) == nil)
-    #expect(CivilDate(year: 10_000, month: 1, day: 1) == nil)
+    expectEqual(leap.daysSince1970, 19_782)
+    expectNil(CivilDate(year: 2100, month: 2, day: 29))
+    expectNil(CivilDate(year: 10_000, month: 1, day: 1))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FileTesting
 import Foundation
 import Glibc
@@ -30,30 +31,30 @@ import Testing
   func round() throws {
     let umask = umask(0)
     defer { Glibc.umask(umask) }
-    #expect(try store.read() == nil)
+    expectNil(try store.read())
     try store.write(Secret("one"))
     try store.write(Secret("two\n"))
-    #expect(try store.read() == Secret("two\n"))
+    try expectEqual(store.read(), Secret("two\n"))
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-    #expect(mode == 0o600)
-    #expect(try directory.names == ["token"])
+    expectEqual(mode, 0o600)
+    try expectEqual(directory.names, ["token"])
     store.remove()
-    #expect(try store.read() == nil)
-    #expect(try directory.names.isEmpty)
+    expectNil(try store.read())
+    expect(try directory.names.isEmpty)
   }
 
   @Test("a file that others can read or write is not read", arguments: [0o640, 0o604, 0o620, 0o666])
   func exposed(mode: Int) throws {
     try store.write(Secret("one"))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    #expect(trouble() == "\(path): others than its owner have access (mode 0\(String(mode, radix: 8)))")
+    expectEqual(trouble(), "\(path): others than its owner have access (mode 0\(String(mode, radix: 8)))")
   }
 
   @Test("a file of another user is not read", .enabled(if: geteuid() == 0, "only root can give files away"))
   func foreign() throws {
     try store.write(Secret("one"))
     try #require(chown(path, 65_534, 65_534) == 0)
-    #expect(trouble()?.contains("it belongs to user 65534") == true)
+    expectEqual(trouble()?.contains("it belongs to user 65534"), true)
   }
 
   @Test("a link, a FIFO and a directory in its place are not read, and a link is not written through")
@@ -61,28 +62,28 @@ import Testing
     let victim = directory("victim")
     try Data("keep".utf8).write(to: URL(fileURLWithPath: victim))
     symlink(victim, path)
-    #expect(trouble() == "\(path): cannot be read: it is a link")
+    expectEqual(trouble(), "\(path): cannot be read: it is a link")
     symlink(victim, path + ".new")
     try store.write(Secret("one"))
-    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "keep")
-    #expect(try store.read() == Secret("one"))
+    try expectEqual(String(contentsOfFile: victim, encoding: .utf8), "keep")
+    try expectEqual(store.read(), Secret("one"))
     store.remove()
     mkfifo(path, 0o600)
-    #expect(trouble() == "\(path): this is not a regular file")
+    expectEqual(trouble(), "\(path): this is not a regular file")
     store.remove()
     mkdir(path, 0o700)
-    #expect(trouble() == "\(path): this is not a regular file")
+    expectEqual(trouble(), "\(path): this is not a regular file")
     #expect(throws: TokenStoreError.self) { try store.write(Secret("one")) }
-    #expect(try directory.names == ["token", "victim"])
+    try expectEqual(directory.names, ["token", "victim"])
   }
 
   @Test("what is no text, or far too long for a token, is not read")
   func nonsense() throws {
     try store.write(Secret("one"))
     try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
-    #expect(trouble() == "\(path): this is no text of this program")
+    expectEqual(trouble(), "\(path): this is no text of this program")
     try Data(repeating: 65, count: 200_000).write(to: URL(fileURLWithPath: path))
-    #expect(trouble() == "\(path): this is no text of this program")
+    expectEqual(trouble(), "\(path): this is no text of this program")
   }
 
   @Test("a directory that is missing or full is reported with its path")
@@ -95,7 +96,7 @@ import Testing
 
   @Test("the digest is SHA-256, as FIPS 180-2 has it for three letters")
   func digest() {
-    #expect(
-      Digest.hexadecimal(of: "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    expectEqual(
+      Digest.hexadecimal(of: "abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import JSON
 import Testing
 import Varlink
@@ -25,16 +26,16 @@ import Varlink
       #"{"method":"a.B","parameters":{"a":[\#(String(repeating: "0,", count: 300))0]}}"#,
     ])
   func noCall(message: String) {
-    #expect(answer(message) == nil)
+    expectNil(answer(message))
   }
 
   @Test("calls of the interface with valid parameters")
   func calls() {
-    #expect(answer(#"{"method":"io.example.Thing.Get"}"#) == "call Get")
-    #expect(answer(#"{"method":"io.example.Thing.Get","parameters":null,"more":false,"oneway":null}"#) == "call Get")
-    #expect(answer(#"{"method":"io.example.Thing.Get","parameters":{},"more":true,"x":[1]}"#) == "call Get")
-    #expect(answer(#"{"method":"io.example.Thing.Set","parameters":{"on":true,"name":""}}"#) == "call Set")
-    #expect(answer(#"{"method":"io.example.Thing.Watch","more":true}"#) == "call Watch")
+    expectEqual(answer(#"{"method":"io.example.Thing.Get"}"#), "call Get")
+    expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":null,"more":false,"oneway":null}"#), "call Get")
+    expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":{},"more":true,"x":[1]}"#), "call Get")
+    expectEqual(answer(#"{"method":"io.example.Thing.Set","parameters":{"on":true,"name":""}}"#), "call Set")
+    expectEqual(answer(#"{"method":"io.example.Thing.Watch","more":true}"#), "call Watch")
   }
 
   @Test(
@@ -66,22 +67,22 @@ import Varlink
       ),
     ])
   func mistakes(message: String, error: String) {
-    #expect(answer(message) == #"{"error":"org.varlink.service.\#(error)}"#)
+    expectEqual(answer(message), #"{"error":"org.varlink.service.\#(error)}"#)
   }
 
   @Test("the service says what it is, and describes both interfaces")
   func standard() throws {
-    #expect(
-      answer(#"{"method":"org.varlink.service.GetInfo"}"#)
-        == #"{"parameters":{"interfaces":["org.varlink.service","io.example.Thing"],"product":"maker","url":"","#
+    expectEqual(
+      answer(#"{"method":"org.varlink.service.GetInfo"}"#),
+      #"{"parameters":{"interfaces":["org.varlink.service","io.example.Thing"],"product":"maker","url":"","#
         + #""vendor":"maker","version":"1.2"}}"#)
     func description(_ name: String) -> String? {
       answer(#"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"\#(name)"}}"#)
     }
-    #expect(description("io.example.Thing") == #"{"parameters":{"description":"interface io.example.Thing"}}"#)
+    expectEqual(description("io.example.Thing"), #"{"parameters":{"description":"interface io.example.Thing"}}"#)
     let standard = try #require(description("org.varlink.service"))
     for word in ["method GetInfo()", "method GetInterfaceDescription(", "error MethodNotFound", "error ExpectedMore"] {
-      #expect(standard.contains(word), "\(word)")
+      expect(standard.contains(word), "\(word)")
     }
   }
 
@@ -91,15 +92,15 @@ import Varlink
       VarlinkCall("a.b", "C"), VarlinkCall("a.b", "C", ["d": .bool(false)], isOneway: true),
       VarlinkCall("a.b", "C", acceptsMore: true),
     ]
-    for call in calls { #expect(VarlinkCall(parsing: call.encoded) == call) }
+    for call in calls { expectEqual(VarlinkCall(parsing: call.encoded), call) }
     let replies = [
       VarlinkReply(), VarlinkReply(["a": .string("\0")], continues: true),
       VarlinkReply(error: "a.b.C", ["d": .integer(1)]),
     ]
     for reply in replies {
-      #expect(VarlinkReply(parsing: reply.encoded) == reply)
-      #expect(!reply.encoded.contains(0))
+      expectEqual(VarlinkReply(parsing: reply.encoded), reply)
+      expect(!reply.encoded.contains(0))
     }
-    #expect(VarlinkReply(parsing: Array("[]".utf8)) == nil)
+    expectNil(VarlinkReply(parsing: Array("[]".utf8)))
   }
 }

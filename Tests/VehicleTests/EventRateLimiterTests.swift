@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import ExternalInput
 import Authorization
@@ -17,88 +18,88 @@ import Timekeeping
 
   @Test("a rejection is reported once in ten minutes for each reason, and anew after an accepted fix; a repeat never")
   mutating func rejections() {
-    #expect(eventLimiter.fixRejected(.stale, at: at(0)) == .fixRejected(.stale, suppressed: 0))
-    #expect(eventLimiter.fixRejected(.stale, at: at(1)) == nil)
-    #expect(eventLimiter.fixRejected(.inaccurate, at: at(2)) == .fixRejected(.inaccurate, suppressed: 0))
-    #expect(eventLimiter.fixRejected(.stale, at: at(600)) == .fixRejected(.stale, suppressed: 1))
-    #expect(eventLimiter.fixRejected(.duplicate, at: at(601)) == nil)
+    expectEqual(eventLimiter.fixRejected(.stale, at: at(0)), .fixRejected(.stale, suppressed: 0))
+    expectNil(eventLimiter.fixRejected(.stale, at: at(1)))
+    expectEqual(eventLimiter.fixRejected(.inaccurate, at: at(2)), .fixRejected(.inaccurate, suppressed: 0))
+    expectEqual(eventLimiter.fixRejected(.stale, at: at(600)), .fixRejected(.stale, suppressed: 1))
+    expectNil(eventLimiter.fixRejected(.duplicate, at: at(601)))
     eventLimiter.fixAccepted()
-    #expect(eventLimiter.fixRejected(.stale, at: at(602)) == .fixRejected(.stale, suppressed: 0))
+    expectEqual(eventLimiter.fixRejected(.stale, at: at(602)), .fixRejected(.stale, suppressed: 0))
   }
 
   @Test("a failure of the token provider is reported anew after a token, and after new settings")
   mutating func tokens() {
     let failure = TokenFailure(.missingField, "no token")
     func report(left: Duration? = nil) -> Event { .tokenFailed(failure, left: left, suppressed: 0) }
-    #expect(eventLimiter.tokenFailed(failure, left: .seconds(60), at: at(0)) == report(left: .seconds(60)))
-    #expect(eventLimiter.tokenFailed(failure, left: nil, at: at(5)) == nil)
+    expectEqual(eventLimiter.tokenFailed(failure, left: .seconds(60), at: at(0)), report(left: .seconds(60)))
+    expectNil(eventLimiter.tokenFailed(failure, left: nil, at: at(5)))
     eventLimiter.tokenObtained()
-    #expect(eventLimiter.tokenFailed(failure, left: nil, at: at(10)) == report())
+    expectEqual(eventLimiter.tokenFailed(failure, left: nil, at: at(10)), report())
     eventLimiter.configured(isOtherVehicle: false)
-    #expect(eventLimiter.tokenFailed(failure, left: nil, at: at(20)) == report())
+    expectEqual(eventLimiter.tokenFailed(failure, left: nil, at: at(20)), report())
   }
 
   @Test("positions that leave the backlog are reported unless they have arrived")
   mutating func removals() {
-    #expect(eventLimiter.removed(3, .delivered, within: 0, at: at(0)) == nil)
-    #expect(
-      eventLimiter.removed(3, .rejected, within: 12, at: at(0))
-        == .positionsDropped(3, .rejected, within: 12, suppressed: 0))
-    #expect(eventLimiter.removed(1, .rejected, within: 12, at: at(10)) == nil)
-    #expect(
-      eventLimiter.removed(1, .rejected, within: 12, at: at(600))
-        == .positionsDropped(1, .rejected, within: 12, suppressed: 1)
+    expectNil(eventLimiter.removed(3, .delivered, within: 0, at: at(0)))
+    expectEqual(
+      eventLimiter.removed(3, .rejected, within: 12, at: at(0)),
+      .positionsDropped(3, .rejected, within: 12, suppressed: 0))
+    expectNil(eventLimiter.removed(1, .rejected, within: 12, at: at(10)))
+    expectEqual(
+      eventLimiter.removed(1, .rejected, within: 12, at: at(600)),
+      .positionsDropped(1, .rejected, within: 12, suppressed: 1)
     )
   }
 
   @Test("a store that fails is reported with its return, and a failure after that anew")
   mutating func store() {
     let failed = BacklogStoreState.memoryOnly("no space")
-    #expect(
-      eventLimiter.storeChanged(from: .off, to: failed, count: 2, at: at(0))
-        == .backlogInMemory("no space", suppressed: 0))
-    #expect(eventLimiter.storeChanged(from: failed, to: failed, count: 3, at: at(5)) == nil)
-    #expect(eventLimiter.storeChanged(from: failed, to: .healthy, count: 3, at: at(9)) == .backlogOnDisk(count: 3))
-    #expect(
-      eventLimiter.storeChanged(from: .healthy, to: failed, count: 3, at: at(12))
-        == .backlogInMemory("no space", suppressed: 0))
-    #expect(eventLimiter.storeChanged(from: .off, to: .healthy, count: 0, at: at(20)) == nil)
+    expectEqual(
+      eventLimiter.storeChanged(from: .off, to: failed, count: 2, at: at(0)),
+      .backlogInMemory("no space", suppressed: 0))
+    expectNil(eventLimiter.storeChanged(from: failed, to: failed, count: 3, at: at(5)))
+    expectEqual(eventLimiter.storeChanged(from: failed, to: .healthy, count: 3, at: at(9)), .backlogOnDisk(count: 3))
+    expectEqual(
+      eventLimiter.storeChanged(from: .healthy, to: failed, count: 3, at: at(12)),
+      .backlogInMemory("no space", suppressed: 0))
+    expectNil(eventLimiter.storeChanged(from: .off, to: .healthy, count: 0, at: at(20)))
   }
 
   @Test("a network that flaps is reported once in ten minutes, and its return only after a loss that was reported")
   mutating func network() {
-    #expect(eventLimiter.network(.lost, names: [], at: at(0)) == .networkLost(suppressed: 0))
-    #expect(
-      eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(5))
-        == .networkBack(["wwan0"], after: .seconds(5)))
-    #expect(eventLimiter.network(.lost, names: [], at: at(10)) == nil)
-    #expect(eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(15)) == nil)
-    #expect(eventLimiter.network(.moved, names: ["wwan0"], at: at(20)) == nil)
-    #expect(eventLimiter.network(.lost, names: [], at: at(600)) == .networkLost(suppressed: 1))
+    expectEqual(eventLimiter.network(.lost, names: [], at: at(0)), .networkLost(suppressed: 0))
+    expectEqual(
+      eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(5)),
+      .networkBack(["wwan0"], after: .seconds(5)))
+    expectNil(eventLimiter.network(.lost, names: [], at: at(10)))
+    expectNil(eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(15)))
+    expectNil(eventLimiter.network(.moved, names: ["wwan0"], at: at(20)))
+    expectEqual(eventLimiter.network(.lost, names: [], at: at(600)), .networkLost(suppressed: 1))
   }
 
   @Test("steps of the wall clock are reported once a minute, with the number of those in between")
   mutating func clockSteps() {
-    #expect(eventLimiter.clockStepped(.seconds(5), at: at(0)) == .clockStepped(.seconds(5), suppressed: 0))
-    for second in [10, 20, 59] { #expect(eventLimiter.clockStepped(.seconds(-5), at: at(second)) == nil) }
-    #expect(eventLimiter.clockStepped(.seconds(7), at: at(60)) == .clockStepped(.seconds(7), suppressed: 3))
-    #expect(eventLimiter.clockStepped(.seconds(7), at: at(200)) == .clockStepped(.seconds(7), suppressed: 0))
+    expectEqual(eventLimiter.clockStepped(.seconds(5), at: at(0)), .clockStepped(.seconds(5), suppressed: 0))
+    for second in [10, 20, 59] { expectNil(eventLimiter.clockStepped(.seconds(-5), at: at(second))) }
+    expectEqual(eventLimiter.clockStepped(.seconds(7), at: at(60)), .clockStepped(.seconds(7), suppressed: 3))
+    expectEqual(eventLimiter.clockStepped(.seconds(7), at: at(200)), .clockStepped(.seconds(7), suppressed: 0))
   }
 
   @Test("after a pause, and with another vehicle, the next accepted update is an edge again", arguments: [true, false])
   mutating func online(isPause: Bool) {
-    #expect(
-      eventLimiter.updateAccepted(past: 0, pending: 0, at: at(0)) == [.online(after: nil, delivered: 0, pending: 0)])
-    #expect(eventLimiter.updateAccepted(past: 0, pending: 0, at: at(10)) == [])
+    expectEqual(
+      eventLimiter.updateAccepted(past: 0, pending: 0, at: at(0)), [.online(after: nil, delivered: 0, pending: 0)])
+    expectEqual(eventLimiter.updateAccepted(past: 0, pending: 0, at: at(10)), [])
     if isPause { eventLimiter.paused() } else { eventLimiter.configured(isOtherVehicle: true) }
-    #expect(
-      eventLimiter.updateAccepted(past: 0, pending: 0, at: at(20)) == [.online(after: nil, delivered: 0, pending: 0)])
+    expectEqual(
+      eventLimiter.updateAccepted(past: 0, pending: 0, at: at(20)), [.online(after: nil, delivered: 0, pending: 0)])
   }
 
   @Test("positions of an earlier run are announced, and reported when they have come")
   mutating func restored() {
     _ = eventLimiter.updateAccepted(past: 0, pending: 2, at: at(0))
-    #expect(eventLimiter.backlogRestored(2) == .backlogRestored(2))
-    #expect(eventLimiter.updateAccepted(past: 2, pending: 0, at: at(10)) == [.backfilled(2)])
+    expectEqual(eventLimiter.backlogRestored(2), .backlogRestored(2))
+    expectEqual(eventLimiter.updateAccepted(past: 2, pending: 0, at: at(10)), [.backfilled(2)])
   }
 }

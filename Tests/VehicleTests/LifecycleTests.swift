@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Positioning
 import Testing
 import Timekeeping
@@ -20,70 +21,70 @@ import Timekeeping
   @Test("the end of the sources begins the end of a run, once")
   func drain() {
     var lifecycle = Lifecycle()
-    #expect(lifecycle.isRunning)
-    #expect(lifecycle.drain(until: LifecycleTests.soon) == true)
-    #expect(lifecycle.drain(until: LifecycleTests.later) == false)
-    #expect(lifecycle.state == .draining(until: LifecycleTests.soon) && !lifecycle.isRunning)
+    expect(lifecycle.isRunning)
+    expectEqual(lifecycle.drain(until: LifecycleTests.soon), true)
+    expectEqual(lifecycle.drain(until: LifecycleTests.later), false)
+    expect(lifecycle.state == .draining(until: LifecycleTests.soon) && !lifecycle.isRunning)
   }
 
   @Test("a request to stop ends a drain by its own deadline, and the first request counts")
   func stop() {
     var lifecycle = Lifecycle()
     _ = lifecycle.drain(until: LifecycleTests.later)
-    #expect(lifecycle.stop(until: LifecycleTests.soon) == false)
-    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
-    #expect(lifecycle.state == .stopping(until: LifecycleTests.soon, attempted: false))
+    expectEqual(lifecycle.stop(until: LifecycleTests.soon), false)
+    expectEqual(lifecycle.stop(until: LifecycleTests.later), false)
+    expectEqual(lifecycle.state, .stopping(until: LifecycleTests.soon, attempted: false))
     var other = Lifecycle()
-    #expect(other.stop(until: LifecycleTests.soon) == true)
-    #expect(other.drain(until: LifecycleTests.later) == false)
-    #expect(other.state == .stopping(until: LifecycleTests.soon, attempted: false))
+    expectEqual(other.stop(until: LifecycleTests.soon), true)
+    expectEqual(other.drain(until: LifecycleTests.later), false)
+    expectEqual(other.state, .stopping(until: LifecycleTests.soon, attempted: false))
   }
 
   @Test("half of the time is reserved for OFFLINE, at most 5 s; positions end before it")
   func leave() {
-    #expect(Lifecycle.reserve(of: .seconds(3)) == .milliseconds(1500))
-    #expect(Lifecycle.reserve(of: .seconds(60)) == .seconds(5))
+    expectEqual(Lifecycle.reserve(of: .seconds(3)), .milliseconds(1500))
+    expectEqual(Lifecycle.reserve(of: .seconds(60)), .seconds(5))
     var lifecycle = Lifecycle()
     _ = lifecycle.drain(until: LifecycleTests.later, reserving: .seconds(5))
-    #expect(lifecycle.state == .draining(until: LifecycleTests.later - .seconds(5)))
+    expectEqual(lifecycle.state, .draining(until: LifecycleTests.later - .seconds(5)))
     lifecycle.setOffline()
-    #expect(lifecycle.state == .settingOffline(until: LifecycleTests.later, attempted: false, isStopRequested: false))
-    #expect(lifecycle.isFinalAttemptMade && lifecycle.isSettingOffline)
+    expectEqual(lifecycle.state, .settingOffline(until: LifecycleTests.later, attempted: false, isStopRequested: false))
+    expect(lifecycle.isFinalAttemptMade && lifecycle.isSettingOffline)
     lifecycle.attempt()
     _ = lifecycle.stop(until: LifecycleTests.soon)
-    #expect(lifecycle.state == .settingOffline(until: LifecycleTests.soon, attempted: true, isStopRequested: true))
-    #expect(lifecycle.finish(undelivered: 0, Statistics()).statistics == nil)
+    expectEqual(lifecycle.state, .settingOffline(until: LifecycleTests.soon, attempted: true, isStopRequested: true))
+    expectNil(lifecycle.finish(undelivered: 0, Statistics()).statistics)
     var stopped = Lifecycle()
     _ = stopped.stop(until: LifecycleTests.soon, reserving: .seconds(2))
-    #expect(stopped.state == .stopping(until: LifecycleTests.soon - .seconds(2), attempted: false))
+    expectEqual(stopped.state, .stopping(until: LifecycleTests.soon - .seconds(2), attempted: false))
     stopped.setOffline()
-    #expect(stopped.state == .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
+    expectEqual(stopped.state, .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
   @Test("a run that ends for a new start ends as that, unless it was already ending")
   func restart() {
     var lifecycle = Lifecycle()
-    #expect(lifecycle.stop(until: LifecycleTests.soon, isRestart: true) == true)
-    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
-    #expect(lifecycle.finish(undelivered: 2, Statistics()).result == .restarting)
+    expectEqual(lifecycle.stop(until: LifecycleTests.soon, isRestart: true), true)
+    expectEqual(lifecycle.stop(until: LifecycleTests.later), false)
+    expectEqual(lifecycle.finish(undelivered: 2, Statistics()).result, .restarting)
     var stopped = Lifecycle()
     _ = stopped.stop(until: LifecycleTests.soon)
-    #expect(stopped.stop(until: LifecycleTests.later, isRestart: true) == false)
-    #expect(stopped.finish(undelivered: 0, Statistics()).result == .stopped)
+    expectEqual(stopped.stop(until: LifecycleTests.later, isRestart: true), false)
+    expectEqual(stopped.finish(undelivered: 0, Statistics()).result, .stopped)
   }
 
   @Test("only the attempt of a run that was asked to stop is its last")
   func attempt() {
     var lifecycle = Lifecycle()
     lifecycle.attempt()
-    #expect(lifecycle.isRunning)
+    expect(lifecycle.isRunning)
     _ = lifecycle.drain(until: LifecycleTests.soon)
     lifecycle.attempt()
-    #expect(!lifecycle.isFinalAttemptMade)
+    expect(!lifecycle.isFinalAttemptMade)
     _ = lifecycle.stop(until: LifecycleTests.soon)
-    #expect(!lifecycle.isFinalAttemptMade)
+    expect(!lifecycle.isFinalAttemptMade)
     lifecycle.attempt()
-    #expect(lifecycle.isFinalAttemptMade)
+    expect(lifecycle.isFinalAttemptMade)
   }
 
   @Test("a run that was asked to stop has ended as asked, whatever is left or was rejected")
@@ -91,10 +92,10 @@ import Timekeeping
     var lifecycle = Lifecycle()
     _ = lifecycle.stop(until: LifecycleTests.soon)
     let ending = lifecycle.finish(undelivered: 3, LifecycleTests.counts(fixes: 5, rejected: 5))
-    #expect(ending.result == .stopped && ending.undelivered == 3 && ending.statistics == nil)
-    #expect(lifecycle.isFinished)
-    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
-    #expect(lifecycle.isFinished)
+    expect(ending.result == .stopped && ending.undelivered == 3 && ending.statistics == nil)
+    expect(lifecycle.isFinished)
+    expectEqual(lifecycle.stop(until: LifecycleTests.later), false)
+    expect(lifecycle.isFinished)
   }
 
   @Test(
@@ -108,6 +109,6 @@ import Timekeeping
     var lifecycle = Lifecycle()
     _ = lifecycle.drain(until: LifecycleTests.soon)
     let ending = lifecycle.finish(undelivered: undelivered, statistics)
-    #expect(ending.result == result && ending.statistics == statistics)
+    expect(ending.result == result && ending.statistics == statistics)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Connectivity
+import Expectations
 import Testing
 import Timekeeping
 
@@ -26,46 +27,46 @@ import Timekeeping
 
   @Test("as long as nothing is known of the network, nothing is suppressed")
   func unknown() {
-    #expect(!gate.isAbsent && gate.earliest == .boot)
+    expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
   @Test("without a network at the start one attempt is made at once, then one in three minutes")
   mutating func absentAtStart() {
-    #expect(take(NetworkState(), at: 1) == .lost)
-    #expect(gate.absentSince == at(1) && gate.earliest == at(1))
+    expectEqual(take(NetworkState(), at: 1), .lost)
+    expect(gate.absentSince == at(1) && gate.earliest == at(1))
     gate.failed(at: at(2))
-    #expect(gate.earliest == at(182))
+    expectEqual(gate.earliest, at(182))
     gate.failed(at: at(190))
-    #expect(gate.earliest == at(370))
+    expectEqual(gate.earliest, at(370))
   }
 
   @Test("a network that goes away suppresses attempts for three minutes, and its return ends that at once")
   mutating func lostAndBack() {
-    #expect(take(network(2), at: 0) == .none)
-    #expect(take(NetworkState(), at: 10) == .lost)
-    #expect(gate.earliest == at(190))
-    #expect(take(NetworkState(), at: 12) == .none)
-    #expect(take(network(2), at: 40) == .back(after: .seconds(30)))
-    #expect(!gate.isAbsent && gate.earliest == .boot)
+    expectEqual(take(network(2), at: 0), .none)
+    expectEqual(take(NetworkState(), at: 10), .lost)
+    expectEqual(gate.earliest, at(190))
+    expectEqual(take(NetworkState(), at: 12), .none)
+    expectEqual(take(network(2), at: 40), .back(after: .seconds(30)))
+    expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
   @Test("another address or route is a move, the same ones are none")
   mutating func moved() {
     _ = take(network(2), at: 0)
-    #expect(take(network(2), at: 1) == .none)
-    #expect(take(network(3), at: 2) == .moved)
-    #expect(!gate.isAbsent)
+    expectEqual(take(network(2), at: 1), .none)
+    expectEqual(take(network(3), at: 2), .moved)
+    expect(!gate.isAbsent)
   }
 
   @Test("a response without a visible network proves the kernel's view incomplete, until an attempt fails")
   mutating func provenWrong() {
     _ = take(NetworkState(), at: 0)
     gate.reached()
-    #expect(!gate.isAbsent && gate.earliest == .boot)
-    #expect(take(NetworkState(), at: 5) == .none)
-    #expect(!gate.isAbsent)
+    expect(!gate.isAbsent && gate.earliest == .boot)
+    expectEqual(take(NetworkState(), at: 5), .none)
+    expect(!gate.isAbsent)
     gate.failed(at: at(10))
-    #expect(gate.absentSince == at(10) && gate.earliest == at(190))
+    expect(gate.absentSince == at(10) && gate.earliest == at(190))
   }
 
   @Test("what worked without a visible network says nothing after one was visible and went away")
@@ -73,8 +74,8 @@ import Timekeeping
     _ = take(NetworkState(), at: 0)
     gate.reached()
     _ = take(network(2), at: 5)
-    #expect(take(NetworkState(), at: 10) == .lost)
-    #expect(gate.earliest == at(190))
+    expectEqual(take(NetworkState(), at: 10), .lost)
+    expectEqual(gate.earliest, at(190))
   }
 
   @Test("a failure with a network suppresses nothing, and neither does a response")
@@ -82,14 +83,14 @@ import Timekeeping
     _ = take(network(2), at: 0)
     gate.failed(at: at(1))
     gate.reached()
-    #expect(!gate.isAbsent && gate.earliest == .boot)
+    expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
   @Test("where no network is needed none is missing")
   mutating func notNeeded() {
     _ = take(NetworkState(), at: 0)
-    #expect(gate.isAbsent)
-    #expect(gate.update(NetworkState(), isNeeded: false, at: at(1)) == .none)
-    #expect(!gate.isAbsent)
+    expect(gate.isAbsent)
+    expectEqual(gate.update(NetworkState(), isNeeded: false, at: at(1)), .none)
+    expect(!gate.isAbsent)
   }
 }

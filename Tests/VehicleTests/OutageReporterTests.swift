@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import ExternalInput
 import FleetEngine
 import Testing
@@ -24,19 +25,19 @@ import Timekeeping
 
   @Test("an outage is reported with its end, how long it was, and what came with it")
   mutating func outage() {
-    #expect(accept(0) == [.online(after: nil, delivered: 0, pending: 0)])
-    #expect(fail(100) == .offline(failure(), after: .zero, suppressed: 0))
-    #expect(fail(110) == nil)
-    #expect(accept(340, delivered: 24) == [.online(after: .seconds(240), delivered: 24, pending: 0)])
-    #expect(accept(350, delivered: 3) == [])
+    expectEqual(accept(0), [.online(after: nil, delivered: 0, pending: 0)])
+    expectEqual(fail(100), .offline(failure(), after: .zero, suppressed: 0))
+    expectNil(fail(110))
+    expectEqual(accept(340, delivered: 24), [.online(after: .seconds(240), delivered: 24, pending: 0)])
+    expectEqual(accept(350, delivered: 3), [])
   }
 
   @Test("what is announced is reported when it has come")
   mutating func announced() {
     _ = fail(0)
-    #expect(accept(200, delivered: 100, pending: 7) == [.online(after: .seconds(200), delivered: 100, pending: 7)])
-    #expect(accept(210, delivered: 6, pending: 1) == [])
-    #expect(accept(220, delivered: 1) == [.backfilled(107)])
+    expectEqual(accept(200, delivered: 100, pending: 7), [.online(after: .seconds(200), delivered: 100, pending: 7)])
+    expectEqual(accept(210, delivered: 6, pending: 1), [])
+    expectEqual(accept(220, delivered: 1), [.backfilled(107)])
   }
 
   @Test("short outages after one that was reported are counted, and the next that is reported says how many")
@@ -44,22 +45,22 @@ import Timekeeping
     _ = fail(0)
     _ = accept(5)
     for second in [100, 200, 300] {
-      #expect(fail(second) == .interrupted(failure()))
-      #expect(fail(second + 5) == nil)
-      #expect(accept(second + 20, delivered: 2) == [])
+      expectEqual(fail(second), .interrupted(failure()))
+      expectNil(fail(second + 5))
+      expectEqual(accept(second + 20, delivered: 2), [])
     }
-    #expect(fail(700) == .offline(failure(), after: .zero, suppressed: 3))
-    #expect(accept(710) == [.online(after: .seconds(10), delivered: 0, pending: 0)])
+    expectEqual(fail(700), .offline(failure(), after: .zero, suppressed: 3))
+    expectEqual(accept(710), [.online(after: .seconds(10), delivered: 0, pending: 0)])
   }
 
   @Test("an outage that lasts a minute is reported in any case, and its end with it")
   mutating func long() {
     _ = fail(0)
     _ = accept(5)
-    #expect(fail(100) == .interrupted(failure()))
-    #expect(fail(159) == nil)
-    #expect(fail(160) == .offline(failure(), after: .seconds(60), suppressed: 0))
-    #expect(accept(170) == [.online(after: .seconds(70), delivered: 0, pending: 0)])
+    expectEqual(fail(100), .interrupted(failure()))
+    expectNil(fail(159))
+    expectEqual(fail(160), .offline(failure(), after: .seconds(60), suppressed: 0))
+    expectEqual(accept(170), [.online(after: .seconds(70), delivered: 0, pending: 0)])
   }
 
   @Test(
@@ -67,17 +68,17 @@ import Timekeeping
     arguments: [UpdateFailure.Category.permissionDenied, .notFound])
   mutating func fault(category: UpdateFailure.Category) {
     for second in [0, 20, 40] {
-      #expect(fail(second, category) == .offline(failure(category), after: .zero, suppressed: 0))
-      #expect(accept(second + 10) == [.online(after: .seconds(10), delivered: 0, pending: 0)])
+      expectEqual(fail(second, category), .offline(failure(category), after: .zero, suppressed: 0))
+      expectEqual(accept(second + 10), [.online(after: .seconds(10), delivered: 0, pending: 0)])
     }
   }
 
   @Test("another kind of failure within an outage is reported too")
   mutating func otherKind() {
     _ = fail(0)
-    #expect(fail(30, .notFleetEngine) == .offline(failure(.notFleetEngine), after: .seconds(30), suppressed: 0))
-    #expect(fail(40) == nil)
-    #expect(fail(50, .notFleetEngine) == nil)
+    expectEqual(fail(30, .notFleetEngine), .offline(failure(.notFleetEngine), after: .seconds(30), suppressed: 0))
+    expectNil(fail(40))
+    expectNil(fail(50, .notFleetEngine))
   }
 
   @Test("a weekend without network is reported after 10, 20 and 40 minutes and every hour, with the tries in between")
@@ -86,10 +87,10 @@ import Timekeeping
     for second in stride(from: 0, to: 48 * 3600, by: 10) {
       guard let event = fail(second), second > 0 else { continue }
       let tries = (second - (reminders.last ?? 0) * 60) / 10
-      #expect(event == .stillOffline(failure(), after: .seconds(second), tries: tries))
+      expectEqual(event, .stillOffline(failure(), after: .seconds(second), tries: tries))
       reminders.append(second / 60)
     }
-    #expect(reminders == [10, 20, 40] + (1..<48).map { $0 * 60 })
-    #expect(fail(48 * 3600) == .stillOffline(failure(), after: .seconds(48 * 3600), tries: 360))
+    expectEqual(reminders, [10, 20, 40] + (1..<48).map { $0 * 60 })
+    expectEqual(fail(48 * 3600), .stillOffline(failure(), after: .seconds(48 * 3600), tries: 360))
   }
 }

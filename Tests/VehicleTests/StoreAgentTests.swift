@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import FleetEngine
 import Positioning
@@ -109,38 +110,38 @@ import Timekeeping
   @Test("at the start the file is opened, and the vehicle's positions in it are reported once")
   func start() throws {
     var bench = Bench()
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.start) == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "healthy"])
-    #expect(bench.handle(.start) == [])
-    #expect(bench.deadline == nil)
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.start), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "healthy"])
+    expectEqual(bench.handle(.start), [])
+    expectNil(bench.deadline)
   }
 
   @Test("what is added and removed before it is written is never written")
   func cancels() throws {
     var bench = Bench.open()
-    #expect(try bench.add(1) == [])
-    #expect(bench.deadline == 5)
-    #expect(bench.remove(1, at: 1) == [])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.deadline, at: 100) == [])
+    try expectEqual(bench.add(1), [])
+    expectEqual(bench.deadline, 5)
+    expectEqual(bench.remove(1, at: 1), [])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.deadline, at: 100), [])
   }
 
   @Test("changes are written together, when the first of them has waited for the interval")
   func together() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    #expect(try bench.add(2, at: 4) == [])
-    #expect(bench.handle(.deadline, at: 4.999) == [])
-    #expect(bench.handle(.deadline, at: 5) == ["commit +1 +2"])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.ended(.committed)) == [])
+    try expectEqual(bench.add(2, at: 4), [])
+    expectEqual(bench.handle(.deadline, at: 4.999), [])
+    expectEqual(bench.handle(.deadline, at: 5), ["commit +1 +2"])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.ended(.committed)), [])
     // What is written has to be deleted.
-    #expect(bench.remove(1, 2, at: 6) == [])
-    #expect(bench.written() == ["commit -1 -2"])
-    #expect(bench.now == 11)
+    expectEqual(bench.remove(1, 2, at: 6), [])
+    expectEqual(bench.written(), ["commit -1 -2"])
+    expectEqual(bench.now, 11)
   }
 
   @Test("what changes is written anew, and deleted when it goes; unless it was never written")
@@ -152,7 +153,7 @@ import Timekeeping
     _ = try bench.change(2)
     _ = bench.remove(2)
     _ = try bench.change(3)
-    #expect(bench.written() == ["commit -1 +3"])
+    expectEqual(bench.written(), ["commit -1 +3"])
   }
 
   @Test("a time that goes and comes again is written anew, and deleted as often as it goes")
@@ -160,41 +161,41 @@ import Timekeeping
     var bench = Bench.open()
     _ = bench.remove(1)
     _ = try bench.add(1)
-    #expect(bench.written() == ["commit +1"])
+    expectEqual(bench.written(), ["commit +1"])
     _ = bench.handle(.ended(.committed))
     _ = bench.remove(1)
     _ = try bench.add(1)
     _ = bench.remove(1)
-    #expect(bench.written() == ["commit -1"])
+    expectEqual(bench.written(), ["commit -1"])
   }
 
   @Test("without an interval each change is written at once")
   func atOnce() throws {
     var bench = Bench.open(interval: .zero)
-    #expect(try bench.add(1, at: 3) == ["commit +1"])
+    try expectEqual(bench.add(1, at: 3), ["commit +1"])
   }
 
   @Test("in a long outage changes are collected for a minute, and a stop is written at once with them")
   func outage() throws {
     var bench = Bench.open(interval: nil)
-    #expect(bench.handle(.outage(true), at: 0) == [])
+    expectEqual(bench.handle(.outage(true), at: 0), [])
     _ = try bench.add(1)
-    #expect(bench.deadline == 60)
+    expectEqual(bench.deadline, 60)
     _ = try bench.add(2, at: 50)
-    #expect(bench.handle(.deadline, at: 60) == ["commit +1 +2"])
+    expectEqual(bench.handle(.deadline, at: 60), ["commit +1 +2"])
     _ = bench.handle(.ended(.committed))
     _ = try bench.add(3, at: 70)
-    #expect(bench.handle(.commit) == ["commit +3"])
+    expectEqual(bench.handle(.commit), ["commit +3"])
     _ = bench.handle(.ended(.committed))
-    #expect(bench.handle(.commit) == [])
+    expectEqual(bench.handle(.commit), [])
     _ = try bench.add(4, at: 80)
-    #expect(bench.deadline == 140)
+    expectEqual(bench.deadline, 140)
     // The end of the outage counts for what waits as well.
-    #expect(bench.handle(.outage(false), at: 90) == [])
-    #expect(bench.deadline == 95)
+    expectEqual(bench.handle(.outage(false), at: 90), [])
+    expectEqual(bench.deadline, 95)
     _ = bench.remove(4)
     _ = try bench.add(5, at: 100)
-    #expect(bench.deadline == 105)
+    expectEqual(bench.deadline, 105)
   }
 
   @Test("an interval of the settings is obeyed in a long outage")
@@ -202,20 +203,20 @@ import Timekeeping
     var bench = Bench.open(interval: .seconds(20))
     _ = bench.handle(.outage(true), at: 0)
     _ = try bench.add(1)
-    #expect(bench.handle(.commit) == [])
-    #expect(bench.deadline == 20)
+    expectEqual(bench.handle(.commit), [])
+    expectEqual(bench.deadline, 20)
   }
 
   @Test("what changes while something is written is written next, and counts as held by the store")
   func during() throws {
     var bench = Bench.open(interval: .zero)
-    #expect(try bench.add(1) == ["commit +1"])
-    #expect(bench.remove(1) == [])
-    #expect(try bench.add(2) == [])
-    #expect(bench.handle(.ended(.committed)) == ["commit -1 +2"])
-    #expect(bench.remove(2) == [])
-    #expect(bench.handle(.ended(.committed)) == ["commit -2"])
-    #expect(bench.handle(.ended(.committed)) == [])
+    try expectEqual(bench.add(1), ["commit +1"])
+    expectEqual(bench.remove(1), [])
+    try expectEqual(bench.add(2), [])
+    expectEqual(bench.handle(.ended(.committed)), ["commit -1 +2"])
+    expectEqual(bench.remove(2), [])
+    expectEqual(bench.handle(.ended(.committed)), ["commit -2"])
+    expectEqual(bench.handle(.ended(.committed)), [])
   }
 
   @Test("what was removed while its writing failed is not written")
@@ -224,26 +225,26 @@ import Timekeeping
     _ = try bench.add(1)
     _ = bench.remove(1)
     _ = try bench.add(2)
-    #expect(bench.fail(.other) == ["close", "memory only: why"])
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +2"])
+    expectEqual(bench.fail(.other), ["close", "memory only: why"])
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
   }
 
   @Test("a time that comes again while its deletion is written, or fails to be, is what the store holds in the end")
   func againDuringDeletion() throws {
     for hasFailed in [false, true] {
       var bench = Bench.open(interval: .zero)
-      #expect(bench.remove(1) == ["commit -1"])
-      #expect(try bench.add(1) == [])
+      expectEqual(bench.remove(1), ["commit -1"])
+      try expectEqual(bench.add(1), [])
       if hasFailed {
         _ = bench.fail(.other)
         // The store still has what was there before.
-        #expect(bench.remove(1) == [])
+        expectEqual(bench.remove(1), [])
         _ = bench.written()
-        #expect(bench.handle(.ended(.opened(nil))) == ["commit -1"])
+        expectEqual(bench.handle(.ended(.opened(nil))), ["commit -1"])
       } else {
-        #expect(bench.handle(.ended(.committed)) == ["commit +1"])
-        #expect(bench.handle(.ended(.committed)) == [])
+        expectEqual(bench.handle(.ended(.committed)), ["commit +1"])
+        expectEqual(bench.handle(.ended(.committed)), [])
       }
     }
   }
@@ -254,45 +255,45 @@ import Timekeeping
   func failures() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    #expect(bench.written() == ["commit +1"])
-    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    expectEqual(bench.written(), ["commit +1"])
+    expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
     var waits = [Double]()
     for second in Int64(2)...9 {
       waits.append(try #require(bench.deadline) - bench.now)
       let deadline = bench.deadline
       // A change does not move it, and is not forgotten.
-      #expect(try bench.add(second) == [])
-      #expect(bench.deadline == deadline)
-      #expect(bench.written() == ["open /a"])
+      try expectEqual(bench.add(second), [])
+      expectEqual(bench.deadline, deadline)
+      expectEqual(bench.written(), ["open /a"])
       // The same failure is reported once.
-      #expect(bench.fail(.other, "I/O error") == ["close"])
+      expectEqual(bench.fail(.other, "I/O error"), ["close"])
     }
     for (wait, bound) in zip(waits, [5.0, 10, 20, 40, 80, 160, 300, 300]) {
-      #expect(wait > bound / 2 && wait < bound)
+      expect(wait > bound / 2 && wait < bound)
     }
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
-    #expect(bench.handle(.ended(.committed)) == ["healthy"])
-    #expect(bench.deadline == nil)
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
+    expectEqual(bench.handle(.ended(.committed)), ["healthy"])
+    expectNil(bench.deadline)
     // The waits begin anew.
     bench.now += 100
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 1)))
-    #expect(bench.fail(.other) == ["close", "memory only: why"])
-    #expect(try #require(bench.deadline) - bench.now < 5)
+    expectEqual(bench.fail(.other), ["close", "memory only: why"])
+    expect(try #require(bench.deadline) - bench.now < 5)
   }
 
   @Test("a file that cannot be opened is tried again, also with nothing to write")
   func openFails() throws {
     var bench = Bench()
     _ = bench.handle(.start)
-    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
     // What it holds is still reported, once it can be read.
-    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
     _ = bench.written()
     _ = bench.handle(.ended(.opened(nil)))
-    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
   @Test("start does not wait for the retry")
@@ -300,7 +301,7 @@ import Timekeeping
     var bench = Bench()
     _ = bench.handle(.start)
     _ = bench.fail(.other)
-    #expect(bench.handle(.start) == ["open /a"])
+    expectEqual(bench.handle(.start), ["open /a"])
   }
 
   // MARK: - Room
@@ -310,13 +311,13 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(1)
     _ = try bench.add(2)
-    #expect(bench.written() == ["commit +1 +2"])
-    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
-    #expect(bench.handle(.ended(.madeRoom(dropped: 500))) == ["commit +1 +2"])
-    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
-    #expect(bench.handle(.ended(.madeRoom(dropped: 7))) == ["commit +1 +2"])
-    #expect(bench.handle(.ended(.committed)) == ["dropped 507"])
-    #expect(bench.deadline == nil)
+    expectEqual(bench.written(), ["commit +1 +2"])
+    expectEqual(bench.fail(.full), ["make room for 2 of truck-1"])
+    expectEqual(bench.handle(.ended(.madeRoom(dropped: 500))), ["commit +1 +2"])
+    expectEqual(bench.fail(.full), ["make room for 2 of truck-1"])
+    expectEqual(bench.handle(.ended(.madeRoom(dropped: 7))), ["commit +1 +2"])
+    expectEqual(bench.handle(.ended(.committed)), ["dropped 507"])
+    expectNil(bench.deadline)
   }
 
   @Test("where nothing can be dropped the failure is that there is no room")
@@ -327,12 +328,12 @@ import Timekeeping
     _ = bench.fail(.full, "disk full")
     _ = bench.handle(.ended(.madeRoom(dropped: 3)))
     _ = bench.fail(.full, "disk full")
-    #expect(bench.handle(.ended(.madeRoom(dropped: 0))) == ["dropped 3", "close", "memory only: disk full"])
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    expectEqual(bench.handle(.ended(.madeRoom(dropped: 0))), ["dropped 3", "close", "memory only: disk full"])
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     // Dropping can fail as well.
     _ = bench.fail(.full, "disk full")
-    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
   }
 
   // MARK: - Files that begin empty
@@ -342,13 +343,13 @@ import Timekeeping
     var bench = Bench()
     _ = bench.remove(1)
     _ = try bench.add(2)
-    #expect(bench.handle(.start) == ["open /a"])
-    #expect(
-      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.snapshot([try Self.record(5), try Self.record(2)])) == ["commit +2 +5"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    expectEqual(bench.handle(.start), ["open /a"])
+    expectEqual(
+      bench.handle(.ended(.opened(Self.setAside))), ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.snapshot([try Self.record(5), try Self.record(2)])), ["commit +2 +5"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
   @Test(
@@ -357,21 +358,21 @@ import Timekeeping
     var bench = Bench()
     _ = bench.handle(.start)
     _ = try bench.add(1)
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     if operation == "room" { _ = bench.fail(.full) }
-    if operation == "read" { #expect(bench.handle(.ended(.committed)) == ["read truck-1"]) }
-    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
-    #expect(
-      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    if operation == "read" { expectEqual(bench.handle(.ended(.committed)), ["read truck-1"]) }
+    expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
+    expectEqual(
+      bench.handle(.ended(.opened(Self.setAside))), ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
     // Meanwhile the backlog changes.
-    #expect(try bench.add(2) == [])
-    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])) == ["commit +1 +2"])
-    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
+    try expectEqual(bench.add(2), [])
+    expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])), ["commit +1 +2"])
+    expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
     // The next attempt may replace it again.
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2"])
-    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
-    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2"])
+    expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
+    expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
   }
 
   @Test("a record that an empty file has got is deleted when it goes")
@@ -383,7 +384,7 @@ import Timekeeping
     _ = bench.remove(1)
     _ = bench.handle(.ended(.committed))
     _ = bench.handle(.ended(.read([])))
-    #expect(bench.written() == ["commit -1"])
+    expectEqual(bench.written(), ["commit -1"])
   }
 
   // MARK: - Other vehicles
@@ -391,16 +392,16 @@ import Timekeeping
   @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise the next time")
   func forgetsOthers() throws {
     var bench = Bench()
-    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
     bench = .open(interval: .zero)
-    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == ["forget all but truck-1 before 50"])
-    #expect(try bench.add(1) == [])
-    #expect(bench.handle(.ended(.forgotten)) == ["commit +1"])
-    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), ["forget all but truck-1 before 50"])
+    try expectEqual(bench.add(1), [])
+    expectEqual(bench.handle(.ended(.forgotten)), ["commit +1"])
+    expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
     _ = bench.handle(.ended(.committed))
     // A file that turns out to be damaged is replaced when it is opened.
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 50)))
-    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
+    expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
   }
 
   @Test("another vehicle's positions are reported after the pending ones of the first are written")
@@ -408,35 +409,35 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(7)
     _ = try bench.add(3)
-    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other)) == [])
+    expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
     _ = try bench.add(7)
     _ = try bench.add(1)
-    #expect(bench.handle(.start) == ["commit +3 +7 truck-2:+1 truck-2:+7"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
-    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
-    #expect(bench.remove(7) == [])
-    #expect(bench.written() == ["commit truck-2:-7"])
+    expectEqual(bench.handle(.start), ["commit +3 +7 truck-2:+1 truck-2:+7"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
+    expectEqual(bench.remove(7), [])
+    expectEqual(bench.written(), ["commit truck-2:-7"])
   }
 
   @Test("a write that is due at new settings reports nothing of another vehicle before its agent is ready")
   func dueAtNewSettings() throws {
     var bench = Bench.open()
     _ = try bench.add(7, at: 0)
-    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other), at: 5) == ["commit +7"])
-    #expect(bench.handle(.ended(.committed)) == [])
-    #expect(bench.handle(.start) == ["read truck-2"])
-    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+    expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other), at: 5), ["commit +7"])
+    expectEqual(bench.handle(.ended(.committed)), [])
+    expectEqual(bench.handle(.start), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
   }
 
   @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
   func replacedVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
-    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
     _ = bench.handle(.configured(Self.configuration("/a"), Self.other))
-    #expect(bench.handle(.start) == [])
-    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["read truck-2"])
-    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    expectEqual(bench.handle(.start), [])
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
   // MARK: - Settings, and the end
@@ -445,13 +446,13 @@ import Timekeeping
   func moves() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["commit +1"])
-    #expect(bench.handle(.ended(.committed)) == ["close", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(0)])) == [])
-    #expect(bench.handle(.start) == ["open /b"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +0 +1"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.handle(.ended(.read([]))) == ["restored []"])
+    expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["commit +1"])
+    expectEqual(bench.handle(.ended(.committed)), ["close", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(0)])), [])
+    expectEqual(bench.handle(.start), ["open /b"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +0 +1"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
   }
 
   @Test("what is in memory moves under the vehicle that it is of, when the vehicle changes with the directory")
@@ -460,14 +461,14 @@ import Timekeeping
     _ = bench.handle(.start)
     _ = bench.fail(.other, "read-only")
     _ = try bench.add(1)
-    #expect(bench.handle(.configured(Self.configuration("/b"), Self.other)) == ["close", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(1)])) == [])
+    expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.other)), ["close", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(1)])), [])
     // No wait for a retry of the old one, nor before `start`.
-    #expect(bench.deadline == bench.now + 5)
+    expectEqual(bench.deadline, bench.now + 5)
     _ = try bench.add(2)
-    #expect(bench.handle(.start) == ["open /b"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 truck-2:+2"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
+    expectEqual(bench.handle(.start), ["open /b"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 truck-2:+2"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-2"])
   }
 
   @Test("an old file that cannot be written does not block the new one")
@@ -475,36 +476,36 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(1)
     _ = bench.handle(.configured(Self.configuration("/b"), Self.truck))
-    #expect(bench.fail(.other) == ["close", "memory only: why", "close", "starts over"])
+    expectEqual(bench.fail(.other), ["close", "memory only: why", "close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    #expect(bench.handle(.start) == ["open /b"])
+    expectEqual(bench.handle(.start), ["open /b"])
   }
 
   @Test("a start that comes before the contents of memory is not lost")
   func startWhileMoving() throws {
     var bench = Bench.open()
-    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
-    #expect(bench.handle(.start) == [])
-    #expect(bench.handle(.snapshot([])) == ["open /b"])
+    expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["close", "starts over"])
+    expectEqual(bench.handle(.start), [])
+    expectEqual(bench.handle(.snapshot([])), ["open /b"])
   }
 
   @Test("without a directory nothing is done, and it says so; with one everything is written")
   func off() throws {
     var bench = Bench(nil)
-    #expect(bench.handle(.start) == ["off"])
-    #expect(try bench.add(1) == [])
-    #expect(bench.deadline == nil)
-    #expect(bench.handle(.start) == [])
-    #expect(bench.handle(.configured(Self.configuration("/a"), Self.truck)) == ["close", "starts over"])
+    expectEqual(bench.handle(.start), ["off"])
+    try expectEqual(bench.add(1), [])
+    expectNil(bench.deadline)
+    expectEqual(bench.handle(.start), [])
+    expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.truck)), ["close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    #expect(bench.handle(.start) == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    expectEqual(bench.handle(.start), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     _ = bench.handle(.ended(.committed))
-    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
-    #expect(bench.handle(.configured(Self.configuration(nil), Self.truck)) == ["close", "starts over"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
+    expectEqual(bench.handle(.configured(Self.configuration(nil), Self.truck)), ["close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    #expect(bench.handle(.start) == ["off"])
-    #expect(bench.handle(.close) == ["close"])
+    expectEqual(bench.handle(.start), ["off"])
+    expectEqual(bench.handle(.close), ["close"])
   }
 
   @Test("another interval applies from the next change on")
@@ -512,49 +513,49 @@ import Timekeeping
     var bench = Bench.open()
     _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
     _ = try bench.add(1)
-    #expect(bench.deadline == 30)
+    expectEqual(bench.deadline, 30)
   }
 
   @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
   func close() throws {
     var bench = Bench.open()
-    #expect(bench.handle(.close) == ["commit "])
-    #expect(bench.handle(.ended(.committed)) == ["close"])
-    #expect(try bench.add(1) == [])
-    #expect(bench.handle(.start) == [])
+    expectEqual(bench.handle(.close), ["commit "])
+    expectEqual(bench.handle(.ended(.committed)), ["close"])
+    try expectEqual(bench.add(1), [])
+    expectEqual(bench.handle(.start), [])
     bench = .open()
     _ = try bench.add(1)
-    #expect(bench.handle(.close) == ["commit +1"])
-    #expect(bench.handle(.ended(.committed)) == ["close"])
+    expectEqual(bench.handle(.close), ["commit +1"])
+    expectEqual(bench.handle(.ended(.committed)), ["close"])
     bench = .open()
     _ = try bench.add(1)
     _ = bench.written()
     _ = bench.fail(.other)
-    #expect(bench.handle(.close) == ["open /a"])
-    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    expectEqual(bench.handle(.close), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     // Once.
-    #expect(bench.fail(.other) == ["close", "close"])
-    #expect(bench.deadline == nil)
+    expectEqual(bench.fail(.other), ["close", "close"])
+    expectNil(bench.deadline)
   }
 
   @Test("a file that is gone is reported, and the one in its place gets all that is in memory")
   func replaced() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
-    #expect(bench.written() == ["commit +3"])
-    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
-    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    expectEqual(bench.written(), ["commit +3"])
+    expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
+    expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
     // It may be a backup, with positions of its own.
-    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]"])
     // Whatever deletes it at once is waited for as any other failure.
     _ = try bench.add(4)
     _ = bench.written()
-    #expect(bench.fail(.replaced) == ["close", "open /a"])
+    expectEqual(bench.fail(.replaced), ["close", "open /a"])
     _ = bench.handle(.ended(.openedAnother))
     _ = bench.handle(.snapshot([try Self.record(4)]))
-    #expect(bench.fail(.replaced) == ["close", "memory only: why"])
+    expectEqual(bench.fail(.replaced), ["close", "memory only: why"])
   }
 
   @Test("a file that was gone while it could not be opened gets all that is in memory when it can be")
@@ -563,23 +564,23 @@ import Timekeeping
     _ = try bench.add(3)
     _ = bench.written()
     _ = bench.fail(.replaced, "deleted")
-    #expect(bench.fail(.other, "no directory") == ["close", "memory only: no directory"])
-    #expect(bench.written() == ["open /a"])
-    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    expectEqual(bench.fail(.other, "no directory"), ["close", "memory only: no directory"])
+    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
   @Test("a file that is gone at the end is written anew before it is closed")
   func replacedAtEnd() throws {
     var bench = Bench.open()
-    #expect(bench.handle(.close) == ["commit "])
-    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
-    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(1)])) == ["commit +1"])
-    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "close"])
+    expectEqual(bench.handle(.close), ["commit "])
+    expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
+    expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(1)])), ["commit +1"])
+    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "close"])
   }
 
   @Test("rows that are no positions are reported by their number, and deleted with the next commit")
@@ -588,11 +589,12 @@ import Timekeeping
     _ = bench.handle(.start)
     _ = bench.handle(.ended(.opened(nil)))
     let rows = [Timestamp(seconds: 7), Timestamp(seconds: 9)]
-    #expect(
-      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))) == [
+    expectEqual(
+      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))),
+      [
         "5 rows damaged", "restored [1]", "healthy",
       ])
-    #expect(bench.written() == ["commit -7 -9"])
+    expectEqual(bench.written(), ["commit -7 -9"])
   }
 
   @Test("a file that turns out to be damaged at the end is replaced as at any other time")
@@ -600,11 +602,11 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(3)
     _ = bench.handle(.close)
-    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
-    #expect(
-      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
-    #expect(bench.handle(.ended(.committed)) == ["close"])
+    expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
+    expectEqual(
+      bench.handle(.ended(.opened(Self.setAside))), ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(3)])), ["commit +1 +3"])
+    expectEqual(bench.handle(.ended(.committed)), ["close"])
   }
 
   /// The number of writes of each commit that follows the deadline.
@@ -612,10 +614,10 @@ import Timekeeping
     var sizes: [Int] = []
     let first = try #require(bench.agent.nextDeadline)
     while let now = bench.agent.nextDeadline {
-      #expect(now == first + .milliseconds(10 * sizes.count))
+      expectEqual(now, first + .milliseconds(10 * sizes.count))
       guard case .perform(.commit(let writes))? = bench.agent.handle(.deadline, at: now).first else { break }
       sizes.append(writes.count)
-      #expect(bench.agent.handle(.ended(.committed), at: now) == [])
+      expectEqual(bench.agent.handle(.ended(.committed), at: now), [])
     }
     return sizes
   }
@@ -624,7 +626,7 @@ import Timekeeping
   func batches() throws {
     var bench = Bench.open()
     for second in 0..<10_000 { _ = try bench.add(Int64(second)) }
-    #expect(try commits(&bench) == [4096, 4096, 1808])
+    try expectEqual(commits(&bench), [4096, 4096, 1808])
     // What is left after a failure is written later, with later changes.
     for second in 0..<9000 { _ = try bench.change(Int64(second)) }
     let now = try #require(bench.agent.nextDeadline)
@@ -641,14 +643,14 @@ import Timekeeping
       Issue.record("no commit: \(effects)")
       return
     }
-    #expect(writes.count == 4096 && writes.first?.key.id == Timestamp(seconds: 4096))
-    #expect(writes.filter { $0.record == nil }.map(\.key.id) == [Timestamp(seconds: 5000)])
-    #expect(bench.agent.handle(.ended(.committed), at: retry) == [])
+    expect(writes.count == 4096 && writes.first?.key.id == Timestamp(seconds: 4096))
+    expectEqual(writes.filter { $0.record == nil }.map(\.key.id), [Timestamp(seconds: 5000)])
+    expectEqual(bench.agent.handle(.ended(.committed), at: retry), [])
     guard case .perform(.commit(let rest))? = bench.agent.handle(.close, at: retry).first else {
       Issue.record("nothing is written at the end")
       return
     }
-    #expect(rest.count == 9000 - 8192)
+    expectEqual(rest.count, 9000 - 8192)
   }
 
   @Test("a commit does not end between thinned positions and the record with their interpolation error")
@@ -657,7 +659,7 @@ import Timekeeping
     for second in 0..<4090 { _ = try bench.change(Int64(second)) }
     _ = bench.handle(.changed(.removed((4090..<4200).map { Timestamp(seconds: $0) }, .thinned)))
     for second in 4200..<4300 { _ = try bench.change(Int64(second)) }
-    #expect(try commits(&bench) == [4201, 99])
+    try expectEqual(commits(&bench), [4201, 99])
   }
 
   @Test("changes in any order are written in the order of time, and an added one that is removed not at all")
@@ -673,8 +675,8 @@ import Timekeeping
       return
     }
     let expected = (0..<500).filter { $0 % 3 != 0 } + [700, 800, 900]
-    #expect(writes.map(\.key.id) == expected.map { Timestamp(seconds: Int64($0)) })
-    #expect(writes.filter { $0.record == nil }.count == 3)
+    expectEqual(writes.map(\.key.id), expected.map { Timestamp(seconds: Int64($0)) })
+    expectEqual(writes.filter { $0.record == nil }.count, 3)
   }
 }
 

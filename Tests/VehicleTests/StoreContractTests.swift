@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import PositionBacklog
 import ClockEstimation
 import FixSources
@@ -26,45 +27,47 @@ import Timekeeping
   func writeAhead() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
     // It is not pending while it is in flight.
-    #expect(fixture.snapshot().pendingCount == 0)
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief == [])
-    #expect(fixture.snapshot().pendingCount == 1)
+    expectEqual(fixture.snapshot().pendingCount, 0)
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief, [])
+    expectEqual(fixture.snapshot().pendingCount, 1)
   }
 
   @Test("positions of an earlier run are sent with the first update, oldest first, and removed when they have arrived")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
-    #expect(effects.brief == [])
-    #expect(effects.events == [.backlogRestored])
+    expectEqual(effects.brief, [])
+    expectEqual(effects.events, [.backlogRestored])
     _ = try fixture.drive(to: 0)
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief, ["send 1 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief,
+      [
         "drop [-40.0, -30.0, -20.0, 0.0] delivered"
       ])
-    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
+    expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
   @Test("a store is read when the first request has ended, and its positions are sent with the next")
   func readAfterFirstRequest() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.store(.unread), at: 0).brief == [])
-    #expect(try fixture.drive(to: 0).brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    expectEqual(fixture.handle(.store(.unread), at: 0).brief, [])
+    try expectEqual(fixture.drive(to: 0).brief, ["fetch 1 https://t.test/truck-1", "keep 0.0"])
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
-    #expect(
-      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief, ["send 1"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief,
+      [
         "drop [0.0] delivered", "read store",
       ])
-    #expect(fixture.handle(.restored(try records([-30, -20])), at: 0.3).brief == [])
-    #expect(fixture.handle(.store(.healthy), at: 0.3).brief == [])
-    #expect(fixture.handle(.deadline, at: 4).brief == [])
-    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2 with past"])
+    expectEqual(fixture.handle(.restored(try records([-30, -20])), at: 0.3).brief, [])
+    expectEqual(fixture.handle(.store(.healthy), at: 0.3).brief, [])
+    expectEqual(fixture.handle(.deadline, at: 4).brief, [])
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2 with past"])
   }
 
   @Test(
@@ -72,11 +75,11 @@ import Timekeeping
   )
   func readWithoutRequest() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.store(.unread), at: 1).brief == [])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(4))
-    #expect(fixture.handle(.deadline, at: 4).brief == ["read store"])
+    expectEqual(fixture.handle(.store(.unread), at: 1).brief, [])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(4))
+    expectEqual(fixture.handle(.deadline, at: 4).brief, ["read store"])
     _ = fixture.handle(.restored(try records([-30])), at: 4)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(11))
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(11))
   }
 
   @Test("a recording that has ended waits until the store is read, unless it cannot be read")
@@ -85,14 +88,14 @@ import Timekeeping
       var fixture = try AgentFixture()
       _ = fixture.handle(.store(.unread), at: 0)
       try fixture.comeOnline()
-      #expect(fixture.handle(.source(0, .ended), at: 0.3).brief == ["stopping"])
-      #expect(fixture.handle(answer, at: 0.4).brief == ["finished 0"])
+      expectEqual(fixture.handle(.source(0, .ended), at: 0.3).brief, ["stopping"])
+      expectEqual(fixture.handle(answer, at: 0.4).brief, ["finished 0"])
     }
     var fixture = try AgentFixture()
     _ = fixture.handle(.store(.unread), at: 0)
-    #expect(fixture.handle(.source(0, .ended), at: 0.1).brief == ["stopping", "read store"])
+    expectEqual(fixture.handle(.source(0, .ended), at: 0.1).brief, ["stopping", "read store"])
     let left = try records([-30])
-    #expect(fixture.handle(.restored(left), at: 0.2).brief == ["fetch 1 https://t.test/truck-1"])
+    expectEqual(fixture.handle(.restored(left), at: 0.2).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
   @Test("a live position that is rejected alone is replaced by the newest queued one, until the next fix")
@@ -109,29 +112,29 @@ import Timekeeping
       }
     }
     _ = fixture.handle(.restored(try records([-40])), at: 1)
-    #expect(live(try fixture.drive(to: 10), isAt: 10))
-    #expect(fixture.handle(.updateEnded(id: 2, refusal), at: 11).brief == [])
-    #expect(live(fixture.handle(.deadline, at: 12.1), isAt: 10))
-    #expect(fixture.handle(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
+    expect(live(try fixture.drive(to: 10), isAt: 10))
+    expectEqual(fixture.handle(.updateEnded(id: 2, refusal), at: 11).brief, [])
+    expect(live(fixture.handle(.deadline, at: 12.1), isAt: 10))
+    expect(fixture.handle(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
     // Fleet Engine has the one of second 0, which is newer than the pending ones.
     let again = fixture.handle(.deadline, at: 55)
-    #expect(again.brief == ["send 4 with past"])
-    #expect(live(again, isAt: 0))
-    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 56).brief == ["drop [-40.0] delivered"])
-    for second in 57...100 { #expect(fixture.handle(.deadline, at: Double(second)).brief == []) }
+    expectEqual(again.brief, ["send 4 with past"])
+    expect(live(again, isAt: 0))
+    expectEqual(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 56).brief, ["drop [-40.0] delivered"])
+    for second in 57...100 { expectEqual(fixture.handle(.deadline, at: Double(second)).brief, []) }
     let next = try fixture.drive(to: 101)
-    #expect(next.brief == ["keep 101.0", "send 5 with past"])
-    #expect(live(next, isAt: 101))
+    expectEqual(next.brief, ["keep 101.0", "send 5 with past"])
+    expect(live(next, isAt: 101))
   }
 
   @Test("a position that is known to be delivered is not restored from the store")
   func knownDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(fixture.handle(.restored(try records([-5, 0])), at: 1).brief == ["drop [0.0] delivered"])
+    expectEqual(fixture.handle(.restored(try records([-5, 0])), at: 1).brief, ["drop [0.0] delivered"])
     // A store that comes late, with what is in memory too.
-    #expect(fixture.handle(.restored(try records([-5])), at: 2).events == [])
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    expectEqual(fixture.handle(.restored(try records([-5])), at: 2).events, [])
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
   @Test("a backlog above its limit, by number or by bytes, is thinned", arguments: [true, false])
@@ -139,8 +142,8 @@ import Timekeeping
     var fixture = try AgentFixture {
       if isByBytes { $0.delivery.maxBytes = 2 * Backlog.recordSize + 255 } else { $0.delivery.maxLocations = 2 }
     }
-    #expect(MemoryLayout<Backlog.Record>.stride <= Backlog.recordSize)
-    #expect(fixture.handle(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-6.0] thinned"])
+    expect(MemoryLayout<Backlog.Record>.stride <= Backlog.recordSize)
+    expectEqual(fixture.handle(.restored(try records([-5, -6, -7])), at: 1).brief, ["drop [-6.0] thinned"])
   }
 
   @Test(
@@ -149,7 +152,7 @@ import Timekeeping
   func age() throws {
     var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }
     _ = fixture.handle(.restored(try records([-2000, -1200, -900, 50_000])), at: 0)
-    #expect(fixture.handle(.deadline, at: 5).brief == [])
+    expectEqual(fixture.handle(.deadline, at: 5).brief, [])
     var past: String?
     for second in 10...330 {
       var effects = try fixture.drive(to: Double(second))
@@ -162,34 +165,34 @@ import Timekeeping
         default: break
         }
       }
-      if second < 310 { #expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(2000))) }
+      if second < 310 { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(2000))) }
     }
-    #expect(fixture.agent.delivery.backlog.isEmpty)
-    #expect(fixture.agent.statistics.removed[.expired] == 2)
-    #expect(fixture.agent.statistics.removed[.misdated] == 1)
+    expect(fixture.agent.delivery.backlog.isEmpty)
+    expectEqual(fixture.agent.statistics.removed[.expired], 2)
+    expectEqual(fixture.agent.statistics.removed[.misdated], 1)
     let stamps = (past ?? "").components(after: "pastLocations")
-    #expect(stamps.contains((AgentFixture.start - .seconds(900)).rfc3339.prefix(19)))
-    #expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
+    expect(stamps.contains((AgentFixture.start - .seconds(900)).rfc3339.prefix(19)))
+    expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
   @Test("a receiver with a date years off expires nothing, and positions from the future are not pending")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
-    #expect(time.time == nil)
+    expectNil(time.time)
     for second in 1...299 {
       time.observe(Timestamp(seconds: 1_800_000_000 + Int64(second)), at: .boot + .seconds(second))
-      #expect(time.time == nil)
+      expectNil(time.time)
     }
     time.observe(Timestamp(seconds: 1_800_000_301), at: .boot + .seconds(301))
-    #expect(time.time == Timestamp(seconds: 1_800_000_301))
+    expectEqual(time.time, Timestamp(seconds: 1_800_000_301))
     time.observe(Timestamp(seconds: 1_900_000_000), at: .boot + .seconds(302))
-    #expect(time.time == nil)
+    expectNil(time.time)
 
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([90_000])), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
+    expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
   @Test("another vehicle's positions are dropped from memory without a change, and restored when it is named again")
@@ -197,14 +200,14 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = fixture.handle(.restored(try records([-50, -40])), at: 1)
-    #expect(
+    expect(
       !fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 2).brief.contains {
         $0.hasPrefix("drop") || $0.contains("past")
       })
-    #expect(fixture.agent.delivery.backlog.records.allSatisfy { $0.id >= AgentFixture.start })
+    expect(fixture.agent.delivery.backlog.records.allSatisfy { $0.id >= AgentFixture.start })
     _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 3)
     _ = fixture.handle(.restored(try records([-50, -40])), at: 3)
-    for second in [40, 50] { #expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
+    for second in [40, 50] { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
   }
 
   @Test("the store may let go what other vehicles left, when the time is certain, and not every second")
@@ -213,34 +216,34 @@ import Timekeeping
     var removals = 0
     for second in 0...700 {
       removals += try fixture.drive(to: Double(second)).count { if case .forgetOthers = $0 { true } else { false } }
-      if second < 300 { #expect(removals == 0) }
+      if second < 300 { expectEqual(removals, 0) }
     }
-    #expect(removals == 1)
+    expectEqual(removals, 1)
   }
 
   @Test("a store that fails is reported once, shows in the snapshot until it works again, and then no more")
   func state() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.store(.healthy), at: 0).events == [])
+    expectEqual(fixture.handle(.store(.healthy), at: 0).events, [])
     let why = "/var/lib/x/backlog.sqlite: the disk is full"
-    #expect(fixture.handle(.store(.memoryOnly(why)), at: 1).events == [.backlogInMemory])
-    #expect(fixture.handle(.store(.memoryOnly(why)), at: 2).events == [])
-    #expect(fixture.snapshot().store == .memoryOnly(why))
-    #expect(fixture.handle(.store(.healthy), at: 3).events == [.backlogOnDisk])
-    #expect(fixture.handle(.store(.healthy), at: 4).events == [])
-    #expect(fixture.snapshot().store == .healthy)
-    #expect(
-      fixture.handle(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events == [.storeSetAside])
+    expectEqual(fixture.handle(.store(.memoryOnly(why)), at: 1).events, [.backlogInMemory])
+    expectEqual(fixture.handle(.store(.memoryOnly(why)), at: 2).events, [])
+    expectEqual(fixture.snapshot().store, .memoryOnly(why))
+    expectEqual(fixture.handle(.store(.healthy), at: 3).events, [.backlogOnDisk])
+    expectEqual(fixture.handle(.store(.healthy), at: 4).events, [])
+    expectEqual(fixture.snapshot().store, .healthy)
+    expectEqual(
+      fixture.handle(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events, [.storeSetAside])
   }
 
   @Test("a store that starts over gets all that is in memory, also after the end, and nothing else happens")
   func startsOver() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([-20, -10])), at: 0)
-    #expect(fixture.handle(.storeStartsOver, at: 1).brief == ["keep all [-20.0, -10.0]"])
+    expectEqual(fixture.handle(.storeStartsOver, at: 1).brief, ["keep all [-20.0, -10.0]"])
     _ = fixture.handle(.stop(within: .zero, signal: "SIGTERM"), at: 2)
-    #expect(fixture.handle(.deadline, at: 3).isEmpty)
-    #expect(fixture.handle(.storeStartsOver, at: 4).brief == ["keep all [-20.0, -10.0]"])
+    expect(fixture.handle(.deadline, at: 3).isEmpty)
+    expectEqual(fixture.handle(.storeStartsOver, at: 4).brief, ["keep all [-20.0, -10.0]"])
   }
 }
 

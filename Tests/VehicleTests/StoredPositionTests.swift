@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Expectations
 import PositionBacklog
 import FixSources
 import AgentTesting
@@ -32,21 +33,21 @@ import Timekeeping
   func withoutFix() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(11))
-    #expect(fixture.handle(.deadline, at: 11).brief == ["fetch 1 https://t.test/truck-1"])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(11))
+    expectEqual(fixture.handle(.deadline, at: 11).brief, ["fetch 1 https://t.test/truck-1"])
     let token = fixture.token()
     let sent = fixture.handle(.tokenEnded(id: 1, token), at: 11.2)
-    #expect(sent.brief == ["send 1 with past"])
+    expectEqual(sent.brief, ["send 1 with past"])
     let body = try #require(StoredPositionTests.body(sent))
-    #expect(body.hasPrefix(#"{"lastLocation":{"#) && !body.contains("timeSinceUpdate"))
-    #expect(body.contains(String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))))
+    expect(body.hasPrefix(#"{"lastLocation":{"#) && !body.contains("timeSinceUpdate"))
+    expect(body.contains(String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))))
     let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4)
-    #expect(last.brief == ["drop [-300.0, -200.0, -100.0] delivered"])
+    expectEqual(last.brief, ["drop [-300.0, -200.0, -100.0] delivered"])
     // What is missing is a fix, which is reported after a minute.
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(60))
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
     // The next fix is the first of all: it waits for the floor only.
-    #expect(try fixture.drive(to: 13).brief.isEmpty)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(16_400))
+    expect(try fixture.drive(to: 13).brief.isEmpty)
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(16_400))
   }
 
   @Test("what does not fit into a request follows an interval later, with the same live position")
@@ -55,29 +56,31 @@ import Timekeeping
     _ = fixture.handle(.restored(try StoredPositionTests.records(Array(-60 ..< -55))), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 11).brief == ["send 1 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11).brief == [
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11).brief, ["send 1 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11).brief,
+      [
         "drop [-60.0, -59.0, -56.0] delivered"
       ]
     )
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(21))
-    #expect(fixture.handle(.deadline, at: 21).brief == ["send 2 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 21).brief == ["drop [-58.0, -57.0] delivered"])
-    #expect(fixture.agent.delivery.backlog.isEmpty)
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(21))
+    expectEqual(fixture.handle(.deadline, at: 21).brief, ["send 2 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 21).brief, ["drop [-58.0, -57.0] delivered"])
+    expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
   @Test("a fix that comes before goes first, with what is stored")
   func fixFirst() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200])), at: 1)
-    #expect(try fixture.drive(to: 2).brief.contains("fetch 1 https://t.test/truck-1"))
+    expect(try fixture.drive(to: 2).brief.contains("fetch 1 https://t.test/truck-1"))
     let token = fixture.token()
     let sent = fixture.handle(.tokenEnded(id: 1, token), at: 2.2)
-    #expect(sent.brief == ["send 1 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4).brief == [
+    expectEqual(sent.brief, ["send 1 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4).brief,
+      [
         "drop [-300.0, -200.0, 2.0] delivered"
       ])
   }
@@ -89,13 +92,13 @@ import Timekeeping
     _ = fixture.handle(.restored(try StoredPositionTests.records([-100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1"])
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1"])
     _ = fixture.handle(.updateEnded(id: 1, AgentFixture.unreachable), at: 11.3)
     let again = try #require(fixture.agent.nextDeadline(at: fixture.moment.boot))
-    #expect(again <= .boot + .seconds(13))
-    #expect(fixture.handle(.deadline, at: (again - .boot).inSeconds).brief == ["send 2"])
+    expect(again <= .boot + .seconds(13))
+    expectEqual(fixture.handle(.deadline, at: (again - .boot).inSeconds).brief, ["send 2"])
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 15)
-    #expect(fixture.agent.delivery.backlog.isEmpty)
+    expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
   @Test("not during a pause")
@@ -103,20 +106,20 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.pause(PauseRecord(since: nil)), at: 0.5)
     _ = fixture.handle(.restored(try StoredPositionTests.records([-100])), at: 1)
-    #expect(fixture.handle(.deadline, at: 100).brief.isEmpty)
+    expect(fixture.handle(.deadline, at: 100).brief.isEmpty)
     _ = fixture.handle(.resume, at: 200)
-    #expect(fixture.handle(.deadline, at: 210).brief == ["fetch 1 https://t.test/truck-1"])
+    expectEqual(fixture.handle(.deadline, at: 210).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
   @Test("a recording that ends without a fix takes along what was stored")
   func recording() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-200, -100])), at: 1)
-    #expect(fixture.handle(.source(0, .ended), at: 2).brief == ["stopping", "fetch 1 https://t.test/truck-1"])
+    expectEqual(fixture.handle(.source(0, .ended), at: 2).brief, ["stopping", "fetch 1 https://t.test/truck-1"])
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 2.2).brief == ["send 1 with past"])
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 2.2).brief, ["send 1 with past"])
     let end = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4)
-    #expect(end.brief == ["drop [-200.0, -100.0] delivered", "finished 0"])
+    expectEqual(end.brief, ["drop [-200.0, -100.0] delivered", "finished 0"])
   }
 
   private static func dated(_ outcome: HTTPOutcome, _ date: String) -> HTTPOutcome {
@@ -136,12 +139,12 @@ import Timekeeping
     _ = fixture.handle(.deadline, at: 11)
     let token = StoredPositionTests.dated(fixture.token(), "Mon, 30 Nov 2026 23:30:11 GMT")
     // By that word all are from the future: the oldest goes, and Fleet Engine says what time it is.
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1"])
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1"])
     let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
-    #expect(fixture.handle(.updateEnded(id: 1, answer), at: 11.4).brief == ["drop [-300.0] delivered"])
-    #expect(fixture.handle(.deadline, at: 17).brief == ["send 2 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief == ["drop [-200.0, -100.0] delivered"])
+    expectEqual(fixture.handle(.updateEnded(id: 1, answer), at: 11.4).brief, ["drop [-300.0] delivered"])
+    expectEqual(fixture.handle(.deadline, at: 17).brief, ["send 2 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief, ["drop [-200.0, -100.0] delivered"])
   }
 
   @Test("a server's time that was reported once is not stored for the next run, and removes nothing there")
@@ -155,8 +158,8 @@ import Timekeeping
     var next = try AgentFixture { $0.boot = "b1" }
     _ = next.handle(.runStateFound(text), at: 12)
     let restored = next.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 12)
-    #expect(!restored.brief.contains { $0.contains("misdated") })
-    #expect(next.agent.delivery.backlog.count == 3)
+    expect(!restored.brief.contains { $0.contains("misdated") })
+    expectEqual(next.agent.delivery.backlog.count, 3)
   }
 
   @Test("a single time of Fleet Engine that is hours behind suppresses nothing for longer than a minute")
@@ -165,17 +168,17 @@ import Timekeeping
     _ = fixture.handle(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1 with past"])
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1 with past"])
     let refused = StoredPositionTests.dated(AgentFixture.error(503, "UNAVAILABLE"), "Mon, 30 Nov 2026 20:00:00 GMT")
     _ = fixture.handle(.updateEnded(id: 1, refused), at: 11.4)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 <= .boot + .milliseconds(71_400) } == true)
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 <= .boot + .milliseconds(71_400) }, true)
     var sent = false
     var second = 11.4
     while !sent, second < 80, let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot) {
       second = max((deadline - .boot).inSeconds, second)
       sent = fixture.handle(.deadline, at: second).brief.contains { $0.hasPrefix("send 2") }
     }
-    #expect(sent && second < 73)
+    expect(sent && second < 73)
   }
 
   @Test("a stored position from the future is not the live one, and is removed when two time sources agree")
@@ -185,17 +188,17 @@ import Timekeeping
     _ = fixture.handle(.deadline, at: 11)
     let token = fixture.token()
     let sent = fixture.handle(.tokenEnded(id: 1, token), at: 11.2)
-    #expect(sent.brief == ["send 1"])
+    expectEqual(sent.brief, ["send 1"])
     let time = String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))
-    #expect(try #require(StoredPositionTests.body(sent)).contains(time))
+    expect(try #require(StoredPositionTests.body(sent)).contains(time))
     let first = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
-    #expect(fixture.handle(.updateEnded(id: 1, first), at: 11.4).brief == ["drop [-100.0] delivered"])
-    #expect(!fixture.handle(.deadline, at: 16).brief.contains("send 2"))
+    expectEqual(fixture.handle(.updateEnded(id: 1, first), at: 11.4).brief, ["drop [-100.0] delivered"])
+    expect(!fixture.handle(.deadline, at: 16).brief.contains("send 2"))
     // The receiver bears Fleet Engine out.
     let fix = try fixture.drive(to: 17).brief
-    #expect(fix.contains("send 2") && fix.contains("drop [9000.0] misdated"))
+    expect(fix.contains("send 2") && fix.contains("drop [9000.0] misdated"))
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2)
-    #expect(fixture.agent.delivery.backlog.isEmpty)
+    expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
   @Test("what is restored is held against a time that two servers have given already")
@@ -207,8 +210,8 @@ import Timekeeping
     let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:00 GMT")
     _ = fixture.handle(.updateEnded(id: 1, answer), at: 0.2)
     let restored = fixture.handle(.restored(try StoredPositionTests.records([-100, 9000])), at: 1)
-    #expect(restored.brief.contains("drop [9000.0] misdated"))
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    expect(restored.brief.contains("drop [9000.0] misdated"))
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
   @Test(
@@ -224,12 +227,12 @@ import Timekeeping
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1 with past"])
-    #expect(
-      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4).brief == ["drop [-300.0, -200.0] delivered"])
-    #expect(fixture.handle(.deadline, at: 40).brief.isEmpty)
-    #expect(try fixture.drive(to: 41).brief.contains("send 2 with past"))
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1 with past"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4).brief, ["drop [-300.0, -200.0] delivered"])
+    expect(fixture.handle(.deadline, at: 40).brief.isEmpty)
+    expect(try fixture.drive(to: 41).brief.contains("send 2 with past"))
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 41.2)
-    #expect(fixture.agent.delivery.backlog.isEmpty)
+    expect(fixture.agent.delivery.backlog.isEmpty)
   }
 }

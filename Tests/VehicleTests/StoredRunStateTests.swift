@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 import AgentTesting
+import Expectations
 import FleetEngine
 import HTTPMessages
 import Testing
@@ -40,7 +41,7 @@ import Timekeeping
         $0.boot = boot
       }
       _ = next.handle(.runStateFound(text), at: 1)
-      #expect((next.agent.delivery.earliest.at - .boot).inSeconds == expected, "\(vehicle) \(boot)")
+      expectEqual((next.agent.delivery.earliest.at - .boot).inSeconds, expected, "\(vehicle) \(boot)")
     }
   }
 
@@ -53,8 +54,8 @@ import Timekeeping
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(text), at: 23)
-    #expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
-    #expect(fixture.agent.delivery.limits.attempts == attempts)
+    expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
+    expectEqual(fixture.agent.delivery.limits.attempts, attempts)
   }
 
   @Test("a server's time of the previous run is used in this one")
@@ -66,10 +67,10 @@ import Timekeeping
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let kept = StoredRunState(
       boot: "b1", vehicle: vehicle, attempts: [], inFlight: nil, floorStart: nil, bounds: bounds)
-    #expect(StoredRunState(kept.text, at: .boot + .seconds(2)) == kept)
+    expectEqual(StoredRunState(kept.text, at: .boot + .seconds(2)), kept)
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(kept.text), at: 2)
-    #expect(fixture.agent.clock.verdict.bounds == bounds)
+    expectEqual(fixture.agent.clock.verdict.bounds, bounds)
   }
 
   @Test("the time that a response confirms is stored with it: there may be no other before the end of the run")
@@ -81,7 +82,7 @@ import Timekeeping
       status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
     let text = try #require(kept(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
     let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
-    #expect(fixture.agent.clock.verdict.bounds == bounds)
+    expectEqual(fixture.agent.clock.verdict.bounds, bounds)
   }
 
   @Test(
@@ -98,8 +99,8 @@ import Timekeeping
   func damaged(text: String) throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     let before = fixture.agent.delivery.earliest.at
-    #expect(fixture.handle(.runStateFound(text), at: 5).events == [.settingsWarning])
-    #expect(fixture.agent.delivery.earliest.at == before)
+    expectEqual(fixture.handle(.runStateFound(text), at: 5).events, [.settingsWarning])
+    expectEqual(fixture.agent.delivery.earliest.at, before)
   }
 
   @Test("whatever bits are flipped, nothing traps, and the next update is at most a minute late", arguments: 0..<20)
@@ -121,7 +122,7 @@ import Timekeeping
       if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
       var fixture = try AgentFixture { $0.boot = "b1" }
       _ = fixture.handle(.runStateFound(String(decoding: bytes, as: UTF8.self)), at: 60)
-      #expect(fixture.agent.delivery.earliest.at <= .boot + .seconds(120))
+      expect(fixture.agent.delivery.earliest.at <= .boot + .seconds(120))
       _ = try fixture.drive(to: 61)
     }
   }
@@ -134,7 +135,7 @@ import Timekeeping
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(text), at: 1000)
-    #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
+    expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
   @Test(
@@ -147,14 +148,14 @@ import Timekeeping
     }
     try fixture.comeOnline()
     let text = try #require(kept(fixture.handle(.pause(nil), at: 5)))
-    #expect(text.contains("\nunderway 2\n"))
+    expect(text.contains("\nunderway 2\n"))
     var next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"
     }
     _ = next.handle(.runStateFound(text), at: 7)
-    #expect(next.agent.delivery.offlineMayArriveUntil == .boot + .seconds(20))
-    #expect(next.agent.delivery.earliest.at < .boot + .seconds(7))
+    expectEqual(next.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
+    expect(next.agent.delivery.earliest.at < .boot + .seconds(7))
     // An earlier release stored only what was in flight.
     let earlier = try #require(text.split(separator: "arrivals").first)
     var upgraded = try AgentFixture {
@@ -162,7 +163,7 @@ import Timekeeping
       $0.boot = "b1"
     }
     _ = upgraded.handle(.runStateFound(String(earlier)), at: 7)
-    #expect(upgraded.agent.delivery.offlineMayArriveUntil == .boot + .seconds(20))
+    expectEqual(upgraded.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
     // Accepted, it keeps nothing back.
     let accepted = try #require(kept(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
     next = try AgentFixture {
@@ -170,7 +171,7 @@ import Timekeeping
       $0.boot = "b1"
     }
     _ = next.handle(.runStateFound(accepted), at: 7)
-    #expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
+    expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
   }
 
   @Test("the newest position that Fleet Engine has is known in the next run; a file of a version before has none")
@@ -180,10 +181,10 @@ import Timekeeping
     let token = fixture.token()
     _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
     let text = try #require(kept(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
-    #expect(StoredRunState(text, at: .boot + .seconds(1))?.delivered == AgentFixture.start)
+    expectEqual(StoredRunState(text, at: .boot + .seconds(1))?.delivered, AgentFixture.start)
     let line = "delivered \(AgentFixture.start.milliseconds)\n"
-    #expect(text.contains(line))
+    expect(text.contains(line))
     let before = try #require(StoredRunState(text.replacing(line, with: ""), at: .boot + .seconds(1)))
-    #expect(before.delivered == nil && before.floorStart != nil)
+    expect(before.delivered == nil && before.floorStart != nil)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Authorization
+import Expectations
 import Vehicle
 import HTTPMessages
 import Testing
@@ -34,11 +35,11 @@ import Timekeeping
   func update() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try Self.next(&fixture) == ["update"])
+    try expectEqual(Self.next(&fixture), ["update"])
     _ = fixture.handle(.updateEnded(id: 2, Self.reset), at: fixture.now + 0.1)
-    #expect(try Self.next(&fixture) == ["update, new"])
+    try expectEqual(Self.next(&fixture), ["update, new"])
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: fixture.now + 0.1)
-    #expect(try Self.next(&fixture) == ["update"])
+    try expectEqual(Self.next(&fixture), ["update"])
   }
 
   @Test("two 503 in a row: the third attempt uses a new connection, not before Retry-After")
@@ -46,13 +47,13 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     let busy = HTTPOutcome.response(HTTPResponse(status: 503, headers: [("Retry-After", "60")]))
-    #expect(try Self.next(&fixture) == ["update"])
+    try expectEqual(Self.next(&fixture), ["update"])
     _ = fixture.handle(.updateEnded(id: 2, busy), at: fixture.now + 0.1)
-    #expect(try Self.next(&fixture) == ["update"])
+    try expectEqual(Self.next(&fixture), ["update"])
     let last = fixture.now
     _ = fixture.handle(.updateEnded(id: 3, busy), at: fixture.now + 0.1)
-    #expect(try Self.next(&fixture) == ["update, new"])
-    #expect(fixture.now - last >= 60)
+    try expectEqual(Self.next(&fixture), ["update, new"])
+    expect(fixture.now - last >= 60)
   }
 
   @Test("429 and 4xx never lead to a new connection", arguments: [400, 403, 404, 429])
@@ -65,7 +66,7 @@ import Timekeeping
         _ = fixture.handle(.tokenEnded(id: id - 1, fixture.token()), at: fixture.now + 0.1)
         requests = ["update"]
       }
-      #expect(!requests.contains { $0.hasSuffix("new") })
+      expect(!requests.contains { $0.hasSuffix("new") })
       _ = fixture.handle(.updateEnded(id: id, AgentFixture.error(status, "X")), at: fixture.now + 0.1)
     }
   }
@@ -74,12 +75,12 @@ import Timekeeping
   func token() throws {
     var fixture = try AgentFixture()
     let broken = TokenOutcome.http(.response(HTTPResponse(status: 502, body: Array("<html>".utf8))))
-    #expect(Self.requests(try fixture.drive(to: 0)) == ["token"])
+    expectEqual(Self.requests(try fixture.drive(to: 0)), ["token"])
     _ = fixture.handle(.tokenEnded(id: 1, broken), at: 0.1)
-    #expect(try Self.next(&fixture) == ["token"])
+    try expectEqual(Self.next(&fixture), ["token"])
     _ = fixture.handle(.tokenEnded(id: 2, broken), at: fixture.now + 0.1)
-    #expect(try Self.next(&fixture) == ["token, new"])
+    try expectEqual(Self.next(&fixture), ["token, new"])
     let obtained = fixture.handle(.tokenEnded(id: 3, fixture.token()), at: fixture.now + 0.1)
-    #expect(Self.requests(obtained) == ["update"])
+    expectEqual(Self.requests(obtained), ["update"])
   }
 }

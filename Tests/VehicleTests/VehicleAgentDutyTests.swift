@@ -2,6 +2,7 @@
 import Delivery
 import AgentTesting
 import Authorization
+import Expectations
 import FleetEngine
 import HTTPMessages
 import Testing
@@ -27,14 +28,14 @@ import Timekeeping
   func pause() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    #expect(fixture.handle(.pause(nil), at: 5).brief == [Self.paused, "drop connections", "send 2 OFFLINE"])
+    expectEqual(fixture.handle(.pause(nil), at: 5).brief, [Self.paused, "drop connections", "send 2 OFFLINE"])
     let effects = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
-    #expect(effects.brief == [Self.settled])
-    #expect(effects.events == [.stateOffline])
-    #expect(fixture.isPausedForGood)
-    #expect(fixture.snapshot().vehicleState == .offline)
-    #expect(fixture.handle(.resume, at: 20).brief == ["keep pause no more"])
-    #expect(try fixture.drive(to: 21).brief.last == "send 3")
+    expectEqual(effects.brief, [Self.settled])
+    expectEqual(effects.events, [.stateOffline])
+    expect(fixture.isPausedForGood)
+    expectEqual(fixture.snapshot().vehicleState, .offline)
+    expectEqual(fixture.handle(.resume, at: 20).brief, ["keep pause no more"])
+    try expectEqual(fixture.drive(to: 21).brief.last, "send 3")
   }
 
   @Test("a position that was in flight may still arrive: OFFLINE is sent once more after its deadline")
@@ -42,18 +43,18 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    #expect(fixture.agent.delivery.sentAt != nil)
+    expect(fixture.agent.delivery.sentAt != nil)
     let sentAt = try #require(fixture.agent.delivery.sentAt)
-    #expect(fixture.handle(.pause(nil), at: 12).brief.suffix(2) == ["drop connections", "send 3 OFFLINE"])
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
+    expectEqual(fixture.handle(.pause(nil), at: 12).brief.suffix(2), ["drop connections", "send 3 OFFLINE"])
+    expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
     let due = sentAt + .seconds(15)
-    #expect(fixture.agent.plan(at: .boot + .seconds(13)).next == .offline(due))
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).next, .offline(due))
     let second = Double((due - .boot).nanoseconds) / 1e9
-    #expect(fixture.handle(.deadline, at: second).brief == ["send 4 OFFLINE"])
-    #expect(
-      fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief
-        == ["keep pause 2026-12-01T00:00:12Z\noffline trips/p/truck-1"])
-    #expect(fixture.isPausedForGood)
+    expectEqual(fixture.handle(.deadline, at: second).brief, ["send 4 OFFLINE"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief,
+      ["keep pause 2026-12-01T00:00:12Z\noffline trips/p/truck-1"])
+    expect(fixture.isPausedForGood)
   }
 
   @Test("OFFLINE is not held apart from a position as positions are from each other, and is no position of its own")
@@ -61,11 +62,11 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     // 1 s after the position, and the next position 5 s after the one before.
-    #expect(fixture.handle(.pause(nil), at: 1.5).brief.last == "send 2 OFFLINE")
+    expectEqual(fixture.handle(.pause(nil), at: 1.5).brief.last, "send 2 OFFLINE")
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
     _ = fixture.handle(.resume, at: 2)
     _ = try fixture.drive(to: 3)
-    #expect(fixture.agent.plan(at: .boot + .seconds(3)).next == .report(.boot + .milliseconds(5200)))
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(3)).next, .report(.boot + .milliseconds(5200)))
   }
 
   @Test(
@@ -76,10 +77,10 @@ import Timekeeping
       _ = fixture.handle(.pause(PauseRecord(text: note)), at: 0)
       return fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
     }
-    #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n") == [])
-    #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-2\n") == ["send 1 OFFLINE"])
-    #expect(try effects("2026-12-01T00:00:05Z\noffline deliveries/p/truck-1\n") == ["send 1 OFFLINE"])
-    #expect(try effects("") == ["send 1 OFFLINE"])
+    try expectEqual(effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n"), [])
+    try expectEqual(effects("2026-12-01T00:00:05Z\noffline trips/p/truck-2\n"), ["send 1 OFFLINE"])
+    try expectEqual(effects("2026-12-01T00:00:05Z\noffline deliveries/p/truck-1\n"), ["send 1 OFFLINE"])
+    try expectEqual(effects(""), ["send 1 OFFLINE"])
   }
 
   @Test("deliveries, and trips whose state another sets, send nothing in a pause", arguments: [true, false])
@@ -92,9 +93,9 @@ import Timekeeping
       }
     }
     try fixture.comeOnline()
-    #expect(fixture.handle(.pause(nil), at: 5).brief == [Self.paused, "drop connections"])
-    #expect(fixture.isPausedForGood)
-    #expect(fixture.snapshot().vehicleState == nil)
+    expectEqual(fixture.handle(.pause(nil), at: 5).brief, [Self.paused, "drop connections"])
+    expect(fixture.isPausedForGood)
+    expectNil(fixture.snapshot().vehicleState)
   }
 
   @Test("the same ID in the other service is another vehicle: nothing of the first is sent for it")
@@ -104,12 +105,12 @@ import Timekeeping
     for second in 1...4 { _ = try fixture.drive(to: Double(second)) }
     let trips = try AgentFixture.tripsConfiguration()
     let before = fixture.agent.configuration.delivery.endpoint
-    #expect(!before.isSameVehicle(as: trips.delivery.endpoint))
+    expect(!before.isSameVehicle(as: trips.delivery.endpoint))
     let effects = fixture.handle(.configure(trips), at: 5)
-    #expect(effects.brief.filter { $0.hasPrefix("send") }.isEmpty)
-    #expect(fixture.agent.delivery.delivered == nil)
-    #expect(StoredRunState.name(of: before.vehicle) == "deliveries/p/truck-1")
-    #expect(StoredRunState.name(of: trips.delivery.endpoint.vehicle) == "trips/p/truck-1")
+    expect(effects.brief.filter { $0.hasPrefix("send") }.isEmpty)
+    expectNil(fixture.agent.delivery.delivered)
+    expectEqual(StoredRunState.name(of: before.vehicle), "deliveries/p/truck-1")
+    expectEqual(StoredRunState.name(of: trips.delivery.endpoint.vehicle), "trips/p/truck-1")
   }
 
   @Test(
@@ -119,12 +120,12 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
-    #expect(fixture.handle(.resume, at: 6).brief == ["keep pause no more"])
-    #expect(try fixture.drive(to: 7).brief == ["keep 7.0"])
+    expectEqual(fixture.handle(.resume, at: 6).brief, ["keep pause no more"])
+    try expectEqual(fixture.drive(to: 7).brief, ["keep 7.0"])
     let effects = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 7.5)
-    #expect(effects.brief == ["send 3"] && effects.events.isEmpty)
+    expect(effects.brief == ["send 3"] && effects.events.isEmpty)
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 7.7)
-    #expect(fixture.snapshot().vehicleState == .online)
+    expectEqual(fixture.snapshot().vehicleState, .online)
   }
 
   @Test(
@@ -136,10 +137,10 @@ import Timekeeping
     _ = fixture.handle(.pause(nil), at: 5)
     _ = fixture.handle(.resume, at: 6)
     if isGivenUp {
-      #expect(fixture.handle(.resumed(after: .seconds(1)), at: 7).brief == ["cancel update 2", "drop connections"])
+      expectEqual(fixture.handle(.resumed(after: .seconds(1)), at: 7).brief, ["cancel update 2", "drop connections"])
     } else {
       let broken = HTTPOutcome.failure(TransportFailure(.broken, "reset"))
-      #expect(fixture.handle(.updateEnded(id: 2, broken), at: 7).events == [.offline])
+      expectEqual(fixture.handle(.updateEnded(id: 2, broken), at: 7).events, [.offline])
     }
     // The backoff after a failure is random, and at most 2 s here.
     let sent = try (8...12).first { try fixture.drive(to: Double($0), speed: 0).brief.contains("send 3") }
@@ -147,11 +148,11 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: second + 0.2)
     // Parked, nothing else is due for a minute.
     let until = BootInstant.boot + .seconds(20)
-    #expect(fixture.agent.plan(at: .boot + .seconds(13)).next == .report(until))
-    #expect(fixture.agent.plan(at: .boot + .seconds(13)).until == until)
-    #expect(fixture.handle(.deadline, at: 20).brief == ["send 4"])
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).next, .report(until))
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).until, until)
+    expectEqual(fixture.handle(.deadline, at: 20).brief, ["send 4"])
     _ = fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 20.2)
-    #expect(fixture.agent.delivery.onlineDue == nil)
+    expectNil(fixture.agent.delivery.onlineDue)
   }
 
   @Test("OFFLINE that was refused, or had no connection, cannot arrive: ONLINE goes with the first fix after it")
@@ -162,7 +163,7 @@ import Timekeeping
       _ = fixture.handle(.pause(nil), at: 5)
       _ = fixture.handle(.updateEnded(id: 2, outcome), at: 6)
       _ = fixture.handle(.resume, at: 8)
-      #expect(try fixture.drive(to: 9).brief.contains("send 3"))
+      expect(try fixture.drive(to: 9).brief.contains("send 3"))
     }
   }
 
@@ -175,10 +176,10 @@ import Timekeeping
     for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
     let sentAt = try #require(fixture.agent.delivery.sentAt)
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(kind, "reset"))), at: 10.5)
-    #expect(fixture.handle(.pause(nil), at: 10.6).brief.last == "drop connections")
-    #expect(fixture.handle(.deadline, at: 13).brief.last == "send 3 OFFLINE")
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
-    #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .offline(sentAt + .seconds(15)))
+    expectEqual(fixture.handle(.pause(nil), at: 10.6).brief.last, "drop connections")
+    expectEqual(fixture.handle(.deadline, at: 13).brief.last, "send 3 OFFLINE")
+    expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(14)).next, .offline(sentAt + .seconds(15)))
   }
 
   @Test("a position that the server has refused unread cannot follow: one OFFLINE is enough")
@@ -187,11 +188,11 @@ import Timekeeping
     try fixture.comeOnline()
     for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.unprocessed, "REFUSED_STREAM"))), at: 10.5)
-    #expect(fixture.handle(.pause(nil), at: 10.6).brief.last == "drop connections")
-    #expect(fixture.handle(.deadline, at: 13).brief.last == "send 3 OFFLINE")
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.count == 1)
+    expectEqual(fixture.handle(.pause(nil), at: 10.6).brief.last, "drop connections")
+    expectEqual(fixture.handle(.deadline, at: 13).brief.last, "send 3 OFFLINE")
+    expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.count, 1)
     let isSettled = fixture.isPausedForGood
-    #expect(isSettled)
+    expect(isSettled)
   }
 
   @Test("an unanswered position may follow although the next one was accepted, also after a restart")
@@ -200,15 +201,15 @@ import Timekeeping
     try fixture.comeOnline()
     for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.unanswered, "closed"))), at: 10.5)
-    #expect(fixture.handle(.deadline, at: 11).brief.contains("send 3"))
+    expect(fixture.handle(.deadline, at: 11).brief.contains("send 3"))
     let effects = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 11.2)
     var next = try self.fixture { $0.boot = "b1" }
     for case .storeRunState(let text) in effects { _ = next.handle(.runStateFound(text), at: 13) }
-    #expect(next.agent.delivery.onlineMayArriveUntil > .boot + .seconds(20))
-    #expect(fixture.handle(.pause(nil), at: 13.5).brief.last == "send 4 OFFLINE")
-    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.7).brief.isEmpty)
+    expect(next.agent.delivery.onlineMayArriveUntil > .boot + .seconds(20))
+    expectEqual(fixture.handle(.pause(nil), at: 13.5).brief.last, "send 4 OFFLINE")
+    expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.7).brief.isEmpty)
     let isSettled = fixture.isPausedForGood
-    #expect(!isSettled)
+    expect(!isSettled)
   }
 
   @Test("offline_on_stop: a last position that hangs is given up with its connection before OFFLINE is sent")
@@ -216,22 +217,22 @@ import Timekeeping
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    #expect(fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief == ["stopping"])
-    #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "drop connections", "send 3 OFFLINE"])
+    expectEqual(fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief, ["stopping"])
+    expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "drop connections", "send 3 OFFLINE"])
     // With its outcome known there is nothing to close.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     _ = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12)
-    #expect(
-      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief
-        == ["drop [10.0] delivered", "send 3 OFFLINE"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief,
+      ["drop [10.0] delivered", "send 3 OFFLINE"])
     // The next run begins at once.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     let restart = fixture.handle(.directoryDeleted("/run/x", within: .seconds(4)), at: 5)
-    #expect(restart.brief == ["stopping", "finished 0"])
-    #expect(restart.contains(.event(.stopping(.directoryDeleted("/run/x")))))
+    expectEqual(restart.brief, ["stopping", "finished 0"])
+    expect(restart.contains(.event(.stopping(.directoryDeleted("/run/x")))))
   }
 
   @Test("what was wrong with a position puts off OFFLINE no longer than its limit")
@@ -240,7 +241,7 @@ import Timekeeping
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.error(400, "INVALID_ARGUMENT")), at: 11.5)
-    #expect(fixture.handle(.pause(nil), at: 13).brief.contains("send 3 OFFLINE"))
+    expect(fixture.handle(.pause(nil), at: 13).brief.contains("send 3 OFFLINE"))
   }
 
   // MARK: - Off duty without a pause
@@ -253,23 +254,23 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     let effects = fixture.handle(.goOffline(nil), at: 5)
-    #expect(effects.brief == [Self.off, "send 2 OFFLINE"])
-    #expect(effects.events == [.offDuty])
-    #expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .offline)
+    expectEqual(effects.brief, [Self.off, "send 2 OFFLINE"])
+    expectEqual(effects.events, [.offDuty])
+    expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .offline)
     let accepted = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
-    #expect(accepted.brief == [Self.off + "\naccepted"])
-    #expect(accepted.events == [.stateOffline])
-    #expect(fixture.snapshot().vehicleState == .offline && !fixture.snapshot().isOfflinePending)
-    for second in 6...9 { #expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
-    #expect(try fixture.drive(to: 10).brief.contains("send 3 with OFFLINE"))
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 10.2).events == [.updateAccepted])
+    expectEqual(accepted.brief, [Self.off + "\naccepted"])
+    expectEqual(accepted.events, [.stateOffline])
+    expect(fixture.snapshot().vehicleState == .offline && !fixture.snapshot().isOfflinePending)
+    for second in 6...9 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
+    expect(try fixture.drive(to: 10).brief.contains("send 3 with OFFLINE"))
+    expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 10.2).events, [.updateAccepted])
     // Only Fleet Engine's minimum distance of updates delays ONLINE.
     let online = fixture.handle(.goOnline, at: 12)
-    #expect(online.brief == ["keep duty no more"] && online.events == [.onDuty])
-    #expect(fixture.agent.plan(at: .boot + .seconds(12)).next == .report(.boot + .milliseconds(15_200)))
-    #expect(fixture.handle(.deadline, at: 15.2).brief == ["send 4"])
+    expect(online.brief == ["keep duty no more"] && online.events == [.onDuty])
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(12)).next, .report(.boot + .milliseconds(15_200)))
+    expectEqual(fixture.handle(.deadline, at: 15.2).brief, ["send 4"])
     _ = fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 15.4)
-    #expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
+    expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
   }
 
   @Test("a position with ONLINE is in flight: OFFLINE follows its response at once, and is final")
@@ -277,11 +278,11 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    #expect(
-      fixture.handle(.goOffline(nil), at: 11.5).brief == ["keep duty 2026-12-01T00:00:11.500Z\nvehicle trips/p/truck-1"]
+    expectEqual(
+      fixture.handle(.goOffline(nil), at: 11.5).brief, ["keep duty 2026-12-01T00:00:11.500Z\nvehicle trips/p/truck-1"]
     )
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12).brief.last == "send 3 OFFLINE")
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).events == [.stateOffline])
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12).brief.last, "send 3 OFFLINE")
+    expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).events, [.stateOffline])
   }
 
   @Test("a position with ONLINE that had no response: OFFLINE is sent, and once more when it can no longer arrive")
@@ -294,13 +295,13 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
     // The backlog has the position, which goes with OFFLINE.
     let retried = fixture.handle(.deadline, at: 14).brief
-    #expect(retried.last == "send 3 with OFFLINE", "\(retried)")
-    #expect(
-      fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 14.2).events.contains(.stateOffline) == false)
-    #expect(fixture.snapshot().isOfflinePending)
-    #expect(fixture.agent.plan(at: .boot + .seconds(15)).next == .offline(sentAt + .seconds(15)))
-    #expect(fixture.handle(.deadline, at: 25).brief.last == "send 4 OFFLINE")
-    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
+    expectEqual(retried.last, "send 3 with OFFLINE", "\(retried)")
+    expectEqual(
+      fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 14.2).events.contains(.stateOffline), false)
+    expect(fixture.snapshot().isOfflinePending)
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(15)).next, .offline(sentAt + .seconds(15)))
+    expectEqual(fixture.handle(.deadline, at: 25).brief.last, "send 4 OFFLINE")
+    expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
   @Test("OFFLINE that failed is repeated with the waits of a position, alone or with the next one")
@@ -308,18 +309,19 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     _ = fixture.handle(.goOffline(nil), at: 5)
-    #expect(
-      fixture.handle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 5.2).events == [
+    expectEqual(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 5.2).events,
+      [
         .stateOfflineFailed
       ])
-    #expect(fixture.snapshot().isOfflinePending)
+    expect(fixture.snapshot().isOfflinePending)
     var sent: [String] = []
     for second in 6...40 {
       sent += try fixture.drive(to: Double(second)).brief.filter { $0.hasPrefix("send") }
       if !sent.isEmpty { break }
     }
-    #expect(sent == ["send 3 OFFLINE"] || sent.first?.hasPrefix("send 3 with OFFLINE") == true, "\(sent)")
-    #expect(
+    expect(sent == ["send 3 OFFLINE"] || sent.first?.hasPrefix("send 3 with OFFLINE") == true, "\(sent)")
+    expect(
       fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: fixture.now + 0.2).events.contains(.stateOffline))
   }
 
@@ -334,7 +336,7 @@ import Timekeeping
     for second in 12...60 where sent.isEmpty {
       sent += try fixture.drive(to: Double(second)).brief.filter { $0.hasPrefix("send") }
     }
-    #expect(sent == ["send 3 OFFLINE"])
+    expectEqual(sent, ["send 3 OFFLINE"])
   }
 
   @Test("a pause while off duty sends nothing more; resume restores the duty that was chosen, also in the pause")
@@ -343,17 +345,17 @@ import Timekeeping
     try fixture.comeOnline()
     _ = fixture.handle(.goOffline(nil), at: 5)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
-    #expect(
-      fixture.handle(.pause(nil), at: 7).brief
-        == ["keep pause 2026-12-01T00:00:07Z\noffline trips/p/truck-1", "drop connections"])
+    expectEqual(
+      fixture.handle(.pause(nil), at: 7).brief,
+      ["keep pause 2026-12-01T00:00:07Z\noffline trips/p/truck-1", "drop connections"])
     _ = fixture.handle(.resume, at: 8)
-    #expect(try fixture.drive(to: 9).brief.contains("send 3 with OFFLINE"))
+    expect(try fixture.drive(to: 9).brief.contains("send 3 with OFFLINE"))
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 9.2)
     _ = fixture.handle(.pause(nil), at: 20)
-    #expect(fixture.handle(.goOnline, at: 21).brief == ["keep duty no more"])
-    #expect(fixture.isPausedForGood)
+    expectEqual(fixture.handle(.goOnline, at: 21).brief, ["keep duty no more"])
+    expect(fixture.isPausedForGood)
     _ = fixture.handle(.resume, at: 22)
-    #expect(try fixture.drive(to: 23).brief.contains("send 4"))
+    expect(try fixture.drive(to: 23).brief.contains("send 4"))
   }
 
   @Test(
@@ -367,18 +369,18 @@ import Timekeeping
       return (fixture, restored + sent)
     }
     var (fixture, sent) = try effects("2026-12-01T00:00:05Z\nvehicle trips/p/truck-1\naccepted\n")
-    #expect(sent == [])
+    expectEqual(sent, [])
     // Positions need a token, which is requested with the first fix.
     _ = try fixture.drive(to: 1)
-    #expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 1.2).brief.contains("send 1 with OFFLINE"))
+    expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 1.2).brief.contains("send 1 with OFFLINE"))
     for note in ["2026-12-01T00:00:05Z\nvehicle trips/p/truck-1\n", ""] {
       (fixture, sent) = try effects(note)
-      #expect(sent == ["send 1 OFFLINE"])
+      expectEqual(sent, ["send 1 OFFLINE"])
       _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.3)
-      #expect(fixture.agent.plan(at: .boot + .seconds(1)).next == .offline(.boot + .seconds(15)))
+      expectEqual(fixture.agent.plan(at: .boot + .seconds(1)).next, .offline(.boot + .seconds(15)))
     }
     (fixture, sent) = try effects("2026-12-01T00:00:05Z\nvehicle trips/p/truck-2\naccepted\n")
-    #expect(sent == ["keep duty no more"] && fixture.snapshot().duty == .online)
+    expect(sent == ["keep duty no more"] && fixture.snapshot().duty == .online)
   }
 
   @Test(
@@ -391,11 +393,11 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.3)
     _ = fixture.handle(.deadline, at: 15)
     let accepted = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 15.2)
-    #expect(accepted.events == [.stateOffline] && accepted.brief.isEmpty)
-    #expect(!fixture.snapshot().isOfflinePending && fixture.snapshot().vehicleState == .offline)
-    #expect(
-      fixture.handle(goesOnline ? .goOnline : .goOffline(nil), at: 20).brief
-        == [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
+    expect(accepted.events == [.stateOffline] && accepted.brief.isEmpty)
+    expect(!fixture.snapshot().isOfflinePending && fixture.snapshot().vehicleState == .offline)
+    expectEqual(
+      fixture.handle(goesOnline ? .goOnline : .goOffline(nil), at: 20).brief,
+      [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
   @Test("another vehicle after a reload begins on duty, and a missing OFFLINE of the first is reported")
@@ -404,9 +406,9 @@ import Timekeeping
     try fixture.comeOnline()
     _ = fixture.handle(.goOffline(nil), at: 5)
     let effects = fixture.handle(.configure(try AgentFixture.tripsConfiguration(vehicle: "truck-2")), at: 6)
-    #expect(effects.brief.contains("keep duty no more"))
-    #expect(effects.events.contains(.stateOfflineMissing))
-    #expect(fixture.snapshot().duty == .online)
+    expect(effects.brief.contains("keep duty no more"))
+    expect(effects.events.contains(.stateOfflineMissing))
+    expectEqual(fixture.snapshot().duty, .online)
   }
 
   @Test("deliveries, and trips whose state another sets, have no duty", arguments: [true, false])
@@ -419,12 +421,12 @@ import Timekeeping
       }
     }
     try fixture.comeOnline()
-    #expect(fixture.agent.dutyRefusal == (isDelivery ? .noState : .setElsewhere))
-    #expect(fixture.snapshot().duty == nil)
+    expectEqual(fixture.agent.dutyRefusal, (isDelivery ? .noState : .setElsewhere))
+    expectNil(fixture.snapshot().duty)
     // An unreadable file is the only way to get here.
-    #expect(fixture.handle(.goOffline(DutyRecord(since: nil)), at: 5).brief.isEmpty)
+    expect(fixture.handle(.goOffline(DutyRecord(since: nil)), at: 5).brief.isEmpty)
     for second in 6...9 { _ = try fixture.drive(to: Double(second)) }
-    #expect(try fixture.drive(to: 10).brief.contains("send 2"))
+    expect(try fixture.drive(to: 10).brief.contains("send 2"))
   }
 
   @Test("a stop off duty: nothing more once OFFLINE was accepted, and otherwise OFFLINE as the last request")
@@ -434,14 +436,14 @@ import Timekeeping
     _ = fixture.handle(.goOffline(nil), at: 5)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
     let last = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 6).brief
-    #expect(last == ["stopping", "finished 0"])
+    expectEqual(last, ["stopping", "finished 0"])
     fixture = try self.fixture()
     try fixture.comeOnline()
     _ = fixture.handle(.goOffline(nil), at: 5)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 5.2)
     _ = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 7)
     let accepted = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 7.5)
-    #expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
+    expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
   }
 
   @Test("after a kill in the same boot, the next run knows until when each state may still arrive")
@@ -459,8 +461,8 @@ import Timekeeping
     }
     var next = try self.fixture { $0.boot = "b1" }
     _ = next.handle(.runStateFound(try #require(text)), at: fixture.now + 1)
-    #expect(next.agent.delivery.offlineMayArriveUntil == .boot + .seconds(20))
-    #expect(next.agent.delivery.onlineMayArriveUntil == .boot + .seconds(Int64(fixture.now) + 15))
+    expectEqual(next.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
+    expectEqual(next.agent.delivery.onlineMayArriveUntil, .boot + .seconds(Int64(fixture.now) + 15))
   }
 }
 

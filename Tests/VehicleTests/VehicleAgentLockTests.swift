@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import PositionBacklog
 import Delivery
 import AgentTesting
@@ -15,19 +16,19 @@ import Timekeeping
   @Test("with another process's vehicle, nothing is sent, recorded or fetched, and the lock is tried every 5 s")
   func inUse() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.vehicleLocked(by: Self.van), at: 0).events == [.vehicleInUse])
+    expectEqual(fixture.handle(.vehicleLocked(by: Self.van), at: 0).events, [.vehicleInUse])
     var attempts = [Double]()
     for second in 1...30 {
       let effects = try fixture.drive(to: Double(second))
       if effects.brief == ["lock vehicle"] {
         attempts.append(Double(second))
-        #expect(fixture.handle(.vehicleLocked(by: Self.van), at: Double(second)).isEmpty)
+        expect(fixture.handle(.vehicleLocked(by: Self.van), at: Double(second)).isEmpty)
       } else {
-        #expect(effects.brief.isEmpty)
+        expect(effects.brief.isEmpty)
       }
     }
-    #expect(attempts == [5, 10, 15, 20, 25, 30])
-    #expect(fixture.agent.plan(at: .boot + .seconds(31)).cause == .vehicleInUse(by: Self.van, since: .boot))
+    expectEqual(attempts, [5, 10, 15, 20, 25, 30])
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
   @Test("when the other process ends, the next fix is sent, and none of the time before")
@@ -36,23 +37,23 @@ import Timekeeping
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
     for second in 1...9 { _ = try fixture.drive(to: Double(second)) }
     let effects = fixture.handle(.vehicleLocked(by: nil), at: 10)
-    #expect(effects.events == [.vehicleFree])
-    #expect(effects.brief.isEmpty)
+    expectEqual(effects.events, [.vehicleFree])
+    expect(effects.brief.isEmpty)
     // The other one may have sent an update just before its end.
-    for second in 11...14 { #expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
-    #expect(try fixture.drive(to: 15).brief.contains { $0.hasPrefix("fetch 1") })
-    #expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 15.5).brief.contains("send 1"))
-    #expect(fixture.agent.delivery.backlog.count == 1)
-    #expect(fixture.agent.delivery.backlog.records.allSatisfy { AgentFixture.second($0.id) > 10 })
+    for second in 11...14 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
+    expect(try fixture.drive(to: 15).brief.contains { $0.hasPrefix("fetch 1") })
+    expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 15.5).brief.contains("send 1"))
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
+    expect(fixture.agent.delivery.backlog.records.allSatisfy { AgentFixture.second($0.id) > 10 })
   }
 
   @Test("without locks nothing changes")
   func unlocked() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.vehicleLocked(by: nil), at: 0).isEmpty)
+    expect(fixture.handle(.vehicleLocked(by: nil), at: 0).isEmpty)
     _ = try fixture.drive(to: 0)
     _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    #expect(
+    expect(
       fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).contains(
         .accepted(sentAt: .boot + .milliseconds(100))))
   }
@@ -64,26 +65,26 @@ import Timekeeping
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     let other = try AgentFixture.configuration(vehicle: "truck-2")
     let taken = fixture.handle(.configure(other, lockedBy: Self.van), at: 11.2)
-    #expect(taken.brief.contains("cancel update 2"))
-    #expect(taken.events == [.vehicleInUse])
-    #expect(try fixture.drive(to: 12).brief.isEmpty)
+    expect(taken.brief.contains("cancel update 2"))
+    expectEqual(taken.events, [.vehicleInUse])
+    expect(try fixture.drive(to: 12).brief.isEmpty)
     // A third vehicle that is in use as well is reported again.
     let third = try AgentFixture.configuration(vehicle: "truck-3")
-    #expect(fixture.handle(.configure(third, lockedBy: Self.van), at: 13).events == [.vehicleInUse])
+    expectEqual(fixture.handle(.configure(third, lockedBy: Self.van), at: 13).events, [.vehicleInUse])
     let free = fixture.handle(.configure(try AgentFixture.configuration(), lockedBy: nil), at: 14)
-    #expect(free.events == [.vehicleFree])
-    for second in 15...18 { #expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
-    #expect(try fixture.drive(to: 19).brief.contains { $0.hasPrefix("fetch") })
+    expectEqual(free.events, [.vehicleFree])
+    for second in 15...18 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
+    expect(try fixture.drive(to: 19).brief.contains { $0.hasPrefix("fetch") })
   }
 
   @Test("another process than before is reported, the same one is not")
   func otherHolder() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
-    #expect(fixture.handle(.vehicleLocked(by: Self.van), at: 5).events.isEmpty)
+    expect(fixture.handle(.vehicleLocked(by: Self.van), at: 5).events.isEmpty)
     let manual = VehicleHolder(unit: nil, process: 4711)
-    #expect(fixture.handle(.vehicleLocked(by: manual), at: 10).events == [.vehicleInUse])
-    #expect(fixture.agent.plan(at: .boot + .seconds(11)).cause == .vehicleInUse(by: manual, since: .boot))
+    expectEqual(fixture.handle(.vehicleLocked(by: manual), at: 10).events, [.vehicleInUse])
+    expectEqual(fixture.agent.plan(at: .boot + .seconds(11)).cause, .vehicleInUse(by: manual, since: .boot))
   }
 
   @Test("a stop ends at once, without a final attempt, and without OFFLINE")
@@ -95,8 +96,8 @@ import Timekeeping
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
     _ = try fixture.drive(to: 1)
     let effects = fixture.handle(.stop(within: .seconds(8), signal: "SIGTERM"), at: 2)
-    #expect(effects.brief == ["stopping", "finished 0"])
-    #expect(!effects.events.contains(.stateOfflineMissing))
+    expectEqual(effects.brief, ["stopping", "finished 0"])
+    expect(!effects.events.contains(.stateOfflineMissing))
   }
 
   @Test("OFFLINE of a pause is not sent while another process has the vehicle, and is afterwards")
@@ -104,9 +105,9 @@ import Timekeeping
     var fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
     try fixture.comeOnline()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 5)
-    #expect(!fixture.handle(.pause(nil), at: 6).brief.contains { $0.hasPrefix("send") })
-    #expect(fixture.handle(.deadline, at: 9).brief.isEmpty)
-    #expect(fixture.handle(.vehicleLocked(by: nil), at: 10).brief == ["send 2 OFFLINE"])
+    expect(!fixture.handle(.pause(nil), at: 6).brief.contains { $0.hasPrefix("send") })
+    expect(fixture.handle(.deadline, at: 9).brief.isEmpty)
+    expectEqual(fixture.handle(.vehicleLocked(by: nil), at: 10).brief, ["send 2 OFFLINE"])
   }
 
   @Test("a token file that changes meanwhile is read when the vehicle is free, or after the pause that began")
@@ -115,11 +116,11 @@ import Timekeeping
       var fixture = try AgentFixture()
       try fixture.comeOnline()
       _ = fixture.handle(.vehicleLocked(by: Self.van), at: 5)
-      #expect(fixture.handle(.tokenFileChanged, at: 6).brief.isEmpty)
+      expect(fixture.handle(.tokenFileChanged, at: 6).brief.isEmpty)
       if isPaused { _ = fixture.handle(.pause(nil), at: 6.5) }
       let free = fixture.handle(.vehicleLocked(by: nil), at: 7)
-      #expect(free.brief.contains { $0.hasPrefix("fetch 2") } == !isPaused)
-      if isPaused { #expect(fixture.handle(.resume, at: 8).brief.contains { $0.hasPrefix("fetch 2") }) }
+      expectEqual(free.brief.contains { $0.hasPrefix("fetch 2") }, !isPaused)
+      if isPaused { expect(fixture.handle(.resume, at: 8).brief.contains { $0.hasPrefix("fetch 2") }) }
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import AgentTesting
 import Authorization
@@ -25,16 +26,16 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.handle(.network(NetworkState()), at: 5).events == [.networkLost])
+    expectEqual(fixture.handle(.network(NetworkState()), at: 5).events, [.networkLost])
     var kept = 0
     for second in 6...60 {
       let brief = try fixture.drive(to: Double(second)).brief
-      #expect(!brief.contains { $0.hasPrefix("send") || $0.hasPrefix("fetch") })
+      expect(!brief.contains { $0.hasPrefix("send") || $0.hasPrefix("fetch") })
       kept += brief.count { $0.hasPrefix("keep") }
     }
-    #expect(kept == 6)
-    #expect(fixture.snapshot().networkAbsentSince == .boot + .seconds(5))
-    #expect(!fixture.snapshot().isOnline)
+    expectEqual(kept, 6)
+    expectEqual(fixture.snapshot().networkAbsentSince, .boot + .seconds(5))
+    expect(!fixture.snapshot().isOnline)
   }
 
   @Test("after two minutes without a network the store collects changes, a stop is committed, and a response ends it")
@@ -47,9 +48,9 @@ import Timekeeping
       effects.brief.filter { $0.hasPrefix("collect") || $0.hasPrefix("keep") || $0 == "commit" }
     }
     for second in 6...120 {
-      #expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
+      expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
     }
-    #expect(try (121...130).flatMap { stores(try fixture.drive(to: Double($0))) } == ["collect", "keep 130.0"])
+    try expectEqual((121...130).flatMap { stores(try fixture.drive(to: Double($0))) }, ["collect", "keep 130.0"])
     // It stops.
     var seen: [String] = []
     for second in 131...150 {
@@ -60,14 +61,14 @@ import Timekeeping
       (fix.speed, fix.horizontalAccuracy, fix.satellites) = (0, 3, 9)
       seen += stores(fixture.handle(.source(0, .fix(fix)), at: Double(second)))
     }
-    #expect(seen.filter { $0 == "commit" }.count == 1, "\(seen)")
-    #expect(seen.last == "commit", "\(seen)")
+    expectEqual(seen.filter { $0 == "commit" }.count, 1, "\(seen)")
+    expectEqual(seen.last, "commit", "\(seen)")
     // The first response is the end.
     let effects =
       fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 160) + fixture.handle(.deadline, at: 161)
     let id = try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.last)
-    #expect(!effects.brief.contains("collect no more"))
-    #expect(
+    expect(!effects.brief.contains("collect no more"))
+    expect(
       fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: 161.2).brief.contains("collect no more"))
   }
 
@@ -78,9 +79,9 @@ import Timekeeping
     _ = fixture.handle(.network(NetworkState()), at: 5)
     var effects: [String] = []
     for second in 6...130 { effects += try fixture.drive(to: Double(second)).brief }
-    #expect(effects.contains("collect"))
-    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.unreachable), at: 131).brief == [])
-    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 132).brief == ["collect no more"])
+    expect(effects.contains("collect"))
+    expectEqual(fixture.handle(.updateEnded(id: 1, AgentFixture.unreachable), at: 131).brief, [])
+    expectEqual(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 132).brief, ["collect no more"])
   }
 
   @Test(
@@ -100,13 +101,13 @@ import Timekeeping
     var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
     fix.horizontalAccuracy = 3
     let unset = Timestamp(seconds: 0)
-    #expect(requests(.source(0, .fix(fix)), at: 1, wall: unset).map(\.certificateTime) == [time])
-    #expect(
-      requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time + .seconds(1)])
+    expectEqual(requests(.source(0, .fix(fix)), at: 1, wall: unset).map(\.certificateTime), [time])
+    expectEqual(
+      requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime), [time + .seconds(1)])
     let moment = Moment(boot: .boot, wall: unset)
-    #expect(CertificateTime.at(moment, buildDate: build) == build)
-    #expect(CertificateTime.at(moment, buildDate: build, known: unset) == build)
-    #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time) == nil)
+    expectEqual(CertificateTime.at(moment, buildDate: build), build)
+    expectEqual(CertificateTime.at(moment, buildDate: build, known: unset), build)
+    expectNil(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time))
   }
 
   @Test(
@@ -119,9 +120,9 @@ import Timekeeping
     _ = fixture.handle(.network(NetworkState()), at: 5)
     for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
     let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
-    #expect(effects.events == [.networkBack])
-    #expect(effects.brief == ["drop connections", "send 2 with past"])
-    #expect(fixture.snapshot().isOnline)
+    expectEqual(effects.events, [.networkBack])
+    expectEqual(effects.brief, ["drop connections", "send 2 with past"])
+    expect(fixture.snapshot().isOnline)
   }
 
   @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
@@ -129,20 +130,20 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(NetworkState()), at: 0)
     // At the start once is cheap.
-    #expect(try fixture.drive(to: 1).brief.first == "fetch 1 https://t.test/truck-1")
-    #expect(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief == [])
-    for second in 2...180 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
-    #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
-    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
+    try expectEqual(fixture.drive(to: 1).brief.first, "fetch 1 https://t.test/truck-1")
+    expectEqual(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief, [])
+    for second in 2...180 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
+    expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
+    expectEqual(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief, ["send 1 with past"])
     _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
-    #expect(fixture.snapshot().isOnline)
+    expect(fixture.snapshot().isOnline)
     for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
     let next = try fixture.drive(to: 192).brief
-    #expect(next == ["keep 192.0", "send 2"])
+    expectEqual(next, ["keep 192.0", "send 2"])
     // Until it fails.
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
-    for second in 194...372 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
-    #expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
+    for second in 194...372 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
+    expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
   }
 
   @Test("a server that answers, with whatever, is a network that works")
@@ -152,7 +153,7 @@ import Timekeeping
     _ = try fixture.drive(to: 0)
     _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     _ = fixture.handle(.updateEnded(id: 1, AgentFixture.error(503, "UNAVAILABLE")), at: 0.2)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) } == true)
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) }, true)
   }
 
   @Test("another address cancels the request in flight and sends its position through a new connection")
@@ -160,12 +161,12 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
     let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 12)
-    #expect(effects.brief == ["cancel update 2", "drop connections", "send 3"])
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief == [])
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief == ["drop [10.2] delivered"])
-    #expect(fixture.agent.statistics.abandoned == 1)
+    expectEqual(effects.brief, ["cancel update 2", "drop connections", "send 3"])
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief, [])
+    expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief, ["drop [10.2] delivered"])
+    expectEqual(fixture.agent.statistics.abandoned, 1)
   }
 
   @Test("another address during a token fetch asks again through a fresh connection")
@@ -174,7 +175,7 @@ import Timekeeping
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     _ = try fixture.drive(to: 0)
     let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 2)
-    #expect(effects.brief == ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
+    expectEqual(effects.brief, ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
   }
 
   @Test("a second network with a worse route disturbs nothing")
@@ -185,7 +186,7 @@ import Timekeeping
     _ = try fixture.drive(to: 10.2)
     var both = VehicleAgentNetworkTests.network()
     both.addresses.insert(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5]))
-    #expect(fixture.handle(.network(both), at: 11).isEmpty)
+    expect(fixture.handle(.network(both), at: 11).isEmpty)
   }
 
   @Test("an endpoint on this machine needs no network")
@@ -193,8 +194,8 @@ import Timekeeping
     var fixture = try AgentFixture { $0.needsNetwork = false }
     _ = fixture.handle(.network(NetworkState()), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.handle(.network(NetworkState()), at: 1).isEmpty)
-    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    expect(fixture.handle(.network(NetworkState()), at: 1).isEmpty)
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
   }
 
   @Test("a resume from suspend drops what was open, and what is due goes at once")
@@ -203,11 +204,11 @@ import Timekeeping
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     let effects = fixture.handle(.resumed(after: .seconds(3600)), at: 3611)
-    #expect(effects.events.first == .resumed)
-    #expect(effects.brief == ["cancel update 2", "drop connections"])
+    expectEqual(effects.events.first, .resumed)
+    expectEqual(effects.brief, ["cancel update 2", "drop connections"])
     // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(3_612_500))
-    #expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(3_612_500))
+    expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
   }
 
   @Test(
@@ -217,8 +218,8 @@ import Timekeeping
     var fixture = try AgentFixture()
     // Nothing else is waited for.
     _ = fixture.handle(.source(0, .lost("gone")), at: 0)
-    #expect(fixture.handle(.clockStepped(step), at: 10) == [.event(.clockStepped(step, suppressed: 0))])
-    for second in 11..<70 { #expect(fixture.handle(.clockStepped(step), at: Double(second)).isEmpty) }
-    #expect(fixture.handle(.clockStepped(step), at: 71) == [.event(.clockStepped(step, suppressed: 59))])
+    expectEqual(fixture.handle(.clockStepped(step), at: 10), [.event(.clockStepped(step, suppressed: 0))])
+    for second in 11..<70 { expect(fixture.handle(.clockStepped(step), at: Double(second)).isEmpty) }
+    expectEqual(fixture.handle(.clockStepped(step), at: 71), [.event(.clockStepped(step, suppressed: 59))])
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import SourceSelection
 import PositionBacklog
 import Delivery
@@ -19,13 +20,14 @@ import Timekeeping
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     let effects = fixture.handle(.pause(nil), at: 11.2)
-    #expect(
-      effects.brief == [
+    expectEqual(
+      effects.brief,
+      [
         "keep pause 2026-12-01T00:00:11.200Z", "cancel update 2", "drop connections",
       ])
-    #expect(effects.events == [.paused])
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 11.3).brief.isEmpty)
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    expectEqual(effects.events, [.paused])
+    expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 11.3).brief.isEmpty)
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
   @Test("off duty no fix makes an effect, and none of them is sent later; the first after it goes at once")
@@ -34,20 +36,20 @@ import Timekeeping
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
     let effects = try (6...100).flatMap { try fixture.drive(to: Double($0)) }
-    #expect(effects == [.needFixes(false)])
-    #expect(fixture.handle(.resume, at: 100.5).brief == ["keep pause no more"])
+    expectEqual(effects, [.needFixes(false)])
+    expectEqual(fixture.handle(.resume, at: 100.5).brief, ["keep pause no more"])
     let first = try fixture.drive(to: 101)
-    #expect(first.brief == ["keep 101.0", "send 2"])
-    #expect(first.events.isEmpty)
+    expectEqual(first.brief, ["keep 101.0", "send 2"])
+    expect(first.events.isEmpty)
   }
 
   @Test("a pause that an earlier run has stored is in force before the first fix, and is not written again")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.pause(PauseRecord(text: "2026-12-01T00:00:05Z\n")), at: 0)
-    #expect(effects.brief == ["drop connections"])
-    #expect(try fixture.drive(to: 1).brief.isEmpty)
-    #expect(fixture.snapshot().pause == PauseRecord(since: AgentFixture.start + .seconds(5)))
+    expectEqual(effects.brief, ["drop connections"])
+    expect(try fixture.drive(to: 1).brief.isEmpty)
+    expectEqual(fixture.snapshot().pause, PauseRecord(since: AgentFixture.start + .seconds(5)))
   }
 
   @Test("in a pause fixes are needed until the time is known and OFFLINE accepted, and again from resume on")
@@ -60,31 +62,31 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.handle(.sources([source]), at: 0)
     try fixture.comeOnline()
-    for second in 1...9 { #expect(try needs(fixture.drive(to: Double(second))).isEmpty) }
-    #expect(needs(fixture.handle(.pause(nil), at: 9.5)) == [false])
-    #expect(fixture.snapshot().sources.sources.map(\.isUnread) == [true])
-    #expect(needs(fixture.handle(.sources([source]), at: 20)).isEmpty)
+    for second in 1...9 { expect(try needs(fixture.drive(to: Double(second))).isEmpty) }
+    expectEqual(needs(fixture.handle(.pause(nil), at: 9.5)), [false])
+    expectEqual(fixture.snapshot().sources.sources.map(\.isUnread), [true])
+    expect(needs(fixture.handle(.sources([source]), at: 20)).isEmpty)
     // No fix is missing meanwhile, and the next one is no first after a gap.
-    #expect(fixture.agent.nextDeadline(at: .boot + .seconds(90)) == nil)
-    #expect(fixture.handle(.deadline, at: 90).events.isEmpty)
-    #expect(needs(fixture.handle(.resume, at: 100.5)) == [true])
+    expectNil(fixture.agent.nextDeadline(at: .boot + .seconds(90)))
+    expect(fixture.handle(.deadline, at: 90).events.isEmpty)
+    expectEqual(needs(fixture.handle(.resume, at: 100.5)), [true])
     let first = try fixture.drive(to: 101)
-    #expect(first.brief == ["keep 101.0", "send 2"])
+    expectEqual(first.brief, ["keep 101.0", "send 2"])
     // The time is not known yet.
     var other = try AgentFixture()
-    #expect(needs(other.handle(.pause(nil), at: 0)).isEmpty)
-    #expect(try needs(other.drive(to: 1)).isEmpty)
-    #expect(try (2...9).flatMap { needs(try other.drive(to: Double($0))) } == [false])
+    expect(needs(other.handle(.pause(nil), at: 0)).isEmpty)
+    expect(try needs(other.drive(to: 1)).isEmpty)
+    try expectEqual((2...9).flatMap { needs(try other.drive(to: Double($0))) }, [false])
   }
 
   @Test("a second pause is stored again and not reported; resume on duty has no effect")
   func twice() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.handle(.resume, at: 0).brief == ["keep pause no more"])
+    expectEqual(fixture.handle(.resume, at: 0).brief, ["keep pause no more"])
     _ = fixture.handle(.pause(nil), at: 5)
     let again = fixture.handle(.pause(nil), at: 6)
-    #expect(again.brief == ["keep pause \(Self.since)"])
-    #expect(again.events.isEmpty)
+    expectEqual(again.brief, ["keep pause \(Self.since)"])
+    expect(again.events.isEmpty)
   }
 
   @Test("a machine that does not know the time pauses all the same")
@@ -92,15 +94,15 @@ import Timekeeping
     var fixture = try AgentFixture()
     let effects = fixture.agent.handle(
       .pause(nil), at: Moment(boot: .boot + .seconds(5), wall: Timestamp(seconds: 100)))
-    #expect(effects.brief.first == "keep pause unknown")
-    #expect(fixture.snapshot(at: 6).pause == PauseRecord(since: nil))
+    expectEqual(effects.brief.first, "keep pause unknown")
+    expectEqual(fixture.snapshot(at: 6).pause, PauseRecord(since: nil))
   }
 
   @Test(
     "an existing file is a pause, whatever its contents",
     arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
   func note(text: String) {
-    #expect(PauseRecord(text: text).since == nil)
+    expectNil(PauseRecord(text: text).since)
   }
 
   @Test("a token file that changes during a pause is read after it")
@@ -108,7 +110,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
-    #expect(fixture.handle(.tokenFileChanged, at: 6).brief.isEmpty)
-    #expect(fixture.handle(.resume, at: 7).brief.contains { $0.hasPrefix("fetch 2") })
+    expect(fixture.handle(.tokenFileChanged, at: 6).brief.isEmpty)
+    expect(fixture.handle(.resume, at: 7).brief.contains { $0.hasPrefix("fetch 2") })
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import SourceSelection
 import AgentTesting
 import FixSources
@@ -21,80 +22,80 @@ import Timekeeping
     let lag = clocks[0] - clocks[1]
     // The first report is at 1 s, the last before this at 21 s.
     let chosen = bench.report(0, .lost("/dev/gps0: the device is gone")).last
-    #expect(chosen?.kind == .sourceChosen)
+    expectEqual(chosen?.kind, .sourceChosen)
     bench.giving = [1]
     if lag > 0 {
-      #expect(bench.fixture.snapshot().cause == .held(.behind(by: .seconds(lag))))
+      expectEqual(bench.fixture.snapshot().cause, .held(.behind(by: .seconds(lag))))
       try bench.play(1)
-      #expect(bench.fixture.snapshot().cause == .held(.behind(by: .seconds(lag - 1))))
+      expectEqual(bench.fixture.snapshot().cause, .held(.behind(by: .seconds(lag - 1))))
       try bench.play(Int(lag) - 1)
-      #expect(bench.fixture.agent.statistics.held == Int(lag))
+      expectEqual(bench.fixture.agent.statistics.held, Int(lag))
       try bench.play(1)
     } else {
-      #expect(bench.fixture.snapshot().sources.hold == nil)
+      expectNil(bench.fixture.snapshot().sources.hold)
       try bench.play(1)
     }
-    #expect(bench.fixture.snapshot().sources.hold == nil)
+    expectNil(bench.fixture.snapshot().sources.hold)
     let before = bench.live.count
     // Positions go on at their interval, however the clocks differ.
     try bench.play(30)
-    #expect(bench.live.count >= before + 3)
+    expect(bench.live.count >= before + 3)
     bench.report(0, .reading("/dev/gps0"))
     bench.giving = [0, 1]
     try bench.play(60)
-    #expect(bench.fixture.agent.selector.overview.used == 0)
-    #expect(bench.fixture.agent.statistics.rejected.isEmpty)
-    #expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
+    expectEqual(bench.fixture.agent.selector.overview.used, 0)
+    expect(bench.fixture.agent.statistics.rejected.isEmpty)
+    expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
   }
 
   @Test("a first fix that does not come within a minute of reading is reported once, with the satellites in view")
   func noFix() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(60))
-    #expect(fixture.handle(.source(0, .sky(inView: 3)), at: 2).events == [])
-    #expect(fixture.handle(.deadline, at: 59.9).events == [])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
+    expectEqual(fixture.handle(.source(0, .sky(inView: 3)), at: 2).events, [])
+    expectEqual(fixture.handle(.deadline, at: 59.9).events, [])
     let effects = fixture.handle(.deadline, at: 60)
-    #expect(effects == [.event(.noFix(after: .seconds(60), inView: 3, nil))])
-    #expect(fixture.snapshot(at: 75).fixMissingSince == .boot)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+    expectEqual(effects, [.event(.noFix(after: .seconds(60), inView: 3, nil))])
+    expectEqual(fixture.snapshot(at: 75).fixMissingSince, .boot)
+    expectNil(fixture.agent.nextDeadline(at: fixture.moment.boot))
     // Nor again when the receiver comes back without one.
     _ = fixture.handle(.source(0, .lost("gone")), at: 80)
-    #expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
-    #expect(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events == [.sourceOpened])
-    #expect(fixture.handle(.deadline, at: 200).events == [])
-    #expect(try fixture.drive(to: 201).events == [.firstFix])
-    #expect(fixture.snapshot().fixMissingSince == nil)
+    expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
+    expectEqual(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events, [.sourceOpened])
+    expectEqual(fixture.handle(.deadline, at: 200).events, [])
+    try expectEqual(fixture.drive(to: 201).events, [.firstFix])
+    expectNil(fixture.snapshot().fixMissingSince)
     // From then on it is the loss of a fix.
-    #expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
-    #expect(fixture.snapshot().fixMissingSince == .boot + .seconds(201))
+    expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
+    expectEqual(fixture.snapshot().fixMissingSince, .boot + .seconds(201))
   }
 
   @Test("a source that is not read is not said to have no fix")
   func noFixUnread() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.source(0, .lost("gone")), at: 10)
-    #expect(fixture.handle(.deadline, at: 100).events == [])
+    expectEqual(fixture.handle(.deadline, at: 100).events, [])
   }
 
   @Test("a failover and a failback are reported once each")
   func failover() throws {
     var bench = try TwoReceivers()
-    #expect(bench.events == [])
-    #expect(bench.report(0, .reading("gps0")) == [.sourceOpened("gps0", SourceNumber(0, of: 2))])
+    expectEqual(bench.events, [])
+    expectEqual(bench.report(0, .reading("gps0")), [.sourceOpened("gps0", SourceNumber(0, of: 2))])
     bench.giving = [0]
-    #expect(try bench.play(1).prefix(2).map(\.kind) == [.sourceChosen, .firstFix])
-    #expect(bench.report(1, .reading("gps1")) == [.sourceOpened("gps1", SourceNumber(1, of: 2))])
+    try expectEqual(bench.play(1).prefix(2).map(\.kind), [.sourceChosen, .firstFix])
+    expectEqual(bench.report(1, .reading("gps1")), [.sourceOpened("gps1", SourceNumber(1, of: 2))])
     bench.giving = [0, 1]
-    #expect(try bench.play(69).filter(\.isOfSources).isEmpty)
-    #expect(bench.report(0, .lost("gone")).map(\.kind) == [.sourceLost, .sourceChosen])
+    expect(try bench.play(69).filter(\.isOfSources).isEmpty)
+    expectEqual(bench.report(0, .lost("gone")).map(\.kind), [.sourceLost, .sourceChosen])
     bench.giving = [1]
-    #expect(try bench.play(3).filter(\.isOfSources).isEmpty)
-    #expect(bench.report(0, .lost("gone")).isEmpty)
-    #expect(bench.report(0, .reading("gps0")) == [.sourceOpened("gps0", SourceNumber(0, of: 2))])
+    expect(try bench.play(3).filter(\.isOfSources).isEmpty)
+    expect(bench.report(0, .lost("gone")).isEmpty)
+    expectEqual(bench.report(0, .reading("gps0")), [.sourceOpened("gps0", SourceNumber(0, of: 2))])
     bench.giving = [0, 1]
-    #expect(try bench.play(13).filter(\.isOfSources).map(\.kind) == [.sourceChosen])
+    try expectEqual(bench.play(13).filter(\.isOfSources).map(\.kind), [.sourceChosen])
     bench.giving = []
-    #expect(try bench.play(12).filter(\.isOfSources).map(\.kind) == [.noSourceGood])
+    try expectEqual(bench.play(12).filter(\.isOfSources).map(\.kind), [.noSourceGood])
   }
 
   @Test("one source alone is reported by its name, when it is another than before")
@@ -105,22 +106,22 @@ import Timekeeping
         if case .event(let event) = $0 { event } else { nil }
       }
     }
-    #expect(events(.reading("/dev/gps0")) == [])
-    #expect(events(.reading("/dev/gps0 at 9600 baud")) == [.sourceOpened("/dev/gps0 at 9600 baud")])
-    #expect(events(.lost("gone")) == [.sourceLost("gone")])
-    #expect(events(.lost("gone")) == [])
-    #expect(events(.reading("/dev/gps0 at 9600 baud")) == [.sourceOpened("/dev/gps0 at 9600 baud")])
+    expectEqual(events(.reading("/dev/gps0")), [])
+    expectEqual(events(.reading("/dev/gps0 at 9600 baud")), [.sourceOpened("/dev/gps0 at 9600 baud")])
+    expectEqual(events(.lost("gone")), [.sourceLost("gone")])
+    expectEqual(events(.lost("gone")), [])
+    expectEqual(events(.reading("/dev/gps0 at 9600 baud")), [.sourceOpened("/dev/gps0 at 9600 baud")])
   }
 
   @Test("when the only source ends without a position, that is reported, and the agent finishes")
   func endsWithoutPosition() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.source(0, .ended), at: 1)
-    #expect(effects.brief == ["stopping", "finished 0"])
-    #expect(effects.events == [.sourceLost, .stopping])
-    #expect(effects.contains(.stopping(within: VehicleAgent.drainLimit)))
-    guard case .finished(let ending) = effects.last else { return #expect(Bool(false), "no end") }
-    #expect(ending.result == .rejected)
+    expectEqual(effects.brief, ["stopping", "finished 0"])
+    expectEqual(effects.events, [.sourceLost, .stopping])
+    expect(effects.contains(.stopping(within: VehicleAgent.drainLimit)))
+    guard case .finished(let ending) = effects.last else { return expect(Bool(false), "no end") }
+    expectEqual(ending.result, .rejected)
   }
 
   @Test("simulated positions are announced once, and again after new settings; not on this machine's own Fleet Engine")
@@ -134,14 +135,14 @@ import Timekeeping
         if case .event(let event) = $0, event.kind == .simulatedSource { event } else { nil }
       }
     }
-    #expect(try alarms(at: 1) == [.simulatedSource(endpoint: "https://e.test")])
-    #expect(try alarms(at: 2) == [])
+    try expectEqual(alarms(at: 1), [.simulatedSource(endpoint: "https://e.test")])
+    try expectEqual(alarms(at: 2), [])
     var configuration = try AgentFixture.configuration()
     configuration.remoteEndpoint = "https://other.test"
     _ = fixture.handle(.configure(configuration), at: 3)
-    #expect(try alarms(at: 4) == [.simulatedSource(endpoint: "https://other.test")])
+    try expectEqual(alarms(at: 4), [.simulatedSource(endpoint: "https://other.test")])
     _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 5)
-    #expect(try alarms(at: 6) == [])
+    try expectEqual(alarms(at: 6), [])
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Authorization
+import Expectations
 import HTTPMessages
 import Vehicle
 import Testing
@@ -30,9 +31,9 @@ import Timekeeping
   func restart() throws {
     let text = try left()
     var next = try fixture()
-    #expect(next.handle(.tokenFound(text), at: 50).events == [.tokenRestored])
-    #expect(try next.drive(to: 51).brief.contains("send 1"))
-    #expect(next.agent.statistics.tokenFetches == 0)
+    expectEqual(next.handle(.tokenFound(text), at: 50).events, [.tokenRestored])
+    expect(try next.drive(to: 51).brief.contains("send 1"))
+    expectEqual(next.agent.statistics.tokenFetches, 0)
   }
 
   @Test("an unusable stored token is reported and removed, and the provider is asked")
@@ -40,9 +41,9 @@ import Timekeeping
     let text = try left()
     var next = try fixture(StoredToken.Key(subject: "truck-1", boot: "b008"))
     let effects = next.handle(.tokenFound(text), at: 50)
-    #expect(effects.events == [.tokenNotRestored])
-    #expect(effects.contains(.removeStoredToken))
-    #expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
+    expectEqual(effects.events, [.tokenNotRestored])
+    expect(effects.contains(.removeStoredToken))
+    expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
   }
 
   @Test("if tokens are not stored, the one of a previous run is removed without an event")
@@ -50,10 +51,10 @@ import Timekeeping
     let text = try left()
     var next = try fixture(nil)
     let effects = next.handle(.tokenFound(text), at: 50)
-    #expect(effects.events.isEmpty)
-    #expect(effects.contains(.removeStoredToken))
+    expect(effects.events.isEmpty)
+    expect(effects.contains(.removeStoredToken))
     _ = try next.drive(to: 51)
-    #expect(kept(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)) == nil)
+    expectNil(kept(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)))
   }
 
   @Test("a token that Fleet Engine rejects is removed from the cache")
@@ -61,7 +62,7 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.3)
-    #expect(
+    expect(
       fixture.handle(.updateEnded(id: 2, AgentFixture.error(401, "UNAUTHENTICATED")), at: 10.4).contains(
         .removeStoredToken))
   }
@@ -88,8 +89,8 @@ import Timekeeping
       configuration.tokenKey = VehicleAgentStoredTokenTests.key
       try change(&configuration)
       let effects = fixture.handle(.configure(configuration), at: 5)
-      #expect(effects.contains(.removeStoredToken))
-      #expect(kept(effects) == nil)
+      expect(effects.contains(.removeStoredToken))
+      expectNil(kept(effects))
     }
   }
 
@@ -100,10 +101,10 @@ import Timekeeping
     var configuration = try AgentFixture.configuration()
     configuration.tokenKey = VehicleAgentStoredTokenTests.key
     let same = fixture.handle(.configure(configuration), at: 5)
-    #expect(!same.contains(.removeStoredToken) && kept(same) == nil)
+    expect(!same.contains(.removeStoredToken) && kept(same) == nil)
     configuration.tokenKey = nil
     _ = fixture.handle(.configure(configuration), at: 6)
     configuration.tokenKey = VehicleAgentStoredTokenTests.key
-    #expect(kept(fixture.handle(.configure(configuration), at: 7)) != nil)
+    expect(kept(fixture.handle(.configure(configuration), at: 7)) != nil)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import Reporting
 import Delivery
 import SourceSelection
@@ -19,49 +20,49 @@ import Timekeeping
   func firstUpdate() throws {
     var fixture = try AgentFixture()
     let first = try fixture.drive(to: 0)
-    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
-    #expect(first.events == [.firstFix])
+    expectEqual(first.brief, ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    expectEqual(first.events, [.firstFix])
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief, ["send 1"])
     let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    #expect(last.brief == ["drop [0.0] delivered"])
-    #expect(last.events == [.online, .updateAccepted])
+    expectEqual(last.brief, ["drop [0.0] delivered"])
+    expectEqual(last.events, [.online, .updateAccepted])
   }
 
   @Test("one request in flight: positions that are due meanwhile are queued, and follow")
   func oneInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
-    #expect(try fixture.drive(to: 15).brief == [])
-    #expect(try fixture.drive(to: 20.2).brief == ["keep 20.2"])
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == ["drop [10.2] delivered"])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(29))
-    #expect(try fixture.drive(to: 25).brief == [])
-    #expect(fixture.handle(.deadline, at: 29).brief == ["send 3 with past"])
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
+    try expectEqual(fixture.drive(to: 15).brief, [])
+    try expectEqual(fixture.drive(to: 20.2).brief, ["keep 20.2"])
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief, ["drop [10.2] delivered"])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(29))
+    try expectEqual(fixture.drive(to: 25).brief, [])
+    expectEqual(fixture.handle(.deadline, at: 29).brief, ["send 3 with past"])
+    expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief, ["drop [20.2] delivered"])
   }
 
   @Test("a position on request goes at once, or after the minimum between updates; without a network it is queued")
   func sendNow() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.agent.sendRefusal == .noFix)
+    expectEqual(fixture.agent.sendRefusal, .noFix)
     try fixture.comeOnline()
     for second in 1...3 { _ = try fixture.drive(to: Double(second)) }
-    #expect(fixture.agent.sendRefusal == nil)
-    #expect(fixture.handle(.sendNow, at: 3.2).brief == [])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(try fixture.drive(to: 5).brief == [])
-    #expect(fixture.handle(.deadline, at: 5.2).brief == ["keep 5.0", "send 2"])
+    expectNil(fixture.agent.sendRefusal)
+    expectEqual(fixture.handle(.sendNow, at: 3.2).brief, [])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(5200))
+    try expectEqual(fixture.drive(to: 5).brief, [])
+    expectEqual(fixture.handle(.deadline, at: 5.2).brief, ["keep 5.0", "send 2"])
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.4)
-    for second in 6...11 { #expect(try fixture.drive(to: Double(second)).brief == []) }
-    #expect(fixture.handle(.sendNow, at: 11.5).brief == ["keep 11.0", "send 3"])
+    for second in 6...11 { try expectEqual(fixture.drive(to: Double(second)).brief, []) }
+    expectEqual(fixture.handle(.sendNow, at: 11.5).brief, ["keep 11.0", "send 3"])
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.unreachable), at: 12)
     _ = try fixture.drive(to: 13)
     _ = fixture.handle(.sendNow, at: 17.5)
-    #expect(fixture.agent.delivery.backlog.count == 2)
+    expectEqual(fixture.agent.delivery.backlog.count, 2)
     _ = fixture.handle(.pause(nil), at: 18)
-    #expect(fixture.agent.sendRefusal == .paused)
+    expectEqual(fixture.agent.sendRefusal, .paused)
   }
 
   @Test("an outage: each due position is queued once, retries carry the newest, all are delivered in order")
@@ -85,9 +86,9 @@ import Timekeeping
       }
       kept += effects.brief.count { $0.hasPrefix("keep") }
     }
-    #expect(kept == 12)
-    #expect(fixture.agent.delivery.backlog.count == kept)
-    #expect(id == 24)
+    expectEqual(kept, 12)
+    expectEqual(fixture.agent.delivery.backlog.count, kept)
+    expectEqual(id, 24)
   }
 
   @Test("401 costs one fresh token and a second; the second 401 is said aloud and slows down")
@@ -96,15 +97,15 @@ import Timekeeping
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     let refused = AgentFixture.error(401, "UNAUTHENTICATED")
-    #expect(fixture.handle(.updateEnded(id: 2, refused), at: 10.3).events == [.offline])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(11_300))
-    #expect(fixture.handle(.deadline, at: 11.3).brief == ["fetch 2 https://t.test/truck-1"])
+    expectEqual(fixture.handle(.updateEnded(id: 2, refused), at: 10.3).events, [.offline])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(11_300))
+    expectEqual(fixture.handle(.deadline, at: 11.3).brief, ["fetch 2 https://t.test/truck-1"])
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 2, token), at: 11.4).brief == ["send 3"])
+    expectEqual(fixture.handle(.tokenEnded(id: 2, token), at: 11.4).brief, ["send 3"])
     let again = fixture.handle(.updateEnded(id: 3, refused), at: 11.5)
-    #expect(again.events.contains(.tokenRefused))
+    expect(again.events.contains(.tokenRefused))
     for second in 12..<70 {
-      #expect(try fixture.drive(to: Double(second)).brief.allSatisfy { $0.hasPrefix("keep") })
+      expect(try fixture.drive(to: Double(second)).brief.allSatisfy { $0.hasPrefix("keep") })
     }
   }
 
@@ -114,18 +115,18 @@ import Timekeeping
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    expectEqual(fixture.agent.delivery.backlog.count, 1)
     let effects = try fixture.drive(to: 12)
-    #expect(effects.brief == ["send 3 with past"])
+    expectEqual(effects.brief, ["send 3 with past"])
     let denied = fixture.handle(.updateEnded(id: 3, AgentFixture.error(403, "PERMISSION_DENIED")), at: 12.1)
-    #expect(denied.events == [.backfillRefused])
-    #expect(fixture.handle(.deadline, at: 13.2).brief == ["send 4"])
-    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
+    expectEqual(denied.events, [.backfillRefused])
+    expectEqual(fixture.handle(.deadline, at: 13.2).brief, ["send 4"])
+    expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
     // After a gap the first fix waits for another.
-    #expect(try fixture.drive(to: 23).brief.isEmpty)
-    #expect(try fixture.drive(to: 24).brief == ["keep 24.0", "send 5"])
-    #expect(fixture.agent.statistics.tokenFetches == 1)
-    #expect(fixture.agent.delivery.pendingCount == 1)
+    expect(try fixture.drive(to: 23).brief.isEmpty)
+    try expectEqual(fixture.drive(to: 24).brief, ["keep 24.0", "send 5"])
+    expectEqual(fixture.agent.statistics.tokenFetches, 1)
+    expectEqual(fixture.agent.delivery.pendingCount, 1)
   }
 
   @Test("another vehicle: requests in flight are cancelled, the backlog stays in the store, a token is fetched")
@@ -136,13 +137,13 @@ import Timekeeping
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
     _ = try fixture.drive(to: 12)
     let effects = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
-    #expect(effects.brief.contains("cancel update 3"))
-    #expect(!effects.brief.contains { $0.hasPrefix("drop") })
-    #expect(fixture.agent.delivery.backlog.isEmpty)
+    expect(effects.brief.contains("cancel update 3"))
+    expect(!effects.brief.contains { $0.hasPrefix("drop") })
+    expect(fixture.agent.delivery.backlog.isEmpty)
     // The spacing of attempts holds for the new vehicle too.
-    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
+    expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
     let next = fixture.handle(.deadline, at: 13.1)
-    #expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
+    expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
   @Test("a vehicle that the settings name again within five seconds keeps its floor; the other one has its own")
@@ -152,16 +153,16 @@ import Timekeeping
     _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 1.2)
     let other = fixture.token(vehicle: "truck-2")
     _ = fixture.handle(.deadline, at: 1.3)
-    #expect(fixture.handle(.tokenEnded(id: 2, other), at: 1.4).brief == ["send 2"])
-    #expect(
+    expectEqual(fixture.handle(.tokenEnded(id: 2, other), at: 1.4).brief, ["send 2"])
+    expect(
       !fixture.handle(.configure(try AgentFixture.configuration()), at: 2.5).brief.contains { $0.hasPrefix("fetch") })
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(fixture.handle(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(5200))
+    expect(fixture.handle(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
     let token = fixture.token()
-    #expect(fixture.handle(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
+    expect(fixture.handle(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
     // The update of the other vehicle was cancelled in flight at 2.5 s, and may have arrived.
     _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 5.5)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(7500))
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(7500))
   }
 
   @Test("a reload of the same vehicle keeps token, backlog and requests in flight")
@@ -171,20 +172,20 @@ import Timekeeping
     _ = try fixture.drive(to: 10.2)
     var settings = try AgentFixture.configuration()
     settings.reporting.interval = .seconds(20)
-    #expect(fixture.handle(.configure(settings), at: 10.3).brief == [])
-    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
-    #expect(try fixture.drive(to: 21).brief == [])
-    #expect(try fixture.drive(to: 30.2).brief == ["keep 30.2", "send 3"])
+    expectEqual(fixture.handle(.configure(settings), at: 10.3).brief, [])
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events, [.updateAccepted])
+    try expectEqual(fixture.drive(to: 21).brief, [])
+    try expectEqual(fixture.drive(to: 30.2).brief, ["keep 30.2", "send 3"])
   }
 
   @Test("asked to stop with all delivered, it ends at once; a second request to stop changes nothing")
   func stopDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief == ["stopping", "finished 0"])
-    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
-    #expect(try fixture.drive(to: 6).isEmpty)
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+    expectEqual(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief, ["stopping", "finished 0"])
+    expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
+    expect(try fixture.drive(to: 6).isEmpty)
+    expectNil(fixture.agent.nextDeadline(at: fixture.moment.boot))
   }
 
   @Test("asked to stop, it waits for the floor of five seconds if there is time, and sends the newest")
@@ -192,11 +193,12 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 3)
-    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief == ["stopping"])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(fixture.handle(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
-    #expect(
-      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == [
+    expectEqual(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief, ["stopping"])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(5200))
+    expectEqual(fixture.handle(.deadline, at: 5.2).brief, ["keep 3.0", "send 2"])
+    expectEqual(
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief,
+      [
         "drop [3.0] delivered", "finished 0",
       ])
   }
@@ -206,9 +208,9 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief == ["stopping"])
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
-    #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
+    expectEqual(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief, ["stopping"])
+    expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(14))
+    expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "finished 1"])
   }
 
   @Test("progress: a request that does not end by its deadline is noticed after half a minute")
@@ -216,8 +218,8 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    #expect(fixture.agent.isProgressing(at: .boot + .seconds(30)))
-    #expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
+    expect(fixture.agent.isProgressing(at: .boot + .seconds(30)))
+    expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
   }
 
   @Test("progress: a step that is due and not done is detected after half a minute, with nothing in flight")
@@ -225,9 +227,9 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     let due = try #require(fixture.agent.nextDeadline(at: fixture.moment.boot))
-    #expect(fixture.agent.isProgressing(at: due - .seconds(1)))
-    #expect(fixture.agent.isProgressing(at: due + .seconds(29)))
-    #expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
+    expect(fixture.agent.isProgressing(at: due - .seconds(1)))
+    expect(fixture.agent.isProgressing(at: due + .seconds(29)))
+    expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
   @Test("a source that waits may deliver its next fix once the last one is delivered or dropped")
@@ -240,24 +242,24 @@ import Timekeeping
     var source = AgentFixture.source
     source.waits = true
     _ = fixture.handle(.sources([source]), at: 0)
-    #expect(try !fixture.drive(to: 0).brief.contains("ready"))
+    expect(try !fixture.drive(to: 0).brief.contains("ready"))
     let token = fixture.token()
-    #expect(!fixture.handle(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
-    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last == "ready")
+    expect(!fixture.handle(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
+    expectEqual(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last, "ready")
     // Once for each fix.
-    #expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
+    expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
     // No limit on the loopback: a hundred in a tenth of a second.
     for step in 1...100 {
-      #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last == "send \(step + 1)")
+      try expectEqual(fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last, "send \(step + 1)")
       let effects = fixture.handle(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
-      #expect(effects.brief.last == "ready")
+      expectEqual(effects.brief.last, "ready")
     }
     // A fix that is rejected, here the last one again, goes nowhere.
-    #expect(try fixture.drive(to: 0.11, speed: 0.5).brief == ["ready"])
+    try expectEqual(fixture.drive(to: 0.11, speed: 0.5).brief, ["ready"])
     // During a pause a recording waits.
     _ = fixture.handle(.pause(nil), at: 1)
-    #expect(try fixture.drive(to: 2).brief == [])
-    #expect(fixture.handle(.resume, at: 3).brief.last == "ready")
+    try expectEqual(fixture.drive(to: 2).brief, [])
+    expectEqual(fixture.handle(.resume, at: 3).brief.last, "ready")
   }
 
   @Test("two sources that wait are both released")
@@ -270,18 +272,18 @@ import Timekeeping
     _ = try fixture.drive(to: 0)
     let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
     let fix = Fix(coordinate: coordinate, time: .utc(fixture.moment.wall))
-    #expect(fixture.handle(.source(1, .fix(fix)), at: 0.05).brief == [])
+    expectEqual(fixture.handle(.source(1, .fix(fix)), at: 0.05).brief, [])
     let token = fixture.token()
     _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
     let effects = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    #expect(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count == 2)
+    expectEqual(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count, 2)
   }
 
   @Test("a source that runs by a clock is not notified when it may give its next fix")
   func clocked() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 1).brief == [])
+    try expectEqual(fixture.drive(to: 1).brief, [])
   }
 
   @Test("where the clock that dates positions jumps, a segment ends: nothing is thinned across it")
@@ -298,7 +300,7 @@ import Timekeeping
         records.append(record)
       }
     }
-    #expect(records.count == 7)
-    #expect(records.filter { $0.interpolationError == .infinity }.map { AgentFixture.second($0.id) } == [48])
+    expectEqual(records.count, 7)
+    expectEqual(records.filter { $0.interpolationError == .infinity }.map { AgentFixture.second($0.id) }, [48])
   }
 }

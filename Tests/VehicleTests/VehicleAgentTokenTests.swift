@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Expectations
 import FixSources
 import AgentTesting
 import Authorization
@@ -36,34 +37,34 @@ import Timekeeping
     }
     var fixture = try AgentFixture()
     let first = try fixture.drive(to: 0)
-    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
-    #expect(connections(first) == ["https://e.test/v1/providers/p/deliveryVehicles/truck-1"])
+    expectEqual(first.brief, ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    expectEqual(connections(first), ["https://e.test/v1/providers/p/deliveryVehicles/truck-1"])
     _ = fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 15)
     let second = try fixture.drive(to: 40)
-    #expect(second.brief.contains("fetch 2 https://t.test/truck-1"))
-    #expect(connections(second) == [])
+    expect(second.brief.contains("fetch 2 https://t.test/truck-1"))
+    expectEqual(connections(second), [])
   }
 
   @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
   func clock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.3).brief == ["keep 10.3", "send 2"])
+    try expectEqual(fixture.drive(to: 10.3).brief, ["keep 10.3", "send 2"])
     let first = fixture.handle(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
-    #expect(failure(first)?.category == .clockSkew && failure(first)?.cause == .expired)
+    expect(failure(first)?.category == .clockSkew && failure(first)?.cause == .expired)
     // A second later there is a fresh token, and the position goes with it.
     let asked = fixture.handle(.deadline, at: 11.5)
-    #expect(asked.brief == ["fetch 2 https://t.test/truck-1"])
-    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
+    expectEqual(asked.brief, ["fetch 2 https://t.test/truck-1"])
+    expectEqual(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief, ["send 3"])
     let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
     // What is wrong with the token itself shows without asking anybody.
     let failures = second.compactMap { if case .event(.tokenRefused(let failure, _)) = $0 { failure } else { nil } }
-    #expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
+    expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
     // And it is what every other output says.
     let snapshot = fixture.snapshot(at: 11.8)
-    #expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
+    expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
     for second in stride(from: 12.0, to: 71, by: 1) {
-      #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
+      expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
     }
   }
 
@@ -80,7 +81,7 @@ import Timekeeping
     let effects = fixture.handle(
       .updateEnded(
         id: 2, VehicleAgentTokenTests.refusal(403, "PERMISSION_DENIED", "no", reason: reason)), at: 10.4)
-    #expect(failure(effects)?.cause == cause)
+    expectEqual(failure(effects)?.cause, cause)
   }
 
   @Test(
@@ -98,10 +99,10 @@ import Timekeeping
     // The receiver gets a moment to say where the vehicle is now.
     moment = Moment(boot: moment.boot + .seconds(2), wall: moment.wall + .seconds(2))
     effects += fixture.agent.handle(.deadline, at: moment)
-    #expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
-    #expect(!effects.brief.contains { $0.hasPrefix("send") })
+    expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
+    expect(!effects.brief.contains { $0.hasPrefix("send") })
     let next = fixture.agent.handle(.tokenEnded(id: 2, fixture.token()), at: moment)
-    #expect(next.brief.contains { $0.hasPrefix("send") })
+    expect(next.brief.contains { $0.hasPrefix("send") })
   }
 
   @Test("a response without a date is compared with the time of other references, not with a clock in 2038")
@@ -119,7 +120,7 @@ import Timekeeping
     let effects = fixture.agent.handle(
       .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
     let lives = effects.compactMap { if case .event(.tokenObtained(let life, _, _, _)) = $0 { life } else { nil } }
-    #expect(lives == [.seconds(600)])
+    expectEqual(lives, [.seconds(600)])
   }
 
   @Test("a captive portal's clock is ignored")
@@ -128,10 +129,10 @@ import Timekeeping
     _ = try fixture.drive(to: 0)
     let page = HTTPOutcome.response(
       HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2020 02:00:00 GMT")], body: [UInt8]("<html>".utf8)))
-    #expect(!fixture.handle(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
+    expect(!fixture.handle(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
     _ = fixture.handle(.deadline, at: 10)
     _ = fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 10.1)
-    #expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
+    expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
   }
 
   @Test("a receiver that is ahead does not make a good token an expired one: another clock, or none, decides")
@@ -152,6 +153,6 @@ import Timekeeping
     let token = "e30.eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ.s1"
     let answer = #"{"token":"\#(token)","end":\#(AgentFixture.start.milliseconds / 1000 + 1800)}"#
     let outcome = TokenOutcome.command(TokenCommand.Outcome(.exited(0), output: [UInt8](answer.utf8)))
-    #expect(fixture.handle(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
+    expect(fixture.handle(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
   }
 }
