@@ -62,7 +62,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Lists the targets.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
@@ -108,6 +108,9 @@ crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS), and 
 
 damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut off.
 	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
+
+explore: ## All orders of events from twenty states of the daemon, DEPTH (6) events long: 5 takes a minute, each more eight times as long.
+	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
 simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number. Draws an outage.
 	@mkdir -p build

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import Connectivity
+import Daemon
+import Delivery
+import FixSources
+import FleetEngine
+import HTTPMessages
+import PositionBacklog
+import Positioning
+import Timekeeping
+import Vehicle
+
+/// A daemon and as much of a world as it needs, as one value: a copy goes another way.
+struct SmallWorld {
+  /// What the daemon has asked of a server.
+  private struct Request {
+    var id: UInt64
+    /// Of an update.
+    var body = ""
+    var endsBy: BootInstant
+  }
+
+  /// The update that only sets OFFLINE.
+  private static let offline = #"{"vehicleState":"OFFLINE"}"#
+  /// Longest step to a deadline.
+  private static let longestWait = Duration.seconds(120)
+  /// The first thing that must not be; nil: nothing.
+  private(set) var violation: String?
+  private(set) var daemon: Daemon
+
+  private let configuration: Daemon.Configuration
+  /// Since the machine was made; `bootedAt` is that of the daemon's zero.
+  private var now = BootInstant.boot
+  private var bootedAt = BootInstant.boot
+  private var update: Request?
+  private var fetch: Request?
+  private var isNetworkUp = true
+  /// What the driver has chosen last.
+  private var isPaused = false
+  private var addresses: UInt8 = 1
+  private var fixes = 0
+  private var tokens = 0
+  /// The longest wait that a failure since the last accepted update may cause, as its category says.
+  private var longestBackoff = Duration.seconds(10)
+  /// When the last updates of this boot were sent.
+  private var attempts: [BootInstant] = []
+  private var lastAcceptedAt: BootInstant?
+  /// The times of the fixes of pauses, as in a request.
+  private var pausedStamps: [String] = []
+  // On disk.
+  private var disk: [Backlog.ID: Backlog.Record] = [:]
+  private var storedToken: Secret?
+  private var storedUpdateForm: String?
+  private var pauseRecord: PauseRecord?
+  private var dutyRecord: DutyRecord?
+
+  init(_ vehicle: VehicleAgent.Configuration) {
+    configuration = Daemon.Configuration(vehicle: vehicle, store: StoreAgent.Configuration(), settingsText: "settings")
+    daemon = Daemon(running: configuration)
+    start()
+  }
+
+  private var moment: Moment {
+    Moment(boot: .boot + (now - bootedAt), wall: AgentFixture.start + (now - .boot))
+  }
+
+  // MARK: - Steps
+
+  /// Whether this can happen now.
+  func allows(_ step: Step) -> Bool {
+    switch step {
+    case .fix, .silence, .reload, .powerCut: true
+    case .deadline: daemon.nextDeadline.map { $0 - moment.boot <= SmallWorld.longestWait } ?? false
+    case .accepted, .unavailable, .denied, .invalid, .lost: update != nil && (step == .lost || isNetworkUp)
+    case .token: fetch != nil && isNetworkUp
+    case .noToken: fetch != nil
+    case .networkDown: isNetworkUp
+    case .networkUp: !isNetworkUp
+    case .pause: !isPaused
+    case .resume: isPaused
+    }
+  }
+
+  mutating func take(_ step: Step) {
+    let before = daemon.run?.vehicle
+    let removedBefore = before?.statistics.removed
+    switch step {
+    case .fix:
+      wait(.seconds(1))
+      passFix()
+    case .silence: wait(.seconds(1))
+    case .deadline:
+      if let deadline = daemon.nextDeadline { wait(max(deadline - moment.boot, .milliseconds(1))) }
+    case .accepted: answer(AgentFixture.accepted)
+    case .unavailable: answer(AgentFixture.error(503, "UNAVAILABLE"), backoff: .seconds(30))
+    case .denied: answer(AgentFixture.error(403, "PERMISSION_DENIED"), backoff: .seconds(300))
+    case .invalid: answer(AgentFixture.error(400, "INVALID_ARGUMENT"), backoff: .seconds(300))
+    case .lost:
+      if let endsBy = update?.endsBy, endsBy > now { wait(endsBy - now) }
+      if update != nil { answer(.failure(TransportFailure(.timedOut, "no response"))) }
+    case .token: giveToken()
+    case .noToken:
+      guard let id = fetch?.id else { break }
+      fetch = nil
+      pass(.vehicle(.tokenEnded(id: id, .http(AgentFixture.unreachable))))
+    case .networkDown: setNetwork(isUp: false)
+    case .networkUp: setNetwork(isUp: true)
+    case .pause:
+      isPaused = true
+      pass(.request(id: 1, .drive(.pause)))
+    case .resume:
+      isPaused = false
+      pass(.request(id: 1, .drive(.resume)))
+    case .reload: pass(.reload)
+    case .powerCut: cutPower()
+    }
+    if step != .powerCut, let before, let removedBefore { checkBacklog(before, removedBefore, step) }
+    if !daemon.isProgressing(at: moment.boot) { violate("the watchdog would restart the daemon") }
+  }
+
+  /// Time passes, and the daemon is called whenever it has asked to be.
+  mutating func wait(_ duration: Duration) {
+    let end = now + duration
+    var calls = 0
+    while let deadline = daemon.nextDeadline.map({ bootedAt + ($0 - .boot) }), deadline <= end {
+      now = max(now, deadline)
+      pass(.deadline)
+      calls += 1
+      guard calls < 500 else { return violate("the daemon is called \(calls) times in \(duration)") }
+    }
+    now = end
+    for request in [update, fetch] where request.map({ $0.endsBy < now }) == true { endOverdue() }
+  }
+
+  /// A transport ends each request at its deadline.
+  private mutating func endOverdue() {
+    if let request = update, request.endsBy < now { answer(.failure(TransportFailure(.timedOut, "no response"))) }
+    if let request = fetch, request.endsBy < now {
+      fetch = nil
+      pass(.vehicle(.tokenEnded(id: request.id, .http(.failure(TransportFailure(.timedOut, "no response"))))))
+    }
+  }
+
+  private mutating func passFix() {
+    fixes += 1
+    guard let coordinate = Coordinate(latitude: 48 + Double(fixes) * 14 / 111_200, longitude: 11) else { return }
+    var fix = Fix(coordinate: coordinate, time: .utc(moment.wall))
+    fix.speed = 14
+    fix.horizontalAccuracy = 3
+    fix.satellites = 9
+    if isPaused { pausedStamps = pausedStamps.suffix(7) + [moment.wall.rfc3339] }
+    pass(.vehicle(.source(0, .fix(fix))))
+  }
+
+  private mutating func giveToken() {
+    guard let id = fetch?.id else { return }
+    fetch = nil
+    tokens += 1
+    // Base64url of {"authorization":{"deliveryvehicleid":"truck-1","vehicleid":"truck-1"}}.
+    let claims = "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSIsInZlaGljbGVpZCI6InRydWNrLTEifX0"
+    let body = [UInt8](#"{"token":"e30.\#(claims).s\#(tokens)","seconds":3600}"#.utf8)
+    pass(.vehicle(.tokenEnded(id: id, .http(.response(HTTPResponse(status: 200, body: body))))))
+  }
+
+  private mutating func answer(_ outcome: HTTPOutcome, backoff: Duration = .seconds(10)) {
+    guard let request = update else { return }
+    update = nil
+    longestBackoff = max(longestBackoff, backoff)
+    // OFFLINE without a position does not wait for the limit.
+    if outcome == AgentFixture.accepted, request.body != SmallWorld.offline {
+      if let last = lastAcceptedAt, now - last < .seconds(5) { violate("two accepted updates in \(now - last)") }
+      (lastAcceptedAt, longestBackoff) = (now, .seconds(10))
+    }
+    pass(.vehicle(.updateEnded(id: request.id, outcome)))
+  }
+
+  private mutating func setNetwork(isUp: Bool) {
+    isNetworkUp = isUp
+    var state = NetworkState()
+    if isUp {
+      addresses &+= 1
+      state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
+      state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
+      state.names = ["wwan0"]
+    }
+    pass(.vehicle(.network(state)))
+  }
+
+  private mutating func cutPower() {
+    now = now + .seconds(20)
+    bootedAt = now
+    (update, fetch, attempts, lastAcceptedAt) = (nil, nil, [], nil)
+    daemon = Daemon(running: configuration)
+    start()
+  }
+
+  private mutating func start() {
+    if let storedUpdateForm { pass(.vehicle(.updateFormFound(storedUpdateForm))) }
+    if let storedToken { pass(.vehicle(.tokenFound(storedToken))) }
+    if pauseRecord != nil || dutyRecord != nil {
+      pass(.driverFound(DriverRecords(pause: pauseRecord, duty: dutyRecord)))
+    }
+    pass(.start)
+    setNetwork(isUp: isNetworkUp)
+    pass(.vehicle(.sources([AgentFixture.source])))
+    pass(.vehicle(.source(0, .reading("/dev/gps0"))))
+  }
+
+  // MARK: - Effects
+
+  private mutating func pass(_ input: Daemon.Input) {
+    var inputs = [input]
+    while !inputs.isEmpty {
+      for effect in daemon.handle(inputs.removeFirst(), at: moment) { perform(effect, &inputs) }
+    }
+  }
+
+  private mutating func perform(_ effect: Daemon.Effect, _ inputs: inout [Daemon.Input]) {
+    switch effect {
+    case .sendUpdate(let id, let request): send(id, request)
+    case .cancelUpdate(let id): if update?.id == id { update = nil }
+    case .fetchToken(let id, let request):
+      if fetch != nil { violate("two token fetches at once") }
+      if isPaused, daemon.run?.vehicle.dutyRefusal != nil { violate("a token fetch during a pause") }
+      fetch = Request(id: id, endsBy: now + .seconds(30))
+      if case .http(let request) = request { fetch?.endsBy = now + request.deadline }
+    case .cancelToken(let id): if fetch?.id == id { fetch = nil }
+    case .storeToken(let token): storedToken = token
+    case .removeStoredToken: storedToken = nil
+    case .storeUpdateForm(let text): storedUpdateForm = text
+    case .storePause(let record):
+      pauseRecord = record
+      inputs.append(.pauseStored(nil))
+    case .storeDuty(let record):
+      dutyRecord = record
+      inputs.append(.dutyStored(nil))
+    case .lockVehicle: inputs.append(.vehicle(.vehicleLocked(by: nil)))
+    case .readSettings: inputs.append(.settingsRead(.valid(configuration)))
+    case .store(let operation): if let outcome = run(operation) { inputs.append(.storeEnded(outcome)) }
+    default: break
+    }
+  }
+
+  private mutating func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
+    switch operation {
+    case .open, .replace: return .opened(nil)
+    case .commit(let writes):
+      for write in writes { disk[write.key.id] = write.record }
+      return .committed
+    case .makeRoom: return .madeRoom(dropped: 0)
+    case .read: return .read(disk.values.sorted { $0.id < $1.id })
+    case .forgetOthers: return .forgotten
+    case .close: return nil
+    }
+  }
+
+  private mutating func send(_ id: UInt64, _ request: HTTPRequest) {
+    if update != nil { violate("two updates in flight") }
+    if let last = attempts.last, now - last < .seconds(1) { violate("two updates within a second") }
+    attempts = attempts.filter { now - $0 < .seconds(60) } + [now]
+    if attempts.count > 24 { violate("\(attempts.count) updates in a minute") }
+    let body = String(decoding: request.body, as: UTF8.self)
+    if isPaused, body != SmallWorld.offline { violate("an update in a pause") }
+    for stamp in pausedStamps where body.contains(stamp) { violate("the position of \(stamp), which is from a pause") }
+    update = Request(id: id, body: body, endsBy: now + request.deadline)
+  }
+
+  // MARK: - What must hold
+
+  /// Each position that has left the backlog is counted, with the reason.
+  private mutating func checkBacklog(
+    _ before: VehicleAgent, _ removedBefore: [Backlog.Removal: Int], _ step: Step
+  ) {
+    guard let vehicle = daemon.run?.vehicle else { return violate("there are no settings any more") }
+    let kept = Set(vehicle.delivery.backlog.records.map(\.id))
+    let gone = before.delivery.backlog.records.count { !kept.contains($0.id) }
+    guard gone > 0 else { return }
+    let removed = vehicle.statistics.removed
+    let counted = removed.values.reduce(0, +) - removedBefore.values.reduce(0, +)
+    if counted < gone { violate("\(gone) positions have left the backlog, and \(counted) are counted") }
+    if removed[.delivered, default: 0] > removedBefore[.delivered, default: 0], step != .accepted {
+      violate("positions count as delivered without a response")
+    }
+  }
+
+  /// From now on everything works: the time until Fleet Engine has the next position.
+  ///
+  /// - Returns: nil if that takes longer than what the last failure may cause.
+  mutating func recover() -> Duration? {
+    let start = now
+    if !isNetworkUp { take(.networkUp) }
+    if isPaused { take(.resume) }
+    // Twelve updates a minute at most, and what is under way ends at its deadline.
+    let limit = longestBackoff + .seconds(60 + 15)
+    while now - start <= limit {
+      if fetch != nil { take(.token) }
+      if let body = update?.body, body != SmallWorld.offline {
+        take(.accepted)
+        return violation == nil ? now - start : nil
+      }
+      if update != nil { take(.accepted) }
+      take(.fix)
+      guard violation == nil else { return nil }
+    }
+    violate("no update within \(limit) although everything works")
+    return nil
+  }
+
+  private mutating func violate(_ what: String) {
+    violation = violation ?? what
+  }
+}
