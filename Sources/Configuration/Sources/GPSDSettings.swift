@@ -13,12 +13,15 @@ package struct GPSDSettings: Equatable, Sendable {
   }
 
   /// Where gpsd listens.
-  package var address = Address(host: "localhost", port: 2947)
+  package var address: Address
   /// The receiver to use, as gpsd names it; nil for the first that reports a fix.
   package var device: String?
 
-  /// The gpsd of this machine.
-  package init() {}
+  /// The gpsd of this machine, unless said otherwise.
+  package init(address: Address = Address(host: "localhost", port: 2947), device: String? = nil) {
+    self.address = address
+    self.device = device
+  }
 }
 
 extension GPSDSettings: SourceSettings {

@@ -8,8 +8,11 @@ package struct ModemManagerSettings: Equatable, Sendable {
   /// Its IMEI; nil for any.
   package var imei: String?
 
-  /// Any modem.
-  package init() {}
+  /// Any modem, unless said otherwise.
+  package init(device: String? = nil, imei: String? = nil) {
+    self.device = device
+    self.imei = imei
+  }
 
   /// The modem to use.
   package var selection: ModemSelection { ModemSelection(device: device, imei: imei) }
