@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Testing
+// The static standard library of a release build, which builds this too, is without the testing library.
+#if canImport(Testing)
+  package import Testing
 
-// What the tests of this package expect, as functions. `#expect` expands each condition into closures that are type
-// checked a second time and compiled: half of the time in which all tests build (docs/development.md has the figures).
-// `#expect(throws:)` and `#require` stay what they are.
+  // What the tests of this package expect, as functions. `#expect` expands each condition into closures that are type
+  // checked a second time and compiled, which took half of the time in which all tests build. `#expect(throws:)` and
+  // `#require` stay what they are.
 
-/// Records an issue at the caller's line unless the condition holds. For an equality use `expectEqual`, whose issue has
-/// both values.
-package func expect(
-  _ condition: Bool, _ comment: @autoclosure () -> Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
-) {
-  if !condition { record("is false", comment(), sourceLocation) }
-}
+  /// Records an issue at the caller's line unless the condition holds. For an equality use `expectEqual`, whose issue
+  /// has both values.
+  package func expect(
+    _ condition: Bool, _ comment: @autoclosure () -> Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    if !condition { record("is false", comment(), sourceLocation) }
+  }
 
-/// Records an issue with both values at the caller's line unless they are equal.
-package func expectEqual<Value: Equatable>(
-  _ actual: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
-  sourceLocation: SourceLocation = #_sourceLocation
-) {
-  if actual != expected { record("is \(describe(actual)), not \(describe(expected))", comment(), sourceLocation) }
-}
+  /// Records an issue with both values at the caller's line unless they are equal.
+  package func expectEqual<Value: Equatable>(
+    _ actual: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    if actual != expected { record("is \(describe(actual)), not \(describe(expected))", comment(), sourceLocation) }
+  }
 
-/// Records an issue with the value at the caller's line unless there is none.
-package func expectNil<Value>(
-  _ value: Value?, _ comment: @autoclosure () -> Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
-) {
-  if let value { record("is \(describe(value)), not nil", comment(), sourceLocation) }
-}
+  /// Records an issue with the value at the caller's line unless there is none.
+  package func expectNil<Value>(
+    _ value: Value?, _ comment: @autoclosure () -> Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    if let value { record("is \(describe(value)), not nil", comment(), sourceLocation) }
+  }
 
-private func describe<Value>(_ value: Value) -> String { String(reflecting: value) }
+  private func describe<Value>(_ value: Value) -> String { String(reflecting: value) }
 
-private func record(_ finding: String, _ comment: Comment?, _ sourceLocation: SourceLocation) {
-  let text = comment.map { "\(finding): \($0.rawValue)" } ?? finding
-  Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)
-}
+  private func record(_ finding: String, _ comment: Comment?, _ sourceLocation: SourceLocation) {
+    let text = comment.map { "\(finding): \($0.rawValue)" } ?? finding
+    Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)
+  }
+#endif
