@@ -249,7 +249,7 @@ let package = Package(
       dependencies: ["Timekeeping", "Vehicle", "Observability", "Configuration"],
       swiftSettings: strict),
 
-    .target(name: "Expectations", path: "Tests/Support/Expectations", swiftSettings: swift6),
+    .target(name: "Expectations", path: "Tests/Support/Expectations", swiftSettings: strict),
     tests("ExpectationsTests", []),
     tests("PositioningTests", ["Timekeeping", "Positioning", "NMEA", "NMEATesting"]),
     .target(

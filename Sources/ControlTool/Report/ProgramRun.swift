@@ -20,6 +20,12 @@ import Timekeeping
   /// The current time.
   var now: Moment { loop.now }
 
+  /// The path at which this program is a command line tool: beside the daemon, of which it is another name when both
+  /// are one file. Nil if /proc is not mounted.
+  static var ownTool: String? {
+    Environment.program.map { "\($0.prefix(through: $0.lastIndex(of: "/") ?? $0.startIndex))\(CommandLineTool.name)" }
+  }
+
   /// Runs a program to its end.
   ///
   /// - Parameters:

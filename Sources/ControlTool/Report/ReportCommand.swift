@@ -57,7 +57,7 @@ enum ReportCommand: Command {
     if !options.has("list"), FileAccess.refusal(output, F_OK) == nil {
       throw CommandError(.io, "\(output): exists already; name another file with --output")
     }
-    guard let own = Environment.program else { throw CommandError(.io, "/proc is not mounted") }
+    guard let own = ProgramRun.ownTool else { throw CommandError(.io, "/proc is not mounted") }
     let service = InstalledService(settings: path)
     var report = SupportReport(Redaction(names: names(path), keepsPositions: options.has("positions")))
     var isRunning = false

@@ -292,7 +292,7 @@ enum SetupCommand: Command {
   private static func start(
     _ plan: SetupPlan, _ instance: String?, _ programs: ProgramRun
   ) throws(CommandError) {
-    guard FileAccess.refusal("/run/systemd/system", F_OK) == nil, let own = Environment.program else {
+    guard FileAccess.refusal("/run/systemd/system", F_OK) == nil, let own = ProgramRun.ownTool else {
       throw CommandError(.unavailable, "systemd does not run on this machine: start the daemon yourself")
     }
     try run(["systemctl", "daemon-reload"], programs)
