@@ -126,6 +126,8 @@ for words in '"check":"service"' 'LoadCredential=token-provider:/etc/fleet-locat
   '^provider_id = "test-project"' '^Environment=<redacted>' 'Started fleet-locationd.service' '"isDaemonRunning":true' '^fleet-locationd.*0\.'; do
   grep -q "$words" "$work/report" || fail "the report lacks $words"
 done
+# There is a track once the vehicle has moved.
+until_true 20 eval 'inside fleet-locationctl status --json | has "\"track\":"' || fail "no track: $(journal -n 5)"
 reported positions 'Coordinates are included' --positions
 grep -qF "$latitude, $longitude" "$work/report" && grep -q '"track":' "$work/report" || fail "--positions has no coordinates"
 inside systemctl stop fleet-locationd
