@@ -32,8 +32,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var negotiation = UpdateFormNegotiation(UpdateFormNegotiation.Configuration(release: "1"), server: "https://e")
   for text in [input, formHead + input] { negotiation.restore(text) }
   switch negotiation.summary {
-  case .untested, .refused(httpStatus: 100..<600): break
-  case .off, .accepted, .fallback, .refused: preconditionFailure("a file says \(negotiation.summary)")
+  case .untested, .rejected(httpStatus: 100..<600): break
+  case .off, .accepted, .fallback, .rejected: preconditionFailure("a file says \(negotiation.summary)")
   }
   return 0
 }
