@@ -4,8 +4,8 @@
   package import Testing
 
   // What the tests of this package expect, as functions. `#expect` expands each condition into closures that are type
-  // checked a second time and compiled, which took half of the time in which all tests build. `#expect(throws:)` and
-  // `#require` stay what they are.
+  // checked a second time and compiled, which took half of the time in which VehicleTests compile. `#expect(throws:)`
+  // and `#require` stay what they are.
 
   /// Records an issue at the caller's line unless the condition holds. For an equality use `expectEqual`, whose issue
   /// has both values.
