@@ -4,7 +4,7 @@
 
 A real daemon with a vehicle of on-demand trips drives against the emulator. The library reads the interface that the daemon
 serves, calls every method, and gets every error that a running daemon can be brought to. With systemd's varlinkctl, which
-Debian 12 does not have, the same is done once more.
+Debian 12 does not have, the same is done once more. Then the driver's apps of the package's examples drive it.
 """
 import json
 import os
@@ -97,6 +97,10 @@ endpoint = "http://127.0.0.1:{port}"
     def fault(self, **fault):
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/debug/faults", json.dumps(fault).encode(), method="POST")
+        urllib.request.urlopen(request, timeout=5).read()
+
+    def clear_faults(self):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/debug/faults", method="DELETE")
         urllib.request.urlopen(request, timeout=5).read()
 
     def connect(self):
@@ -344,6 +348,68 @@ def tool(daemon):
     print(f"fleet-locationctl monitor survived a restart: {len(lines())} lines")
 
 
+def drivers_apps(daemon):
+    examples = f"{ROOT}/packaging/driver-app"
+    program, shown = f"{daemon.work}/driver", f"{daemon.work}/shown"
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-o", program, f"{examples}/driver.c"], check=True)
+    judge = Judge(daemon)
+    status = lambda: judge.call("GetStatus")["status"]
+    state = lambda: (status()["duty"], status().get("vehicleState"), status()["isOfflinePending"])
+
+    def run(word, path=daemon.socket):
+        result = subprocess.run([program, word, path], capture_output=True, text=True, timeout=20)
+        return result.returncode, result.stdout, result.stderr
+
+    def shows(text, count=1):
+        until(f"the app shows {text}", lambda: open(shown).read().count(text) >= count, within=60)
+
+    with open(shown, "w") as file:
+        app = subprocess.Popen([f"{examples}/driver.py", daemon.socket], stdin=subprocess.PIPE, stdout=file, stderr=file, text=True)
+    daemon.processes.append(app)
+
+    def drives(word):
+        app.stdin.write(f"{word}\n")
+        app.stdin.flush()
+        shows(f"{word}: stored")
+
+    shows("duty ONLINE, at Fleet Engine ONLINE. Online; ")
+    check("offline in C", run("offline") == (0, "", ""))
+    until("OFFLINE", lambda: state() == ("OFFLINE", "OFFLINE", False))
+    shows("duty OFFLINE, at Fleet Engine OFFLINE. Online; ")
+    drives("online")
+    until("ONLINE", lambda: state() == ("ONLINE", "ONLINE", False), within=30)
+    drives("offline")
+    until("OFFLINE once more", lambda: state() == ("OFFLINE", "OFFLINE", False), within=30)
+    check("online in C", run("online") == (0, "", ""))
+    until("ONLINE once more", lambda: state() == ("ONLINE", "ONLINE", False), within=30)
+
+    before = status()["counters"]["accepted"]
+    check("a position at once", run("send")[0] == 0)
+    until("its update", lambda: status()["counters"]["accepted"] > before)
+    judge.call("Pause")
+    code, said, _ = run("send")
+    check("no position in a pause, and why", code == 1 and "pause" in said, (code, said))
+    judge.call("Resume")
+    code, _, said = run("send", f"{daemon.work}/none")
+    check("no daemon", code == 69 and "No such file" in said, (code, said))
+    check("a wrong word", run("sent")[0] == 64)
+
+    daemon.fault(target="token", times=1000, status=401)
+    daemon.fault(target="update", times=1, status=401)
+    shows("TOKEN LOST: ")
+    shows("[bad, noToken]")
+    daemon.clear_faults()
+    shows("TOKEN BACK: ")
+    shows("duty ONLINE, at Fleet Engine ONLINE. Online; ", count=2)
+    online = open(shown).read().count("Online; ")
+    daemon.restart()
+    shows("no daemon: ")
+    shows("Online; ", count=online + 1)
+    app.stdin.close()
+    check("the app ends with its input", app.wait(20) == 0)
+    print("the driver's apps of the examples: duty, a position at once, a lost token, a restart of the daemon")
+
+
 def varlinkctl(daemon):
     if not shutil.which("varlinkctl"):
         print("NOT RUN: systemd's varlinkctl, which Debian 12 does not have")
@@ -366,6 +432,7 @@ def main():
             raw(daemon)
             monitor(daemon)
             tool(daemon)
+            drivers_apps(daemon)
             varlinkctl(daemon)
             check("the daemon lives", daemon.daemon.poll() is None)
         except (Failure, OSError, varlink.VarlinkError):
