@@ -253,7 +253,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/fleet-locationd config/io.fleet-locationd.Control.varlink
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/fleet-locationd config/io.fleet-locationd.{Control,Positions}.varlink
 	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
 	ln -sf fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationd
 	install -D -m 0644 packaging/polkit/fleet-locationd.rules $(DESTDIR)$(PREFIX)/share/polkit-1/rules.d/fleet-locationd.rules

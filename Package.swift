@@ -195,7 +195,9 @@ let package = Package(
         "Release", "CrashReports",
       ],
       // A link to the one in config/.
-      resources: [.embedInCode("io.fleet-locationd.Control.varlink")], swiftSettings: strict + mainThread),
+      resources: [
+        .embedInCode("io.fleet-locationd.Control.varlink"), .embedInCode("io.fleet-locationd.Positions.varlink"),
+      ], swiftSettings: strict + mainThread),
     .executableTarget(
       name: "fleet-locationd",
       dependencies: [

@@ -11,6 +11,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
   case backlog
   case log
   case metrics
+  case positions
 
   /// What the section is about.
   package var summary: String {
@@ -29,6 +30,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
     case .backlog: "Positions that are stored during an outage and sent after it."
     case .log: "What is written to the journal."
     case .metrics: "Metrics for a monitoring system; see [metrics.md](metrics.md)."
+    case .positions: "Positions for other programs on the box; see [driver-app.md](driver-app.md#positions)."
     }
   }
 
@@ -53,6 +55,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
     case .backlog: Settings.backlogKeys
     case .log: Settings.logKeys
     case .metrics: Settings.metricsKeys
+    case .positions: Settings.positionsKeys
     }
   }
 

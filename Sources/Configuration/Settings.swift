@@ -32,6 +32,8 @@ package struct Settings: Equatable, Sendable {
   package var logLevel = Priority.info
   /// Path of a file for Prometheus' node exporter; nil for none.
   package var metricsFile: String?
+  /// Whether other programs on the machine may monitor the positions.
+  package var servesPositions = false
 
   /// The defaults; required settings are empty.
   init() {

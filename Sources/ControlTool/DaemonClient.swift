@@ -12,21 +12,28 @@ import Varlink
 enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// The path of the control socket: `--socket`, or the socket of `--instance`. By default the one in
-  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or else in /run/fleet-locationd.
-  static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
+  /// The path of a socket: `--socket`, or the socket of `--instance`. By default that of the daemon with
+  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or else with /run/fleet-locationd.
+  static func path(
+    _ options: CommandLineOptions, of socket: LocalSocket = .control
+  ) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
     let directory =
       instance.map { instancePrefix + $0 } ?? Environment.value(of: "RUNTIME_DIRECTORY")
-    return (directory ?? "/run/fleet-locationd") + socketSuffix
+    return socket.path(of: directory ?? "/run/fleet-locationd")
   }
 
   private static let instancePrefix = "/run/fleet-locationd-"
   private static let socketSuffix = "/control.sock"
 
   /// What the daemon is asked to go on telling.
-  static var monitorCall: [UInt8] { VarlinkCall(interface, "Monitor", acceptsMore: true).encoded }
+  static func monitorCall(_ socket: LocalSocket) -> [UInt8] {
+    switch socket {
+    case .control: VarlinkCall(interface, "Monitor", acceptsMore: true).encoded
+    case .positions: VarlinkCall("io.fleet-locationd.Positions", "MonitorPositions", acceptsMore: true).encoded
+    }
+  }
 
   private static let interface = "io.fleet-locationd.Control"
 

@@ -8,23 +8,26 @@ import SystemCalls
 import Timekeeping
 import Varlink
 
-/// `fleet-locationctl monitor`: prints what happens.
+/// `fleet-locationctl monitor`: prints what happens, or where the vehicle is.
 enum MonitorCommand: Command {
   static let name = "monitor"
   static let summary = "print events, the outcome of each update and changes of state"
-  static let options = [CommandLineOptions.Option("json")] + DaemonClient.options
+  static let options =
+    [CommandLineOptions.Option("json"), CommandLineOptions.Option("positions")] + DaemonClient.options
   static let usage = """
-    Usage: fleet-locationctl monitor [--json] [--instance NAME | --socket PATH]
+    Usage: fleet-locationctl monitor [--positions] [--json] [--instance NAME | --socket PATH]
     Prints a line for each event, each update that Fleet Engine accepted or refused, with the time of the next attempt, and
     each change of state, as they happen. The first line is the state. There are no coordinates.
 
+      --positions  print each accepted position instead, if the settings have socket = true in [positions]: for root and the
+                   group fleet-locationd-positions
       --json       print each as one line of JSON: docs/driver-app.md
 
     It ends with Ctrl-C, or when the reader of its pipe closes it. While no daemon answers, it says so once, and connects
     again every second.
 
     Exit status: 0 if the reader has closed the pipe, 69 if the daemon is of a release that cannot be monitored or has as
-    many monitors as it serves, 77 if this user may not use the control socket.
+    many monitors as it serves, 77 if this user may not use the socket.
 
     """
 
@@ -33,7 +36,8 @@ enum MonitorCommand: Command {
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if let operand = options.operands.first { throw CommandError(.usage, "monitor: unexpected \"\(operand)\"") }
     signal(SIGPIPE, SIG_IGN)
-    let path = try DaemonClient.path(options)
+    let socket = options.has("positions") ? LocalSocket.positions : .control
+    let path = try DaemonClient.path(options, of: socket)
     let isJSON = options.has("json")
     let clock: EventLoop
     do {
@@ -47,7 +51,7 @@ enum MonitorCommand: Command {
       var outcome = Result<Bool, CommandError>.success(true)
       var message = "the daemon has closed the connection"
       do throws(ControlSocketError) {
-        let end = try ControlClient.follow(DaemonClient.monitorCall, at: path) { reply in
+        let end = try ControlClient.follow(DaemonClient.monitorCall(socket), at: path, of: socket) { reply in
           isLost = false
           outcome = Result { () throws(CommandError) in try show(reply, isJSON, at: clock.now.wall) }
           return (try? outcome.get()) == true
@@ -80,6 +84,8 @@ enum MonitorCommand: Command {
     if let error = reply.error {
       throw CommandError(.unavailable, reply.parameters["message"]?.string ?? "the daemon answers \(error)")
     }
+    // That the positions are monitored, and there is none yet.
+    if reply.parameters.isEmpty { return true }
     if isJSON {
       return try StandardOutput.write(JSONValue.object(reply.parameters).encoded + [UInt8(ascii: "\n")])
     }

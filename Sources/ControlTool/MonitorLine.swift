@@ -12,12 +12,28 @@ enum MonitorLine {
       return StyledText.sanitized(level + event.sentence)
     }
     if let update: MonitorItem.Update = decode(parameters["update"]) { return StyledText.sanitized(text(update)) }
+    if let position: VehiclePosition = decode(parameters["position"]) { return StyledText.sanitized(text(position)) }
     let state: MonitorItem.State? = decode(parameters["state"])
     return state.map { StyledText.sanitized("state: \($0.summary)") }
   }
 
   private static func decode<Item: Decodable>(_ value: JSONValue?) -> Item? {
     try? value?.decode()
+  }
+
+  /// With seven decimals a degree is exact to a centimetre.
+  private static func text(_ position: VehiclePosition) -> String {
+    var parts = ["\(decimal(position.latitude, 7)), \(decimal(position.longitude, 7))"]
+    if let accuracy = position.accuracy { parts.append("±\(decimal(accuracy, 1)) m") }
+    if let speed = position.speed { parts.append("\(decimal(speed, 1)) m/s") }
+    if let course = position.course { parts.append("\(decimal(course, 0))°") }
+    return "\(parts.joined(separator: "  "))  at \(position.time)"
+  }
+
+  private static func decimal(_ value: Double, _ decimals: Int) -> String {
+    var writer = JSONWriter()
+    writer.number(value, decimals: decimals)
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   private static func text(_ update: MonitorItem.Update) -> String {

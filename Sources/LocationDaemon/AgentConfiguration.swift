@@ -17,6 +17,7 @@ extension Daemon.Configuration {
     self.init(
       vehicle: try VehicleAgent.Configuration(settings), store: settings.store, settingsText: file.keptText,
       settings: SettingsStatus(hash: file.hash), metricsFile: settings.metricsFile,
+      servesPositions: settings.servesPositions,
       warnings: file.warnings.map { "\($0)" } + SecretWarnings.warnings(settings.token))
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ControlSocket
 import Daemon
 import JSON
 import Observability
@@ -11,7 +12,7 @@ import Vehicle
 /// after which the connection is closed.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
-  static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
+  static var socketPath: String? { RuntimeDirectory.path.map { LocalSocket.control.path(of: $0) } }
 
   /// The interface of Varlink.
   static let interface = "io.fleet-locationd.Control"
@@ -109,10 +110,14 @@ enum ControlProtocol {
   // MARK: - Responses
 
   /// The daemon's response; nil if none is sent.
-  static func encode(_ response: Daemon.Response, as form: ReplyForm) -> [UInt8]? {
+  ///
+  /// - Parameter interface: whose errors it may have.
+  static func encode(
+    _ response: Daemon.Response, as form: ReplyForm, in interface: String = interface
+  ) -> [UInt8]? {
     switch form {
     case .line: line(response)
-    case .varlink: reply(response).encoded
+    case .varlink: reply(response, in: interface).encoded
     case .none: nil
     }
   }
@@ -125,7 +130,7 @@ enum ControlProtocol {
     case .done(let remark):
       JSONValue.object(members(remark: remark).merging(["done": .bool(true)]) { $1 }).encoded
     // No line asks for it.
-    case .monitoring: failure("not in a line")
+    case .monitoring, .monitoringPositions: failure("not in a line")
     case .refused(_, let why): failure(why)
     }
   }
@@ -152,19 +157,20 @@ enum ControlProtocol {
   }
 
   /// The reply to one monitor more than there may be.
-  static func tooManyMonitors(_ maximum: Int) -> [UInt8] {
+  static func tooManyMonitors(_ maximum: Int, in interface: String) -> [UInt8] {
     VarlinkReply(
       error: "\(interface).TooManyMonitors",
-      ["maximum": .integer(Int64(maximum)), "message": .string("\(maximum) programs monitor the daemon already")]
+      ["maximum": .integer(Int64(maximum)), "message": .string("\(maximum) programs monitor this already")]
     ).encoded
   }
 
-  private static func reply(_ response: Daemon.Response) -> VarlinkReply {
+  private static func reply(_ response: Daemon.Response, in interface: String) -> VarlinkReply {
     switch response {
     case .status(let report): return VarlinkReply(["status": (try? JSONValue(encoding: report)) ?? .object([:])])
     case .metrics(let text): return VarlinkReply(["metrics": .string(text)])
     case .done(let remark): return VarlinkReply(members(remark: remark))
     case .monitoring(let state): return reply(.state(state))
+    case .monitoringPositions: return VarlinkReply(continues: true)
     case .refused(let refusal, let why):
       var fields: [String: JSONValue] = ["message": .string(why)]
       if let reason = refusal.reason { fields["reason"] = .string(reason) }

@@ -22,12 +22,8 @@ protocol EffectOwner: AnyObject {
   func pass(_ input: Daemon.Input)
   /// Try to lock the vehicle.
   func lockVehicle()
-  /// Answer the request with this ID.
-  func respond(_ id: UInt64, _ response: Daemon.Response)
-  /// Programs that monitor the daemon.
-  var monitors: StatusReport.Monitors { get }
-  /// Send this to all of them.
-  func monitor(_ item: MonitorItem)
+  /// For other programs on the machine.
+  var sockets: LocalSockets? { get }
   /// The run has ended, and no program or file is open any more.
   func finish(_ ending: Lifecycle.Ending)
   /// The process ends without having run.
@@ -112,8 +108,10 @@ final class EffectPerformer {
       if let trouble = metricsFile.write(text, to: path) { write(.settingsWarning(trouble)) }
     case .storeTraffic(let text):
       if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
-    case .respond(let id, let response): owner?.respond(id, response)
-    case .monitor(let item): owner?.monitor(item)
+    case .respond(let id, let response): owner?.sockets?.respond(id, response)
+    case .monitor(let item): owner?.sockets?.monitor(item)
+    case .servePositions(let isOn): owner?.sockets?.servePositions(isOn)
+    case .position(let position): owner?.sockets?.send(position)
     case .finished(let ending):
       tokens?.endPrograms()
       owner?.finish(ending)
@@ -123,7 +121,9 @@ final class EffectPerformer {
 
   func write(_ event: Event) {
     recentEvents.note(event, at: loop.now.boot)
-    if let owner, owner.monitors.connected > 0, let item = MonitorItem.Event(event) { owner.monitor(.event(item)) }
+    if let sockets = owner?.sockets, sockets.monitors.connected > 0, let item = MonitorItem.Event(event) {
+      sockets.monitor(.event(item))
+    }
     guard journal.accepts(event.kind.priority) else { return }
     journal.log(JournalEntry(event))
   }
@@ -216,7 +216,10 @@ final class EffectPerformer {
   private var measurement: Measurement {
     var measurement = Measurement(
       storeBytes: storePerformer.bytes, events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
-    if let owner { measurement.monitors = owner.monitors }
+    if let sockets = owner?.sockets {
+      measurement.monitors = sockets.monitors
+      measurement.positionMonitors = sockets.positionMonitors
+    }
     guard let clients else { return measurement }
     measurement.fleetEngine = MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates)
     measurement.tokenProvider = MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import ControlSocket
 import Daemon
 package import EventLoop
 package import ExternalInput
@@ -15,7 +14,7 @@ import Timekeeping
 import SystemCalls
 
 /// The shell around `Daemon`: it passes it inputs, and reads, prepares and stops what it decides about.
-package final class LocationDaemon: LineOwner, EffectOwner {
+package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
@@ -38,10 +37,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   /// When the timer fires; nil if it does not.
   private var armed: BootInstant?
   private var watchdog: Watchdog?
-  private var control: ControlServer?
-  /// Where the responses go to requests on the control socket, by their IDs.
-  private var replies: [UInt64: (Daemon.Response) -> Void] = [:]
-  private var lastRequest: UInt64 = 0
+  private(set) var sockets: LocalSockets?
   private var signals: [EventSource<Void>] = []
   private let directories: ServiceDirectories
   /// Why the process ends without having run; nil if it was stopped, or runs.
@@ -73,6 +69,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
       self?.pass(.deadline)
     }
     performer.owner = self
+    sockets = LocalSockets(loop: loop, owner: self)
     lines = SourceLines(loop: loop, owner: self)
   }
 
@@ -93,12 +90,12 @@ package final class LocationDaemon: LineOwner, EffectOwner {
         let isProgressing = daemon.isProgressing(at: loop.now.boot)
         if let path = directories.deleted {
           feed(.directoryDeleted(path, within: stopTimeout))
-        } else if control?.isInPlace == false {
-          listen()
+        } else {
+          sockets?.restore()
         }
         return isProgressing
       }
-      listen()
+      sockets?.listen()
       pass(.launched)
       let code = try loop.run()
       if let failure { throw failure }
@@ -199,7 +196,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
     }
   }
 
-  private func write(_ event: Event) {
+  func write(_ event: Event) {
     performer.write(event)
   }
 
@@ -224,59 +221,6 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   private func use(_ attempt: VehicleLock.Attempt) {
     if let trouble = vehicleLock.use(attempt) { write(.vehicleNotLocked(trouble)) }
     feed(.vehicleLocked(by: attempt.holder))
-  }
-
-  // MARK: - The control socket
-
-  /// Opens the control socket for `fleet-locationctl`. The daemon also works without it.
-  private func listen() {
-    guard let path = ControlProtocol.socketPath else { return }
-    do {
-      control = try ControlServer(loop: loop, path: path) { [weak self] message, client in
-        switch ControlProtocol.action(for: message) {
-        case .ask(.monitor, _): self?.monitor(for: client)
-        case .ask(let request, let form):
-          self?.ask(request) { client.answer(ControlProtocol.encode($0, as: form)) }
-        case .reply(let bytes): client.answer(bytes)
-        case .nothing: client.answer(nil)
-        case .close: client.close()
-        }
-      }
-      control?.onLastMonitorGone = { [weak self] in self?.pass(.unmonitored) }
-      // Those of the socket before are gone with it.
-      pass(.unmonitored)
-    } catch {
-      write(.settingsWarning(error.message))
-    }
-  }
-
-  private func monitor(for client: ControlConnection) {
-    guard monitors.connected < ControlServer.maximumMonitors else {
-      return client.answer(ControlProtocol.tooManyMonitors(ControlServer.maximumMonitors))
-    }
-    ask(.monitor) { [weak self] response in
-      guard let first = ControlProtocol.encode(response, as: .varlink) else { return }
-      self?.control?.monitor(client, first: first)
-      if self?.monitors.connected == 0 { self?.pass(.unmonitored) }
-    }
-  }
-
-  var monitors: StatusReport.Monitors {
-    StatusReport.Monitors(connected: control?.monitorCount ?? 0, dropped: control?.droppedMonitors ?? 0)
-  }
-
-  func monitor(_ item: MonitorItem) {
-    if let control, control.monitorCount > 0 { control.publish(ControlProtocol.encode(item)) }
-  }
-
-  private func ask(_ request: Daemon.Request, _ reply: @escaping (Daemon.Response) -> Void) {
-    lastRequest += 1
-    replies[lastRequest] = reply
-    pass(.request(id: lastRequest, request))
-  }
-
-  func respond(_ id: UInt64, _ response: Daemon.Response) {
-    replies.removeValue(forKey: id)?(response)
   }
 
   // MARK: - The service
@@ -311,7 +255,7 @@ package final class LocationDaemon: LineOwner, EffectOwner {
   /// Reads the settings, and prepares all that they need.
   func readSettings() {
     // The request may have come over the old socket.
-    if control?.isInPlace != true { loop.defer { [weak self] in self?.listen() } }
+    if sockets?.isListening != true { loop.defer { [weak self] in self?.sockets?.listen() } }
     pass(.settingsRead(loader.read(prepare)))
   }
 

@@ -34,6 +34,14 @@ import Testing
         #"{"state":{"cause":"notDue","isOfflinePending":false,"isOnline":true,"isPaused":false,"level":"good","summary":"Online; x"}}"#,
         "state: Online; x"
       ),
+      (
+        #"{"position":{"accuracy":2.84,"course":90.4,"latitude":48.1,"longitude":-11.50000004,"speed":7.256,"time":"2026-11-26T09:00:00.200Z"}}"#,
+        "48.1, -11.5  ±2.8 m  7.3 m/s  90°  at 2026-11-26T09:00:00.200Z"
+      ),
+      (
+        #"{"position":{"latitude":48.1234567,"longitude":11,"time":"2026-11-26T09:00:00Z"}}"#,
+        "48.1234567, 11  at 2026-11-26T09:00:00Z"
+      ),
     ])
   func lines(reply: String, line: String) throws {
     let parameters = try #require(JSONValue(parsing: Array(reply.utf8)).object)

@@ -204,6 +204,7 @@ struct SmallWorld {
     }
     pass(.start)
     setNetwork(isUp: isNetworkUp)
+    pass(.request(id: 0, .monitorPositions))
     pass(.vehicle(.sources([AgentFixture.source])))
     pass(.vehicle(.source(0, .reading("/dev/gps0"))))
   }
@@ -238,6 +239,7 @@ struct SmallWorld {
       inputs.append(.dutyStored(nil))
     case .lockVehicle: inputs.append(.vehicle(.vehicleLocked(by: nil)))
     case .readSettings: inputs.append(.settingsRead(.valid(configuration)))
+    case .position: if isPaused { violate("a program is told a position of a pause") }
     case .store(let operation): if let outcome = run(operation) { inputs.append(.storeEnded(outcome)) }
     default: break
     }

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 @Suite struct SecrecyTests {
-  @Test("a whole run at debug level logs neither token nor credential nor coordinates")
+  @Test("a run at debug level logs neither token nor credential nor coordinates, also if another program gets these")
   func secrecy() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -22,8 +22,17 @@ import Testing
     bench.settings["token.url"] = "\"http://127.0.0.1:\(provider.port)/token/{vehicle_id}\""
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     bench.settings["log.level"] = "\"debug\""
+    mkdir(bench.directory("positions"), 0o700)
+    bench.settings["positions.socket"] = "true"
     let daemon = try bench.start(
-      reading: receiver, environment: ["CREDENTIALS_DIRECTORY": bench.directory("credentials")])
+      reading: receiver,
+      environment: [
+        "CREDENTIALS_DIRECTORY": bench.directory("credentials"), "FLEET_POSITIONS": bench.directory("positions"),
+      ])
+    let navigation = try ChildProcess(
+      "fleet-locationctl", ["monitor", "--positions", "--socket", bench.directory("positions/fleet-locationd.sock")])
+    defer { navigation.signal(SIGKILL) }
+    bench.servers += navigation.sources
 
     var drive = NMEADrive()
     drive.period = 0.5
@@ -42,8 +51,18 @@ import Testing
     try bench.wait("a reload") { daemon.notifications.count(of: "READY") == 2 }
     receiver.send(drive.next())
     try bench.wait("another request") { emulator.updates.count >= 3 }
+    var sentAt = ContinuousClock.now
+    try bench.wait("positions") {
+      // As fast as their times say.
+      if ContinuousClock.now - sentAt >= .milliseconds(500) {
+        receiver.send(drive.next())
+        sentAt = ContinuousClock.now
+      }
+      return navigation.output.text.contains("  48.1")
+    }
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
+    try bench.wait("that they end") { navigation.output.text.contains("the daemon has closed the connection") }
 
     let said = [daemon.process.errors.text, daemon.process.output.text, daemon.transcript].joined(separator: "\n")
     expect(said.contains("debug: "))

@@ -23,6 +23,7 @@ from trial import Failure, print_tail, work_directory
 BIN = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROL = "io.fleet-locationd.Control"
+POSITIONS = "io.fleet-locationd.Positions"
 
 
 def until(what, condition, within=20):
@@ -41,8 +42,13 @@ def check(what, condition, detail=""):
 class Daemon:
     """The daemon and its emulator."""
 
-    def __init__(self, work):
+    def __init__(self, work, source=f'type = "simulated"\nroute = "{ROOT}/config/examples/demo.gpx"'):
         self.work, self.socket = work, f"{work}/control.sock"
+        # As that of the package.
+        self.directory = f"{work}/positions"
+        os.mkdir(self.directory)
+        os.chmod(self.directory, 0o2750)
+        self.positions = f"{self.directory}/{os.path.basename(work)}.sock"
         self.processes = []
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -57,8 +63,7 @@ provider_id = "p"
 vehicle_id = "taxi-1"
 service = "trips"
 [source]
-type = "simulated"
-route = "{ROOT}/config/examples/demo.gpx"
+{source}
 [token]
 url = "http://127.0.0.1:{port}/token/driver/{{vehicle_id}}"
 response = "rides-stub"
@@ -71,7 +76,8 @@ endpoint = "http://127.0.0.1:{port}"
     def run(self):
         self.daemon = self.start(
             [f"{BIN}/fleet-locationd", "--config", self.settings],
-            env={**os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": f"{self.work}/state"})
+            env={**os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": f"{self.work}/state",
+                 "FLEET_POSITIONS": self.directory})
         until("the socket", lambda: os.path.exists(self.socket))
 
     def restart(self):
@@ -103,15 +109,15 @@ endpoint = "http://127.0.0.1:{port}"
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/debug/faults", method="DELETE")
         urllib.request.urlopen(request, timeout=5).read()
 
-    def connect(self):
+    def connect(self, path=None):
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(20)
-        client.connect(self.socket)
+        client.connect(path or self.socket)
         return client
 
-    def raw(self, message, count=1):
+    def raw(self, message, count=1, path=None):
         """The replies to what is sent, and whether the daemon has closed the connection afterwards."""
-        with self.connect() as client:
+        with self.connect(path) as client:
             client.sendall(message)
             replies, rest = [], b""
             while len(replies) < count:
@@ -126,10 +132,10 @@ endpoint = "http://127.0.0.1:{port}"
 class Judge:
     """Calls methods, and compares each reply with the interface that the daemon serves."""
 
-    def __init__(self, daemon):
-        self.client = varlink.Client(address=f"unix:{daemon.socket}")
-        self.client.get_interfaces()
-        self.interface = self.client.get_interface(CONTROL)
+    def __init__(self, path, name=CONTROL):
+        self.client = varlink.Client(address=f"unix:{path}")
+        check("the interfaces", set(self.client.get_interfaces()) == {"org.varlink.service", name})
+        self.interface = self.client.get_interface(name)
         self.called, self.failed = set(), set()
 
     def typed(self, what, value, kind):
@@ -173,9 +179,7 @@ class Judge:
 
 
 def library(daemon):
-    judge = Judge(daemon)
-    info = judge.client.get_interfaces()
-    check("the interfaces", set(info) >= {"org.varlink.service", CONTROL}, info)
+    judge = Judge(daemon.socket)
     status = lambda: judge.call("GetStatus")["status"]
     until("it is online", lambda: status()["isOnline"])
     tool = subprocess.run(
@@ -217,8 +221,8 @@ def library(daemon):
     print(f"the library called {len(judge.called)} methods, and got {sorted(judge.failed)}")
 
 
-def call(method, **members):
-    return json.dumps({"method": f"{CONTROL}.{method}", **members}).encode() + b"\0"
+def call(method, interface=CONTROL, **members):
+    return json.dumps({"method": f"{interface}.{method}", **members}).encode() + b"\0"
 
 
 def raw(daemon):
@@ -268,7 +272,7 @@ def raw(daemon):
 
 
 def monitor(daemon):
-    judge = Judge(daemon)
+    judge = Judge(daemon.socket)
     before = judge.call("GetStatus")["status"]["monitors"]
     kinds = {}
     with judge.client.open(CONTROL) as service:
@@ -334,6 +338,144 @@ def monitor(daemon):
     print(f"a monitor got {sum(map(len, kinds.values()))} replies; 16 of them; one that does not read")
 
 
+def receiver(work):
+    """The source of a vehicle with many positions a second, and its line: a pipe from which each is read when it is wanted."""
+    os.mkfifo(f"{work}/line")
+    line = os.open(f"{work}/line", os.O_RDWR)
+    simulator = subprocess.Popen(
+        [f"{BIN}/fleet-locationctl", "simulate", f"{ROOT}/config/examples/demo.gpx", "--format", "nmea", "--loop",
+         "--duration", "6h", "--pace", "0"], stdout=line)
+    return f'type = "replay"\nfile = "{work}/line"\npace = 0', simulator, line
+
+
+def positions(daemon):
+    judge = Judge(daemon.socket)
+    monitors = lambda: judge.call("GetStatus")["status"].get("positionMonitors")
+    check("no socket without the setting", not os.listdir(daemon.directory) and monitors() is None)
+
+    def switch(isOn):
+        with open(daemon.settings) as file:
+            text = file.read().split("[positions]")[0]
+        with open(daemon.settings, "w") as file:
+            file.write(text + f"[positions]\nsocket = {str(isOn).lower()}\n")
+        judge.call("Reload")
+
+    os.chmod(daemon.directory, 0o2755)
+    switch(True)
+    check("no socket where others have access", not os.listdir(daemon.directory) and monitors() is None)
+    os.chmod(daemon.directory, 0o2750)
+    judge.call("Reload")
+    check("the socket", os.stat(daemon.positions).st_mode & 0o7777 == 0o660, oct(os.stat(daemon.positions).st_mode))
+    monitor = call("MonitorPositions", POSITIONS, more=True)
+
+    other = Judge(daemon.positions, POSITIONS)
+    with other.client.open(POSITIONS) as service:
+        items = service.MonitorPositions(_more=True)
+        check("no position at first", dict(next(items)).get("position") is None)
+        found = []
+        for _ in range(20):
+            item = {name: value for name, value in dict(next(items)).items() if value is not None}
+            value = {name: value for name, value in item["position"].items() if value is not None}
+            other.typed("position", value, other.interface.members["Position"].type)
+            found.append(value)
+    check("complete", all(set(value) == {"latitude", "longitude", "time", "accuracy", "speed", "course"} for value in found), found)
+    times = [value["time"] for value in found]
+    check("in order", times == sorted(set(times)), times)
+
+    def arrives(client, seconds):
+        client.settimeout(seconds)
+        try:
+            return len(client.recv(1 << 20))
+        except TimeoutError:
+            return 0
+
+    def drain(client):
+        while arrives(client, 0.3):
+            pass
+
+    with daemon.connect(daemon.positions) as client:
+        client.sendall(monitor)
+        check("it is answered", client.recv(65536).startswith(b'{"continues":true,"parameters":{}}\0'))
+        check("positions", arrives(client, 5))
+        judge.call("Pause")
+        drain(client)
+        check("none in a pause", not arrives(client, 2))
+        judge.call("Resume")
+        check("and after it", arrives(client, 5))
+
+    # What the other socket serves, and what is no call.
+    for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "Monitor"]:
+        replies, _ = daemon.raw(call(method, more=True), path=daemon.positions)
+        check(method, replies[0]["error"] == "org.varlink.service.InterfaceNotFound", replies)
+    replies, _ = daemon.raw(monitor)
+    check("positions at the other socket", replies[0]["error"] == "org.varlink.service.InterfaceNotFound", replies)
+    replies, _ = daemon.raw(call("MonitorPositions", POSITIONS), path=daemon.positions)
+    check("without more", replies[0]["error"] == "org.varlink.service.ExpectedMore", replies)
+    for nonsense in [b"\0", b"x\0", b'{"method":1}\0', b'{"command":"status"}\n', monitor[:-1] + b"x" * 5000, b"\xff\0"]:
+        replies, isClosed = daemon.raw(nonsense, path=daemon.positions)
+        check(f"{nonsense[:20]} closes the connection", isClosed and not replies, replies)
+    with daemon.connect(daemon.positions) as client:
+        client.sendall(monitor)
+        client.recv(65536)
+        client.sendall(monitor)
+        until("one more call closes the connection", lambda: monitors()["connected"] == 0)
+
+    # As many as may, one more, and the requests beside them.
+    clients = [daemon.connect(daemon.positions) for _ in range(3)]
+    for client in clients:
+        client.sendall(monitor)
+        client.recv(65536)
+    while len(clients) < 16:
+        clients.append(daemon.connect(daemon.positions))
+        clients[-1].sendall(monitor)
+        clients[-1].recv(65536)
+    replies, _ = daemon.raw(monitor, path=daemon.positions)
+    check("one more", replies[0]["error"] == f"{POSITIONS}.TooManyMonitors" and replies[0]["parameters"]["maximum"] == 16, replies)
+    check("requests beside them", monitors()["connected"] == 16)
+    for client in clients:
+        client.close()
+    until("they are gone", lambda: monitors()["connected"] == 0)
+
+    # One that does not read, and one that does.
+    before = monitors()["dropped"]
+    with daemon.connect(daemon.positions) as lazy, daemon.connect(daemon.positions) as diligent:
+        for client in (lazy, diligent):
+            client.sendall(monitor)
+        end, slowest = time.monotonic() + 120, 0
+        while monitors()["dropped"] == before:
+            check("the one that does not read is dropped", time.monotonic() < end, monitors())
+            check("the other gets positions", arrives(diligent, 10))
+            began = time.monotonic()
+            judge.call("GetMetrics")
+            slowest = max(slowest, time.monotonic() - began)
+        check("and the other is not", monitors()["connected"] == 1)
+        # What the kernel had for it.
+        data = b""
+        while chunk := lazy.recv(1 << 20):
+            data += chunk
+        check("the others are served", slowest < 2, f"{slowest:.2f} s")
+    print(f"positions: {len(found)} of them, 16 monitors; one that did not read was dropped after {len(data)} bytes")
+
+    path = f"{daemon.work}/monitored"
+    with open(path, "w") as file:
+        process = subprocess.Popen(
+            [f"{BIN}/fleet-locationctl", "monitor", "--positions", "--json", "--socket", daemon.positions], stdout=file)
+        daemon.processes.append(process)
+    lines = lambda: [json.loads(line) for line in open(path)]
+    until("the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
+    with daemon.connect(daemon.positions) as client:
+        client.sendall(monitor)
+        switch(False)
+        while client.recv(65536):
+            pass
+    check("the socket is gone", not os.listdir(daemon.directory) and monitors() is None)
+    until("the tool says so", lambda: any("error" in line for line in lines()))
+    with open(f"{daemon.work}/log") as file:
+        log = file.read()
+    check("no coordinates in the log", not re.search(r"\b54\.\d{3}", log))
+    check("why there was no socket", "positions.socket: " in log, log)
+
+
 def tool(daemon):
     path = f"{daemon.work}/monitor"
     with open(path, "w") as file:
@@ -352,7 +494,7 @@ def drivers_apps(daemon):
     examples = f"{ROOT}/packaging/driver-app"
     program, shown = f"{daemon.work}/driver", f"{daemon.work}/shown"
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-o", program, f"{examples}/driver.c"], check=True)
-    judge = Judge(daemon)
+    judge = Judge(daemon.socket)
     status = lambda: judge.call("GetStatus")["status"]
     state = lambda: (status()["duty"], status().get("vehicleState"), status()["isOfflinePending"])
 
@@ -424,23 +566,30 @@ def varlinkctl(daemon):
     check("varlinkctl", json.loads(run("call", daemon.socket, f"{CONTROL}.GetStatus", "{}"))["status"]["vehicle"] == "taxi-1")
 
 
+def drive(daemon, *parts):
+    try:
+        for part in parts:
+            part(daemon)
+        check("the daemon lives", daemon.daemon.poll() is None)
+    except (Failure, OSError, varlink.VarlinkError):
+        print_tail(f"{daemon.work}/log", 40)
+        raise
+    finally:
+        daemon.stop()
+    check("its end", daemon.daemon.returncode == 0, daemon.daemon.returncode)
+
+
 def main():
     with work_directory("varlink", keep="--keep" in sys.argv) as work:
-        daemon = Daemon(work)
+        drive(Daemon(work), library, raw, monitor, tool, drivers_apps, varlinkctl)
+    with work_directory("positions", keep="--keep" in sys.argv) as work:
+        source, simulator, line = receiver(work)
         try:
-            library(daemon)
-            raw(daemon)
-            monitor(daemon)
-            tool(daemon)
-            drivers_apps(daemon)
-            varlinkctl(daemon)
-            check("the daemon lives", daemon.daemon.poll() is None)
-        except (Failure, OSError, varlink.VarlinkError):
-            print_tail(f"{work}/log", 40)
-            raise
+            drive(Daemon(work, source), positions)
         finally:
-            daemon.stop()
-        check("its end", daemon.daemon.returncode == 0, daemon.daemon.returncode)
+            simulator.kill()
+            simulator.wait()
+            os.close(line)
 
 
 try:

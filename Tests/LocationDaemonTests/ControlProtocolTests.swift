@@ -81,43 +81,14 @@ import Vehicle
 
   // MARK: - The interface's file
 
-  /// The interface as the daemon serves it.
-  private static let description: String = {
-    let call = VarlinkCall(
-      "org.varlink.service", "GetInterfaceDescription", ["interface": .string(ControlProtocol.interface)])
-    guard case .reply(let bytes) = ControlProtocol.action(for: .varlink(call.encoded)) else { return "" }
-    return VarlinkReply(parsing: bytes)?.parameters["description"]?.string ?? ""
-  }()
-
-  /// The names of the fields of what `word NAME` declares, in one list for each pair of parentheses.
-  private static func fields(_ word: String, _ name: String) -> [Set<String>]? {
-    let code = description.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("#") }
-      .joined(separator: "\n")
-    guard let start = code.firstRange(of: "\n\(word) \(name) (") ?? code.firstRange(of: "\n\(word) \(name)(")
-    else { return nil }
-    let rest = code[start.lowerBound...].dropFirst()
-    let end = ["\nmethod ", "\nerror ", "\ntype "].compactMap { rest.firstRange(of: $0)?.lowerBound }.min()
-    let declaration = rest[..<(end ?? rest.endIndex)]
-    return declaration.split(separator: "(").dropFirst().map { list in
-      Set(
-        list.prefix { $0 != ")" }.split(separator: ",").compactMap {
-          $0.split(separator: ":").first?.split(whereSeparator: \.isWhitespace).first.map(String.init)
-        })
-    }
-  }
-
-  private static func names(_ word: String) -> [String] {
-    description.split(separator: "\n").filter { $0.hasPrefix("\(word) ") }.map {
-      String($0.dropFirst(word.count + 1).prefix { $0 != " " && $0 != "(" })
-    }
-  }
+  private static let file = InterfaceFile(ControlProtocol.interface) { ControlProtocol.action(for: .varlink($0)) }
 
   @Test("the file declares the methods that there are, with their parameters and what they return")
   func declaredMethods() throws {
-    expect(Self.description.contains("\ninterface \(ControlProtocol.interface)\n"))
-    expectEqual(Self.names("method"), ControlProtocol.Method.allCases.map(\.rawValue))
+    expect(Self.file.text.contains("\ninterface \(ControlProtocol.interface)\n"))
+    expectEqual(Self.file.names("method"), ControlProtocol.Method.allCases.map(\.rawValue))
     for method in ControlProtocol.Method.allCases where method != .monitor {
-      let fields = try #require(Self.fields("method", method.rawValue))
+      let fields = try #require(Self.file.fields("method", method.rawValue))
       expectEqual(fields.count, 2)
       let parameters: Set<String> = method == .setOnline ? ["online"] : []
       expectEqual(fields.first, parameters, "\(method)")
@@ -147,9 +118,9 @@ import Vehicle
       expect(reply.continues && reply.parameters.count == 1)
       let (name, value) = try #require(reply.parameters.first)
       names.insert(name)
-      expectEqual(Self.fields("type", type), [Set(try #require(value.object).keys)], "\(type)")
+      expectEqual(Self.file.fields("type", type), [Set(try #require(value.object).keys)], "\(type)")
     }
-    expectEqual(Self.fields("method", "Monitor"), [[], names])
+    expectEqual(Self.file.fields("method", "Monitor"), [[], names])
   }
 
   @Test("the file declares the errors that there are, with their fields and reasons")
@@ -163,26 +134,17 @@ import Vehicle
       let reply = try #require(VarlinkReply(parsing: bytes))
       let name = try #require(reply.error?.split(separator: ".").last.map(String.init))
       names.insert(name)
-      expectEqual(Self.fields("error", name), [Set(reply.parameters.keys)], "\(name)")
-      if let reason = reply.parameters["reason"]?.string { expect(Self.description.contains("\(reason):")) }
+      expectEqual(Self.file.fields("error", name), [Set(reply.parameters.keys)], "\(name)")
+      if let reason = reply.parameters["reason"]?.string { expect(Self.file.text.contains("\(reason):")) }
     }
-    let tooMany = try #require(VarlinkReply(parsing: ControlProtocol.tooManyMonitors(16)))
+    let tooMany = try #require(
+      VarlinkReply(parsing: ControlProtocol.tooManyMonitors(16, in: ControlProtocol.interface)))
     names.insert("TooManyMonitors")
     expectEqual(tooMany.error, "\(ControlProtocol.interface).TooManyMonitors")
-    expectEqual(Self.fields("error", "TooManyMonitors"), [Set(tooMany.parameters.keys)])
-    expect(Set(Self.names("error")) == names && Self.names("error").count == names.count)
+    expectEqual(Self.file.fields("error", "TooManyMonitors"), [Set(tooMany.parameters.keys)])
+    expect(Set(Self.file.names("error")) == names && Self.file.names("error").count == names.count)
   }
 
   @Test("each method, field and error has a comment")
-  func comments() {
-    var before: Substring = ""
-    for line in Self.description.split(separator: "\n", omittingEmptySubsequences: false) {
-      let code = line.trimmingPrefix(while: \.isWhitespace)
-      let isDeclared = ["method ", "error ", "type ", "interface "].contains { line.hasPrefix($0) }
-      // Of an error's sentence the head of the file speaks.
-      let isField = line.hasPrefix("  ") && !code.hasPrefix("#") && code != "message: string"
-      if isDeclared || isField { expect(before.contains("#"), "\(line)") }
-      before = line
-    }
-  }
+  func comments() { expectEqual(Self.file.uncommented, []) }
 }

@@ -94,5 +94,7 @@ extension World {
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     pass(.start)
+    // A navigation program connects again.
+    if scenario.hasRing { ask(.monitorPositions) }
   }
 }

@@ -659,7 +659,10 @@ final class World {
       if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }
       hasSettings = true
     case .storeSettings(let text): storeSettings(text)
-    case .connect, .ready, .stopping: break
+    case .connect, .ready, .stopping, .servePositions: break
+    case .position:
+      if let pausedAt, pausedAt < now { violate("a program is told a position of a pause") }
+      if inUseSince != nil { violate("a program is told a position while another daemon has the vehicle") }
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .monitor: publish(effect)
     // systemd starts it again.
     case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)

@@ -313,6 +313,46 @@ group=$(inside getent group fleet-locationd | cut -d: -f3)
 inside setpriv --reuid=65534 --regid="$group" --clear-groups fleet-locationctl status >/dev/null ||
   fail "status as a member of the group"
 
+step "positions: no socket unless the settings have it; then each method for whom the threat model says, and instances alike"
+directory=/run/fleet-locationd.positions
+[ "$(inside stat -c '%U:%G %a' $directory)" = 'fleet-locationd:fleet-locationd-positions 2750' ] || fail "$(inside stat $directory)"
+[ -z "$(inside ls $directory)" ] || fail "a socket without the setting"
+[ -z "$(inside getent group fleet-locationd-positions | cut -d: -f4)" ] || fail "the group is not empty"
+write /etc/fleet-locationd/conf.d/positions.toml <<'END'
+[positions]
+socket = true
+END
+inside systemctl reload fleet-locationd || fail "reload with a socket for positions"
+settings van-2 van-2
+write /etc/fleet-locationd/van-2.toml.d/positions.toml <<'END'
+[positions]
+socket = true
+END
+printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
+  write /etc/systemd/system/fleet-locationd@van-2.service.d/credential.conf
+inside systemctl daemon-reload
+inside systemctl start fleet-locationd@van-2 || fail "start of the instance"
+for name in fleet-locationd fleet-locationd-van-2; do
+  until_true 10 inside test -S "$directory/$name.sock" || fail "no socket of $name: $(inside ls -la $directory)"
+  [ "$(inside stat -c '%U:%G %a' "$directory/$name.sock")" = 'fleet-locationd:fleet-locationd-positions 660' ] ||
+    fail "$(inside stat "$directory/$name.sock")"
+done
+"$here/methods.py" "/proc/$(cat "/run/fleet-locationd-tests/$CONTAINER_NAME/leader")/root" || fail "who may call what"
+# The first line; the tool ends when its reader does.
+positions() { inside setpriv --reuid=65534 --regid=65534 --groups="$1" sh -c "timeout 20 fleet-locationctl monitor --positions $2 | head -n 1"; }
+group=$(inside getent group fleet-locationd-positions | cut -d: -f3)
+for instance in '' '--instance van-2'; do
+  positions "$group" "--json $instance" | has '"latitude":' || fail "no position $instance"
+done
+positions "$(inside getent group fleet-locationd | cut -d: -f3)" 2>&1 | has 'permission denied.*fleet-locationd-positions' || fail "positions for the other group"
+inside systemctl stop fleet-locationd@van-2
+[ "$(inside ls $directory)" = fleet-locationd.sock ] || fail "after the instance: $(inside ls $directory)"
+inside rm -r /etc/fleet-locationd/van-2.toml /etc/fleet-locationd/van-2.toml.d /etc/systemd/system/fleet-locationd@van-2.service.d \
+  /etc/fleet-locationd/conf.d
+inside systemctl daemon-reload
+inside systemctl reload fleet-locationd || fail "reload without a socket for positions"
+[ -z "$(inside ls $directory)" ] || fail "the socket is still there"
+
 step "reload: valid settings are applied, invalid ones fail the reload and change nothing"
 settings truck-18
 inside systemctl reload fleet-locationd || fail "reload of good settings"

@@ -17,4 +17,11 @@ extension Settings {
       "File for the textfile collector of Prometheus' node exporter; its name must end in `.prom`. A relative path is relative to the daemon's runtime directory, `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` for `fleet-locationd@NAME`. It is written at most once a minute, and never wakes the machine. Default: no file."
     )
   ]
+
+  static let positionsKeys: [Setting<Settings>] = [
+    Setting(
+      "socket", \.servesPositions, .boolean,
+      "Whether root and the members of the group `fleet-locationd-positions` can monitor the vehicle's positions, at the socket `/run/fleet-locationd.positions/fleet-locationd.sock`, or `fleet-locationd-NAME.sock` for `fleet-locationd@NAME`. They are personal data."
+    )
+  ]
 }

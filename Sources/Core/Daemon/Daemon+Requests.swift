@@ -18,6 +18,8 @@ extension Daemon {
     case sendNow
     /// The state, and from then on what happens (`monitor`), until `unmonitored`.
     case monitor
+    /// From now on each position of the vehicle (`position`), until `positionsUnmonitored`.
+    case monitorPositions
   }
 
   /// What a driver chooses.
@@ -46,6 +48,8 @@ extension Daemon {
     case done(remark: String?)
     /// The state now; `monitor` follows with each change.
     case monitoring(MonitorItem.State)
+    /// `position` follows with each.
+    case monitoringPositions
     /// It is not done; why, as a sentence.
     case refused(Refusal, String)
   }

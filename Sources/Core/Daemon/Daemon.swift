@@ -26,18 +26,22 @@ package struct Daemon: Sendable {
     package var settings: SettingsStatus
     /// Path of the metrics file; nil: none.
     package var metricsFile: String?
+    /// Whether other programs on the machine may monitor the positions.
+    package var servesPositions: Bool
     /// What is probably not meant, although it is valid, with what to do.
     package var warnings: [String]
 
     package init(
       vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?,
-      settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil, warnings: [String] = []
+      settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil, servesPositions: Bool = false,
+      warnings: [String] = []
     ) {
       self.vehicle = vehicle
       self.store = store
       self.settingsText = settingsText
       self.settings = settings
       self.metricsFile = metricsFile
+      self.servesPositions = servesPositions
       self.warnings = warnings
     }
   }
@@ -68,6 +72,8 @@ package struct Daemon: Sendable {
     case request(id: UInt64, Request)
     /// Nobody monitors any more.
     case unmonitored
+    /// Nobody monitors the positions any more.
+    case positionsUnmonitored
     /// What was read for `measure`.
     indirect case measured(Measurement)
     /// The watchdog is due, so the machine is awake. `deletedFile`: as in `Measurement`.
@@ -135,6 +141,10 @@ package struct Daemon: Sendable {
     indirect case respond(id: UInt64, Response)
     /// Send this to all who monitor.
     case monitor(MonitorItem)
+    /// Open the socket for positions, unless it is there, or close it.
+    case servePositions(Bool)
+    /// Send this to all who monitor the positions.
+    case position(VehiclePosition)
     /// The run has ended, the backlog's file is closed, and everything is published.
     case finished(Lifecycle.Ending)
     /// The process ends without having had settings.

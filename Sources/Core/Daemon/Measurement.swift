@@ -15,6 +15,8 @@ package struct Measurement: Equatable, Sendable {
   package var events: [StatusReport.Event]
   /// Programs that monitor the daemon on the control socket.
   package var monitors: StatusReport.Monitors
+  /// Programs that monitor the positions; nil without a socket for them.
+  package var positionMonitors: StatusReport.Monitors?
   /// The path of the main settings file, if it does not exist any more; otherwise nil.
   package var deletedFile: String?
 
@@ -23,7 +25,8 @@ package struct Measurement: Equatable, Sendable {
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,
     transport: String? = nil, events: [StatusReport.Event] = [],
-    monitors: StatusReport.Monitors = StatusReport.Monitors(connected: 0, dropped: 0), deletedFile: String? = nil
+    monitors: StatusReport.Monitors = StatusReport.Monitors(connected: 0, dropped: 0),
+    positionMonitors: StatusReport.Monitors? = nil, deletedFile: String? = nil
   ) {
     self.fleetEngine = fleetEngine
     self.tokenProvider = tokenProvider
@@ -31,6 +34,7 @@ package struct Measurement: Equatable, Sendable {
     self.transport = transport
     self.events = events
     self.monitors = monitors
+    self.positionMonitors = positionMonitors
     self.deletedFile = deletedFile
   }
 }

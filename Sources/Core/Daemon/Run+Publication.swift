@@ -51,7 +51,7 @@ extension Run {
     }
     for (id, request) in requests {
       switch request {
-      case .reload, .drive, .sendNow, .monitor: break
+      case .reload, .drive, .sendNow, .monitor, .monitorPositions: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
@@ -105,6 +105,7 @@ extension Run {
     report.traffic = publication.ledger.today.map { StatusReport.Traffic($0) }
     report.events = measurement.events
     report.monitors = measurement.monitors
+    report.positionMonitors = measurement.positionMonitors
     return report
   }
 }

@@ -31,6 +31,10 @@ extension Run {
       // Others are still to be sent what has changed for them.
       if monitor == nil { monitor = MonitorWatch(vehicle, state: state) }
       effects.append(.respond(id: id, .monitoring(state)))
+    case .monitorPositions:
+      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
+      pass(.positionsMonitored(true), at: now, observer, &effects)
+      effects.append(.respond(id: id, .monitoringPositions))
     case .sendNow:
       guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
       if let refusal = vehicle.sendRefusal {

@@ -11,6 +11,7 @@ extension Run {
   /// Uses the first settings.
   mutating func begin(_ first: SettingsLife.Prepared, at now: Moment, _ observer: Observer?) -> [Effect] {
     var effects = [Effect.useSettings]
+    servePositions(first.configuration, at: now, observer, &effects)
     if let holder = first.holder {
       pass(.vehicleLocked(by: holder), at: now, observer, &effects)
       sources.isVehicleInUse = true
@@ -52,6 +53,7 @@ extension Run {
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
+    servePositions(new.configuration, at: now, observer, &effects)
     pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)
     feedStore(.start, at: now.boot, &effects)
     passReports(at: now, observer, &effects)
@@ -59,5 +61,15 @@ extension Run {
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
     if settings.isSettled { effects.append(.ready) }
     effects += new.requests.map { .respond(id: $0, .done(remark: nil)) }
+  }
+
+  /// Opens or closes the socket for positions. With a reload, one that could not be opened is tried again.
+  private mutating func servePositions(
+    _ new: Configuration, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
+  ) {
+    guard servesPositions || new.servesPositions else { return }
+    servesPositions = new.servesPositions
+    effects.append(.servePositions(servesPositions))
+    if !servesPositions { pass(.positionsMonitored(false), at: now, observer, &effects) }
   }
 }

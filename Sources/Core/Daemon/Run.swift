@@ -24,6 +24,8 @@ package struct Run: Sendable {
   var choices = Choices()
   /// Nil while nobody monitors.
   var monitor: MonitorWatch?
+  /// Whether the settings in force have a socket for positions.
+  var servesPositions = false
   /// Reports of the store that the vehicle has not been passed yet.
   private var reports: [VehicleAgent.Input] = []
   /// The sources have not been passed yet whether fixes are needed.
@@ -83,6 +85,7 @@ package struct Run: Sendable {
     case .request(let id, let request): handle(request, id, at: now, observer, &effects)
     case .measured(let measurement): measured(measurement, at: now, &effects)
     case .unmonitored: monitor = nil
+    case .positionsUnmonitored: pass(.positionsMonitored(false), at: now, observer, &effects)
     case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
       // What a source reads comes before what else is due: that follows at the next call, which is due at once.
@@ -156,6 +159,7 @@ package struct Run: Sendable {
     case .dropConnections: effects.append(.dropConnections)
     case .lockVehicle: effects.append(.lockVehicle)
     case .event(let event): effects.append(.event(event))
+    case .position(let accepted): effects.append(.position(VehiclePosition(accepted)))
     case .needFixes(let areNeeded):
       // The vehicle is deciding just now.
       sources.areFixesNeeded = areNeeded

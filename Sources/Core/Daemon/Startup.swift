@@ -95,7 +95,8 @@ struct Startup: Sendable {
       effects.append(.event(.stopping(.directoryDeleted(path))))
       end(.restarting, &effects)
     // The rest needs settings.
-    case .vehicle, .start, .storeEnded, .driverFound, .dutyStored, .watchdog, .sources, .line: break
+    case .vehicle, .start, .storeEnded, .driverFound, .dutyStored, .positionsUnmonitored, .watchdog, .sources, .line:
+      break
     }
     return nil
   }
@@ -163,7 +164,7 @@ struct Startup: Sendable {
       guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
       store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
     case .drive(.resume): store(nil, for: id, &effects)
-    case .drive(.offline), .drive(.online), .sendNow:
+    case .drive(.offline), .drive(.online), .sendNow, .monitorPositions:
       effects.append(.respond(id: id, .refused(.settingsMissing, missing.sentence)))
     case .metrics: effects.append(.respond(id: id, .metrics(metrics)))
     case .monitor:

@@ -130,7 +130,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var past: Int
   }
 
-  /// Programs that monitor the daemon on the control socket.
+  /// Programs that monitor the daemon, or the positions.
   package struct Monitors: Equatable, Sendable, Codable {
     /// Of those that are connected.
     package var connected: Int
@@ -335,6 +335,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var traffic: Traffic?
   /// Programs that monitor the daemon; nil in the response of an earlier release.
   package var monitors: Monitors?
+  /// Programs that monitor the positions; nil if there is no socket for them.
+  package var positionMonitors: Monitors?
   /// What happened to the last fix, and what the daemon waits for.
   package var explanation: Explanation
   /// What happened to the last fix, without what ``state`` says; empty if there is nothing more to say, nil in the

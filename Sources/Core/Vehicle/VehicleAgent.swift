@@ -118,6 +118,8 @@ package struct VehicleAgent: Sendable {
     case goOnline
     /// The newest position is due as soon as the limits allow. Without effect while there is a `sendRefusal`.
     case sendNow
+    /// Whether a program on this machine monitors the positions: then `position` follows with each.
+    case positionsMonitored(Bool)
   }
 
   /// What the shell has to do. Each case has all data that it needs.
@@ -153,6 +155,8 @@ package struct VehicleAgent: Sendable {
     /// Delete positions of other vehicles from before this time from the store.
     case forgetOthers(before: Timestamp)
     case event(Event)
+    /// The next position of the vehicle, for programs that monitor it. Not during a pause.
+    case position(FixFilter.Accepted)
     /// Whether fixes are needed. Otherwise receivers that can be are left unread, until they are needed again; what
     /// they have sent until then is discarded.
     case needFixes(Bool)
@@ -190,6 +194,8 @@ package struct VehicleAgent: Sendable {
   package internal(set) var clock: VehicleClock
   var dutyState = DutyState()
   var lock = VehicleLockState()
+  /// Whether a program on this machine monitors the positions.
+  private var arePositionsMonitored = false
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -255,6 +261,7 @@ package struct VehicleAgent: Sendable {
     case .goOffline(let record): goOffline(record, at: now, &effects)
     case .goOnline: goOnline(at: now, &effects)
     case .sendNow: if sendRefusal == nil { policy.request() }
+    case .positionsMonitored(let areMonitored): arePositionsMonitored = areMonitored
     }
     apply(delivery.handle(.expire, at: now.boot), at: now, &effects)
     reviewTime(at: now, &effects)
@@ -285,6 +292,7 @@ package struct VehicleAgent: Sendable {
     _ accepted: FixFilter.Accepted, areLaterMisdated: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
+    if arePositionsMonitored, !isSuspended { effects.append(.position(accepted)) }
     if areLaterMisdated {
       // The bounds with which a receiver is corrected may be wrong until they are confirmed, and its own time right.
       let isCertain = clock.verdict.bounds == nil || clock.verdict.isConfirmed

@@ -51,11 +51,12 @@ package nonisolated enum ControlClient {
   ///
   /// - Parameters:
   ///   - path: the daemon's socket.
+  ///   - socket: which of them it is.
   ///   - call: a message of Varlink, without its NUL.
   ///   - handle: is passed each reply, without its NUL; returns false to end.
   /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` without a first reply.
   package static func follow(
-    _ call: [UInt8], at path: String, _ handle: ([UInt8]) -> Bool
+    _ call: [UInt8], at path: String, of socket: LocalSocket = .control, _ handle: ([UInt8]) -> Bool
   ) throws(ControlSocketError) -> End {
     do throws(Errno) {
       let daemon = try send(call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd], to: path, timeout: 5)
@@ -77,7 +78,7 @@ package nonisolated enum ControlClient {
         guard received.count < longestResponse else { throw Errno(EBADMSG) }
       }
     } catch {
-      throw explained(error, path)
+      throw explained(error, path, socket)
     }
   }
 
@@ -87,31 +88,21 @@ package nonisolated enum ControlClient {
     do throws(Errno) {
       return try exchange(request, at: path, timeout: Int(clamping: timeout.wholeSeconds))
     } catch {
-      throw explained(error, path)
+      throw explained(error, path, .control)
     }
   }
 
-  private static func explained(_ error: Errno, _ path: String) -> ControlSocketError {
+  private static func explained(_ error: Errno, _ path: String, _ socket: LocalSocket) -> ControlSocketError {
     switch error.code {
-    case ENOENT, ECONNREFUSED:
-      ControlSocketError(
-        .absent, "the daemon does not run (no process listens at \(path)): systemctl status \(unit(at: path))",
-        cause: error)
+    case ENOENT, ECONNREFUSED: ControlSocketError(.absent, socket.absence(at: path), cause: error)
     case EACCES, EPERM:
       ControlSocketError(
-        .denied, "\(path): permission denied; be root or a member of the group fleet-locationd", cause: error)
+        .denied, "\(path): permission denied; be root or a member of the group \(socket.group)", cause: error)
     case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
       ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
     default:
       ControlSocketError(.failed, "\(path): \(error)", cause: error)
     }
-  }
-
-  /// The unit whose runtime directory contains the socket: `fleet-locationd-NAME` is that of `fleet-locationd@NAME`.
-  private static func unit(at path: String) -> String {
-    let name = "fleet-locationd"
-    let directory = path.split(separator: "/").dropLast().last ?? ""
-    return directory.hasPrefix("\(name)-") ? "\(name)@\(directory.dropFirst(name.utf8.count + 1))" : name
   }
 
   /// - Returns: the response with its end: NUL, or the end of a line after which the connection was closed.

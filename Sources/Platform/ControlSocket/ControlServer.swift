@@ -9,10 +9,10 @@ package import Varlink
 /// Serves requests on a Unix socket: calls of Varlink, one after the other, or one line, after whose response the
 /// connection is closed.
 ///
-/// The socket file is for its owner and group (0660); the peer credentials are checked as well, in case its mode is too
-/// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in
-/// use, the oldest one without a request is closed for the next one: idle connections block neither other users nor
-/// their own.
+/// The socket file is for its owner and group (0660). If that is the daemon's group, the peer credentials are checked
+/// as well, in case its mode is too permissive. Requests are short, connections are limited per user and in time. If
+/// all connections of a user are in use, the oldest one without a request is closed for the next one: idle connections
+/// block neither other users nor their own.
 package final class ControlServer {
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
@@ -28,6 +28,7 @@ package final class ControlServer {
   private let loop: EventLoop
   private let path: String
   private let respond: (MessageFraming.Message, ControlConnection) -> Void
+  private let isForOwnGroup: Bool
   private let descriptor: Descriptor
   /// The socket file.
   private let file: Inode?
@@ -46,15 +47,18 @@ package final class ControlServer {
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
+  ///   - isForOwnGroup: whether only root and the daemon's own user and group may connect. Otherwise the file's place
+  ///     and mode decide: in the service's user namespace all other users and groups look the same.
   ///   - respond: handles a request, and calls `answer` of its connection, at once or later; both without their ends.
   /// - Throws: code `failed`.
   package init(
-    loop: EventLoop, path: String,
+    loop: EventLoop, path: String, isForOwnGroup: Bool = true,
     respond: @escaping (MessageFraming.Message, ControlConnection) -> Void
   ) throws(ControlSocketError) {
     self.loop = loop
     self.path = path
     self.respond = respond
+    self.isForOwnGroup = isForOwnGroup
     do {
       descriptor = try UnixSocket.make(Int32(SOCK_NONBLOCK.rawValue))
       let rawValue = descriptor.rawValue
@@ -66,7 +70,7 @@ package final class ControlServer {
       _ = try Errno.retrying { listen(rawValue, 8) }
       file = Inode(of: path)
     } catch {
-      throw ControlSocketError(.failed, "\(path): the control socket cannot be made: \(error)", cause: error)
+      throw ControlSocketError(.failed, "\(path): the socket cannot be made: \(error)", cause: error)
     }
     do {
       resumption = try loop.makeTimer { [unowned self] in source?.resume() }
@@ -146,10 +150,10 @@ package final class ControlServer {
     return clients.count < ControlServer.maximumClients
   }
 
-  /// - Returns: the connected user: root, the daemon's own, or a member of its group; nil for all others.
+  /// - Returns: the connected user; nil if it may not connect.
   private func user(of rawValue: Int32) -> uid_t? {
     guard let peer = try? UnixSocket.peer(of: rawValue) else { return nil }
-    if peer.user == 0 || peer.user == geteuid() || peer.group == getegid() { return peer.user }
+    if !isForOwnGroup || peer.user == 0 || peer.user == geteuid() || peer.group == getegid() { return peer.user }
     var groups = [gid_t](repeating: 0, count: 256)
     var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
     guard unsafe getsockopt(rawValue, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return nil }

@@ -185,6 +185,7 @@ extension [VehicleAgent.Effect] {
       case .collectChanges(let isInOutage): isInOutage ? "collect" : "collect no more"
       case .commitBacklog: "commit"
       case .connect, .event, .accepted, .needFixes: nil
+      case .position: "position"
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
       case .finished(let ending): "finished \(ending.undelivered)"

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import ControlSocket
+import Daemon
+import EventLoop
+import Glibc
+import Observability
+import SystemCalls
+import Varlink
+import Vehicle
+
+/// Is passed the requests of other programs.
+protocol RequestOwner: AnyObject {
+  func pass(_ input: Daemon.Input)
+  func write(_ event: Event)
+}
+
+/// The sockets for other programs on the machine: what they ask is passed to `Daemon`, and they are sent its responses
+/// and what they monitor.
+final class LocalSockets {
+  /// The environment variable with the directory for the socket for positions, which the units set.
+  static let positionsVariable = "FLEET_POSITIONS"
+
+  private let loop: EventLoop
+  private weak var owner: (any RequestOwner)?
+  private var control: ControlServer?
+  private var positions: ControlServer?
+  private var servesPositions = false
+  /// Where the responses to requests go, by their IDs.
+  private var replies: [UInt64: (Daemon.Response) -> Void] = [:]
+  private var lastRequest: UInt64 = 0
+
+  init(loop: EventLoop, owner: any RequestOwner) {
+    self.loop = loop
+    self.owner = owner
+  }
+
+  // MARK: - The sockets
+
+  /// Opens the control socket for `fleet-locationctl`. The daemon also works without it.
+  func listen() {
+    guard let path = ControlProtocol.socketPath else { return }
+    do {
+      let server = try ControlServer(loop: loop, path: path) { [weak self] message, client in
+        self?.perform(ControlProtocol.action(for: message), for: client)
+      }
+      server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.unmonitored) }
+      control = server
+    } catch {
+      owner?.write(.settingsWarning(error.message))
+    }
+    // Those of the socket before are gone with it.
+    owner?.pass(.unmonitored)
+  }
+
+  /// Opens the socket for positions, unless it is in place, or closes it.
+  func servePositions(_ isOn: Bool) {
+    servesPositions = isOn
+    if isOn, positions?.isInPlace == true { return }
+    positions = nil
+    owner?.pass(.positionsUnmonitored)
+    guard isOn else { return }
+    do throws(ControlSocketError) {
+      let server = try ControlServer(loop: loop, path: try Self.positionsPath(), isForOwnGroup: false) {
+        [weak self] message, client in
+        self?.perform(PositionProtocol.action(for: message), for: client)
+      }
+      server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.positionsUnmonitored) }
+      positions = server
+    } catch {
+      owner?.write(.settingsWarning("positions.socket: \(error.message)"))
+    }
+  }
+
+  /// Makes those again whose file was deleted or replaced.
+  func restore() {
+    if control?.isInPlace == false { listen() }
+    if positions?.isInPlace == false { servePositions(servesPositions) }
+  }
+
+  /// Whether clients can connect to the control socket.
+  var isListening: Bool { control?.isInPlace == true }
+
+  /// - Throws: code `failed` if there is no directory, or others than its owner and group have access to it. Its group
+  ///   alone may connect, and only its owner make a socket.
+  private static func positionsPath() throws(ControlSocketError) -> String {
+    guard let directory = Environment.value(of: positionsVariable), !directory.isEmpty else {
+      throw ControlSocketError(
+        .failed,
+        "the directory is not known; the unit must set it, as the packaged unit does: "
+          + "Environment=\(positionsVariable)=\(LocalSocket.positionsDirectory)")
+    }
+    let mode: mode_t
+    do throws(Errno) {
+      mode = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).status().st_mode
+    } catch {
+      throw ControlSocketError(
+        .failed, "\(directory): \(error); systemd-tmpfiles --create makes the directory, then restart the service",
+        cause: error)
+    }
+    guard mode & 0o027 == 0 else {
+      throw ControlSocketError(
+        .failed, "\(directory): others than its owner and group have access to it, or its group can write to it")
+    }
+    return LocalSocket.positions.path(of: RuntimeDirectory.path ?? "fleet-locationd", positions: directory)
+  }
+
+  // MARK: - Requests
+
+  private func perform(_ action: ControlProtocol.Action, for client: ControlConnection) {
+    switch action {
+    case .ask(.monitor, _): monitor(.monitor, control, ControlProtocol.interface, for: client)
+    case .ask(.monitorPositions, _): monitor(.monitorPositions, positions, PositionProtocol.interface, for: client)
+    case .ask(let request, let form): ask(request) { client.answer(ControlProtocol.encode($0, as: form)) }
+    case .reply(let bytes): client.answer(bytes)
+    case .nothing: client.answer(nil)
+    case .close: client.close()
+    }
+  }
+
+  private func monitor(
+    _ request: Daemon.Request, _ server: ControlServer?, _ interface: String, for client: ControlConnection
+  ) {
+    guard let server else { return client.close() }
+    guard server.monitorCount < ControlServer.maximumMonitors else {
+      return client.answer(ControlProtocol.tooManyMonitors(ControlServer.maximumMonitors, in: interface))
+    }
+    ask(request) { response in
+      guard let first = ControlProtocol.encode(response, as: .varlink, in: interface) else { return }
+      if case .refused = response { return client.answer(first) }
+      server.monitor(client, first: first)
+      // It is gone.
+      if server.monitorCount == 0 { server.onLastMonitorGone?() }
+    }
+  }
+
+  private func ask(_ request: Daemon.Request, _ reply: @escaping (Daemon.Response) -> Void) {
+    lastRequest += 1
+    replies[lastRequest] = reply
+    owner?.pass(.request(id: lastRequest, request))
+  }
+
+  /// Answers the request with this ID.
+  func respond(_ id: UInt64, _ response: Daemon.Response) {
+    replies.removeValue(forKey: id)?(response)
+  }
+
+  // MARK: - Monitors
+
+  /// Programs that monitor the daemon.
+  var monitors: StatusReport.Monitors {
+    StatusReport.Monitors(connected: control?.monitorCount ?? 0, dropped: control?.droppedMonitors ?? 0)
+  }
+
+  /// Programs that monitor the positions; nil without a socket for them.
+  var positionMonitors: StatusReport.Monitors? {
+    positions.map { StatusReport.Monitors(connected: $0.monitorCount, dropped: $0.droppedMonitors) }
+  }
+
+  /// Sends it to all who monitor the daemon.
+  func monitor(_ item: MonitorItem) {
+    if let control, control.monitorCount > 0 { control.publish(ControlProtocol.encode(item)) }
+  }
+
+  /// Sends it to all who monitor the positions.
+  func send(_ position: VehiclePosition) {
+    if let positions, positions.monitorCount > 0 { positions.publish(PositionProtocol.encode(position)) }
+  }
+}
