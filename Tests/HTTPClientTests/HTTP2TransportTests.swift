@@ -270,8 +270,10 @@ struct HTTP2TransportTests {
     }
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: isOpen)).status, 200)
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
-    // The server serves its connections at the same time: their lines come in any order.
-    try expectEqual(bench.connections(3).count { $0.hasSuffix(" h2") }, 2)
+    // Two connections carried requests, each from its first stream on. libcurl opens another to repeat a request that
+    // was refused, and is stopped there: whether the server still sees it depends on who is faster.
+    let lines = try bench.server.lines { $0.count { $0.hasPrefix("request") } == 4 }
+    expectEqual(lines.count { $0.hasPrefix("request 1 ") }, 2)
   }
 
   @Test("with HTTP/1.1 by the settings nothing else is offered")

@@ -223,31 +223,4 @@ import Testing
     try stop(bench)
     expect(try count(in: new) >= 20)
   }
-
-  @Test("nothing is written while updates are accepted", .enabled(if: ChildProcess.canInspect))
-  func idleDisk() throws {
-    let bench = try TestBench()
-    let track = LiveTrack(try bench.receiver())
-    let state = bench.directory("state")
-    let daemon = try start(bench, state)
-    func written() throws -> Int {
-      let text = try String(contentsOfFile: "/proc/\(daemon.process.processID)/io", encoding: .utf8)
-      let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") }
-      return try #require(line.flatMap { Int($0.dropFirst("write_bytes: ".count)) })
-    }
-    func modified() -> [Int] {
-      ["backlog.sqlite", "backlog.sqlite-wal"].map { name in
-        var status = stat()
-        guard stat("\(state)/\(name)", &status) == 0 else { return 0 }
-        return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
-      }
-    }
-    try wait("updates", bench, track) { bench.emulator?.accepted.count ?? 0 > 3 }
-    let (before, files) = (try written(), modified())
-    let seen = bench.emulator?.accepted.count ?? 0
-    // Longer than the interval, with an update for every tenth of a second.
-    try wait("many updates", bench, track) { bench.emulator?.accepted.count ?? 0 > seen + 70 }
-    try expectEqual(written(), before)
-    expectEqual(modified(), files)
-  }
 }

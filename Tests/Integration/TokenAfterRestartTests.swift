@@ -34,6 +34,11 @@ import Testing
       return bench.emulator?.accepted.count ?? 0 > before
     }
     let control = try ChildProcess("fleet-locationctl", ["status", "--socket", runtime + "/control.sock"])
+    // The receiver goes on: without a position for some seconds, status would say that there is none.
+    try bench.wait("status") {
+      track.pump()
+      return control.hasEnded
+    }
     try control.finish()
     expectEqual(control.exitCode, 0, "\(control.errors.text)")
     daemon.process.signal(signal)
