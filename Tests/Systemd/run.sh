@@ -657,21 +657,33 @@ correct
 inside systemctl reload fleet-locationd || fail "reload of corrected settings"
 inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
 
-step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec="
+step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec=, and leaves the network up until then"
 printf '[reporting]\nstop_timeout = "8s"\n' | write /etc/fleet-locationd/conf.d/stop.toml
 inside systemctl reload fleet-locationd || fail "reload of stop_timeout"
 printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
+write /etc/systemd/system/trial-network.service <<'END'
+[Unit]
+Wants=network.target
+Before=network.target
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/true
+ExecStop=/bin/sh -c 'systemctl show --value --property=ActiveState fleet-locationd > /run/state-without-network'
+END
 inside systemctl daemon-reload
+inside systemctl start trial-network
 # There is an update each second; this one has no response.
 inside systemctl kill -s STOP emulator
 sleep 3
 before=$SECONDS
-inside systemctl stop fleet-locationd
+inside systemctl stop fleet-locationd network.target trial-network
 took=$((SECONDS - before))
 inside systemctl kill -s CONT emulator
 [ "$(property Result) $(property ExecMainStatus)" = "success 0" ] || fail "a stop of $took s ends as $(property Result) $(property ExecMainStatus)"
 [ $took -ge 3 ] || fail "the stop has not waited for the last update: $took s"
-inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/fleet-locationd.service.d/stop.conf
+[ "$(inside cat /run/state-without-network)" = inactive ] || fail "the network was down while it was $(inside cat /run/state-without-network)"
+inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/{fleet-locationd.service.d/stop.conf,trial-network.service}
 inside systemctl daemon-reload
 inside systemctl start fleet-locationd
 until_true 15 status_says Online || fail "after a long stop: $(property StatusText)"
