@@ -263,7 +263,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/fleet-locationd.8
 	install -D -m 0644 -t $(DOC)/examples packaging/prometheus/fleet-locationd.rules.yml config/fleet-locationd.toml config/examples/*
 	install -D -m 0755 -t $(DOC)/examples scripts/crash-names.sh
-	cd packaging && find fleet driver-app -type f -exec sh -c 'install -D -m $$(stat -c %a "$$1") "$$1" "$(abspath $(DOC))/examples/$$1"' sh {} \;
+	cd packaging && find fleet driver-app power -type f -exec sh -c 'install -D -m $$(stat -c %a "$$1") "$$1" "$(abspath $(DOC))/examples/$$1"' sh {} \;
 	install -D -m 0644 -t $(DOC)/docs docs/*.md
 	install -D -m 0644 -t $(DOC) README.md
 	install -d $(DESTDIR)/etc/fleet-locationd/conf.d

@@ -15,7 +15,7 @@ stage=build/fleet-locationd-$version-$architecture
 log=build/deb-$architecture.log
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/docs"
-cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheus packaging/fleet packaging/driver-app README.md config "$stage/"
+cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheus packaging/fleet packaging/driver-app packaging/power README.md config "$stage/"
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 scripts/reproducible.py "$stage"/bin/*

@@ -25,6 +25,16 @@ cp systemd/fleet-locationd-settings@.path "$work/fleet-locationd-settings@truck.
 complaints=$(systemd-analyze verify "$work"/fleet-locationd-{settings,failed,retry,retry-due}.* \
   "$work/fleet-locationd-settings@truck.toml.d.path" 2>&1 | grep -v "^$" || true)
 [ -z "$complaints" ] || { printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2; exit 1; }
+# The examples for the ignition, each in the place of the unit that it becomes.
+for off in packaging/power/off-*.service; do
+  rm -rf "$work/power"
+  mkdir "$work/power"
+  cp packaging/power/fleet-ignition* "$work/power/"
+  cp "$off" "$work/power/fleet-ignition-off.service"
+  sed -i "s|/usr/bin/fleet-|$work/fleet-|" "$work"/power/*
+  complaints=$(systemd-analyze verify "$work"/power/* 2>&1 | grep -v "^$" || true)
+  [ -z "$complaints" ] || { printf 'systemd-analyze verify complains of %s:\n%s\n' "$off" "$complaints" >&2; exit 1; }
+done
 # Checks the message catalog with journalctl.
 mkdir -p "$work/root/usr/lib/systemd/catalog" "$work/root/var/lib/systemd/catalog"
 cp systemd/fleet-locationd.catalog "$work/root/usr/lib/systemd/catalog/"
