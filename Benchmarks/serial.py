@@ -5,7 +5,8 @@
 A UART hands over 16 bytes at a time. Receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600 baud, once
 and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each 10 s. Besides at
 115,200 baud: a parked vehicle, a paused daemon, a receiver without a fix, and a Fleet Engine that cannot be reached; then the same
-receiver over TCP, and through gpsd. All of them run as on a box, with a state directory and systemd's watchdog of a minute.
+receiver over TCP, and through gpsd, driving and paused. All of them run as on a box, with a state directory and systemd's watchdog of a
+minute.
 
 Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
 (/proc/PID/schedstat), the bytes that it has the disk write (/proc/PID/io), and where there is strace its system calls and, of these,
@@ -30,9 +31,10 @@ LINES = ((115_200, 1), (115_200, 10), (9600, 1), (9600, 10))
 # The daemons: their line, and what else is special.
 CASES = {f"UART, {baud:,} baud, {rate} Hz": (baud, rate, "") for baud, rate in LINES} | {
     f"UART, 115,200 baud, 1 Hz, {case}": (115_200, 1, case) for case in ("parked", "paused", "no fix", "offline")} | {
-    "TCP, 1 Hz": (115_200, 1, "TCP"), "gpsd, 1 Hz": (115_200, 1, "gpsd")}
+    f"{medium}, 1 Hz{case and ', '}{case}": (115_200, 1, medium + case) for case in ("", "paused") for medium in ("TCP", "gpsd")}
 # Wake-ups a second.
-AIMS = {"UART, 115,200 baud, 1 Hz": 1.5, "UART, 115,200 baud, 1 Hz, paused": 0.15, "gpsd, 1 Hz": 1.5}
+AIMS = {"UART, 115,200 baud, 1 Hz": 1.5, "gpsd, 1 Hz": 1.5} | {
+    f"{medium}, paused": 0.15 for medium in ("UART, 115,200 baud, 1 Hz", "TCP, 1 Hz", "gpsd, 1 Hz")}
 # Until the first fix, the token and the connection are over, and an outage is long.
 SETTLING = 150
 BODIES = ["GNRMC,{time},A,4807.{place:04},N,01131.0000,E,30.0,0.0,{date},,,A",
@@ -76,7 +78,7 @@ def transmit(write, baud, rate, case):
             if epoch and (len(epoch) + len(next_sentence)) * 10 / baud > 0.8 / rate:
                 break
             epoch += next_sentence
-        piece = len(epoch) if case == "TCP" else PIECE
+        piece = len(epoch) if case.startswith("TCP") else PIECE
         for end in range(piece, len(epoch) + piece, piece):
             time.sleep(max(start + min(end, len(epoch)) * 10 / baud - time.time(), 0))
             write(epoch[end - piece:end])
@@ -87,7 +89,7 @@ class Receiver:
 
     def __init__(self, directory, baud, rate, case):
         self.helper = None
-        if case == "TCP":
+        if case.startswith("TCP"):
             listener = socket.create_server(("127.0.0.1", 0))
             self.source = f'type = "nmea-tcp"\naddress = "127.0.0.1:{listener.getsockname()[1]}"'
             start = lambda: listener.accept()[0].sendall
@@ -96,7 +98,7 @@ class Receiver:
             tty.setraw(device)
             start = lambda: lambda data: os.write(line, data)
             self.source = f'type = "serial"\ndevice = "{os.ttyname(device)}"\nbaud = {baud}'
-            if case == "gpsd":
+            if case.startswith("gpsd"):
                 port = free_port()
                 # gpsd gives up root before it opens the device.
                 os.chmod(os.ttyname(device), 0o666)
@@ -156,9 +158,9 @@ def figures(programs, seconds=30):
         manager.bind(os.path.join(directory, "notify"))
         manager.setblocking(False)
         time.sleep(0.5)
-        daemons, receivers, control = {}, [], ""
+        daemons, receivers, paused = {}, [], []
         for number, (name, (baud, rate, case)) in enumerate(CASES.items()):
-            if case == "gpsd" and not os.path.exists(shutil.which("gpsd") or "/usr/sbin/gpsd"):
+            if case.startswith("gpsd") and not os.path.exists(shutil.which("gpsd") or "/usr/sbin/gpsd"):
                 continue
             receivers.append(Receiver(directory, baud, rate, case))
             path = os.path.join(directory, f"{number}")
@@ -171,8 +173,8 @@ def figures(programs, seconds=30):
                            "NOTIFY_SOCKET": os.path.join(directory, "notify")}
             daemons[name] = spawn(
                 [os.path.join(programs, "fleet-locationd"), "--config", path + ".toml"], os.path.join(directory, "log"))
-            if case == "paused":
-                control = f"{path}-runtime/control.sock"
+            if case.endswith("paused"):
+                paused.append(f"{path}-runtime/control.sock")
 
         def settle(time_span):
             """Reads what is sent to systemd's socket, which would be full."""
@@ -187,7 +189,8 @@ def figures(programs, seconds=30):
 
         # With the time known, which the receiver is read for also in a pause.
         settle(SETTLING / 2)
-        subprocess.run([os.path.join(programs, "fleet-locationctl"), "pause", "--socket", control], check=True, stdout=subprocess.DEVNULL)
+        for control in paused:
+            subprocess.run([os.path.join(programs, "fleet-locationctl"), "pause", "--socket", control], check=True, stdout=subprocess.DEVNULL)
         settle(SETTLING / 2)
         before = {name: (status(process), processor(process), written(process), time.monotonic()) for name, process in daemons.items()}
         settle(seconds)
