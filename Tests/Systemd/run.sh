@@ -323,31 +323,31 @@ write /etc/fleet-locationd/conf.d/positions.toml <<'END'
 socket = true
 END
 inside systemctl reload fleet-locationd || fail "reload with a socket for positions"
-settings van-2 van-2
-write /etc/fleet-locationd/van-2.toml.d/positions.toml <<'END'
+settings bus-4 bus-4
+write /etc/fleet-locationd/bus-4.toml.d/positions.toml <<'END'
 [positions]
 socket = true
 END
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
-  write /etc/systemd/system/fleet-locationd@van-2.service.d/credential.conf
+  write /etc/systemd/system/fleet-locationd@bus-4.service.d/credential.conf
 inside systemctl daemon-reload
-inside systemctl start fleet-locationd@van-2 || fail "start of the instance"
-for name in fleet-locationd fleet-locationd-van-2; do
+inside systemctl start fleet-locationd@bus-4 || fail "start of the instance"
+for name in fleet-locationd fleet-locationd-bus-4; do
   until_true 10 inside test -S "$directory/$name.sock" || fail "no socket of $name: $(inside ls -la $directory)"
   [ "$(inside stat -c '%U:%G %a' "$directory/$name.sock")" = 'fleet-locationd:fleet-locationd-positions 660' ] ||
     fail "$(inside stat "$directory/$name.sock")"
 done
 "$here/methods.py" "/proc/$(cat "/run/fleet-locationd-tests/$CONTAINER_NAME/leader")/root" || fail "who may call what"
 # The first line; the tool ends when its reader does.
-positions() { inside setpriv --reuid=65534 --regid=65534 --groups="$1" sh -c "timeout 20 fleet-locationctl monitor --positions $2 | head -n 1"; }
+positions() { inside setpriv --reuid=65534 --regid=65534 --groups="$1" sh -c "timeout 20 fleet-locationctl monitor --positions ${2:-} | head -n 1"; }
 group=$(inside getent group fleet-locationd-positions | cut -d: -f3)
-for instance in '' '--instance van-2'; do
+for instance in '' '--instance bus-4'; do
   positions "$group" "--json $instance" | has '"latitude":' || fail "no position $instance"
 done
 positions "$(inside getent group fleet-locationd | cut -d: -f3)" 2>&1 | has 'permission denied.*fleet-locationd-positions' || fail "positions for the other group"
-inside systemctl stop fleet-locationd@van-2
+inside systemctl stop fleet-locationd@bus-4
 [ "$(inside ls $directory)" = fleet-locationd.sock ] || fail "after the instance: $(inside ls $directory)"
-inside rm -r /etc/fleet-locationd/van-2.toml /etc/fleet-locationd/van-2.toml.d /etc/systemd/system/fleet-locationd@van-2.service.d \
+inside rm -r /var/lib/fleet-locationd-bus-4 /etc/fleet-locationd/bus-4.toml /etc/fleet-locationd/bus-4.toml.d /etc/systemd/system/fleet-locationd@bus-4.service.d \
   /etc/fleet-locationd/conf.d
 inside systemctl daemon-reload
 inside systemctl reload fleet-locationd || fail "reload without a socket for positions"
