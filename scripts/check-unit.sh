@@ -35,6 +35,9 @@ for off in packaging/power/off-*.service; do
   complaints=$(systemd-analyze verify "$work"/power/* 2>&1 | grep -v "^$" || true)
   [ -z "$complaints" ] || { printf 'systemd-analyze verify complains of %s:\n%s\n' "$off" "$complaints" >&2; exit 1; }
 done
+cp packaging/fleet/copy/fleet-copy@.service "$work/fleet-copy@positions.service"
+complaints=$(systemd-analyze verify "$work/fleet-copy@positions.service" 2>&1 | grep -v "^$" || true)
+[ -z "$complaints" ] || { printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2; exit 1; }
 # Checks the message catalog with journalctl.
 mkdir -p "$work/root/usr/lib/systemd/catalog" "$work/root/var/lib/systemd/catalog"
 cp systemd/fleet-locationd.catalog "$work/root/usr/lib/systemd/catalog/"
