@@ -112,7 +112,7 @@ damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut of
 explore: ## All orders of events from twenty states of the daemon, DEPTH (6) events long: 5 takes a minute, each more eight times as long.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
-simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number. Draws an outage.
+simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number.
 	@mkdir -p build
 	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE=$(CURDIR)/build/outage.json \
 	  swift test --filter 'RandomRunTests|OutageTraceTests'

@@ -350,7 +350,7 @@ let package = Package(
       ], path: "Tests/Support/FleetModel", swiftSettings: strict + [.unsafeFlags(["-O"])]),
     // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of
     // seconds.
-    tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
+    tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["coverage.txt", "diary.txt"]),
     tests("Exploration", coreModules + ["AgentTesting"], [.unsafeFlags(["-O"])]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator", "GzipCoding", "FileTesting"]),
     // On the executables, so that they are built.

@@ -121,6 +121,8 @@ struct Fault: Sendable {
     case settingsDeleted
     /// A credential that the settings name is missing.
     case credentialMissing
+    /// A certificate that the settings name cannot be used.
+    case settingsUnusable
 
     /// The store cannot write.
     case diskFull
@@ -166,7 +168,7 @@ struct Fault: Sendable {
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull, .diskFails, .diskDamaged, .diskDeleted: .disk
     case .otherDaemon: .machine
-    case .settingsWrong, .settingsUnreadable, .settingsDeleted, .credentialMissing: .settings
+    case .settingsWrong, .settingsUnreadable, .settingsDeleted, .credentialMissing, .settingsUnusable: .settings
     }
   }
 }

@@ -45,6 +45,8 @@ struct FleetEngineServer {
   private(set) var offences: [String] = []
   /// Requests that were refused for their form.
   private(set) var refusedForms: Set<UInt64> = []
+  /// What was wrong with it when it had a request for which that mattered.
+  private(set) var metFaults: Set<FaultCase> = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
   mutating func answer(
@@ -53,7 +55,9 @@ struct FleetEngineServer {
     requests += 1
     var date = TokenProviderServer.date(at: second)
     for fault in scenario.faults where fault.isActive(at: second) {
-      if case .serverClock(let error) = fault.kind { date = TokenProviderServer.date(at: second, wrongBy: error) }
+      guard case .serverClock(let error) = fault.kind else { continue }
+      date = TokenProviderServer.date(at: second, wrongBy: error)
+      metFaults.insert(.serverClock)
     }
     if let refusal = formRefusal(of: request, id: id, at: second, scenario) { return refusal }
     let answer = decide(request, id: id, at: second, scenario, tokens: tokens)
@@ -77,6 +81,7 @@ struct FleetEngineServer {
       var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ 0x666F_726D)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
       refusedForms.insert(id)
+      metFaults.insert(FaultCase(fault.kind))
       switch refusal {
       case .status(let status, let code):
         let body = #"{"error":{"code":\#(status),"message":"what is this","status":"\#(code)"}}"#
@@ -99,6 +104,7 @@ struct FleetEngineServer {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
       guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
+      metFaults.insert(.answers)
       var headers: [(name: String, value: String)] = []
       if let retryAfter { headers.append(("Retry-After", retryAfter)) }
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
@@ -106,7 +112,9 @@ struct FleetEngineServer {
     }
     for case (.answersSometimes(let part, let status, let code), let from) in faults.map({ ($0.kind, $0.from) }) {
       var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ UInt64(from) << 32)
-      if Double.random(in: 0..<1, using: &random) < part { return .refused(status, code, "by chance") }
+      guard Double.random(in: 0..<1, using: &random) < part else { continue }
+      metFaults.insert(.answersSometimes)
+      return .refused(status, code, "by chance")
     }
     guard let target = Target(request) else {
       offences.append("\(request.method) \(request.url)")
@@ -147,18 +155,20 @@ struct FleetEngineServer {
       func has(_ seconds: Set<Int>, _ positions: [Position]) -> Bool {
         positions.contains { seconds.contains(Int(($0.time - Scenario.boot).wholeSeconds)) }
       }
-      switch fault.kind {
-      case .deniesPast where !past.isEmpty:
-        return .refused(403, "PERMISSION_DENIED", "no past locations for you")
-      case .rejectsPast where !past.isEmpty: return .refused(400, "INVALID_ARGUMENT", "unknown field")
-      case .mostPast(let most) where past.count > most: return .refused(400, "INVALID_ARGUMENT", "too many")
-      case .mostBytes(let most) where request.body.count > most:
-        return .refused(413, "INVALID_ARGUMENT", "too large")
-      case .rejectsPositions(let seconds) where has(seconds, past),
-        .rejectsLivePositions(let seconds) where has(seconds, past + [live.position]):
-        return .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
-      default: break
-      }
+      let refusal: Decision? =
+        switch fault.kind {
+        case .deniesPast where !past.isEmpty: .refused(403, "PERMISSION_DENIED", "no past locations for you")
+        case .rejectsPast where !past.isEmpty: .refused(400, "INVALID_ARGUMENT", "unknown field")
+        case .mostPast(let most) where past.count > most: .refused(400, "INVALID_ARGUMENT", "too many")
+        case .mostBytes(let most) where request.body.count > most: .refused(413, "INVALID_ARGUMENT", "too large")
+        case .rejectsPositions(let seconds) where has(seconds, past),
+          .rejectsLivePositions(let seconds) where has(seconds, past + [live.position]):
+          .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
+        default: nil
+        }
+      guard let refusal else { continue }
+      metFaults.insert(FaultCase(fault.kind))
+      return refusal
     }
     applied.append(
       Applied(
@@ -182,6 +192,7 @@ struct FleetEngineServer {
     else { return .refused(401, "UNAUTHENTICATED", "no such token") }
     for fault in faults {
       if case .revoked = fault.kind, issued.issuedAt < Double(fault.from) {
+        metFaults.insert(.revoked)
         return .refused(401, "UNAUTHENTICATED", "revoked")
       }
     }

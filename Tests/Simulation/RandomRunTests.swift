@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import Glibc
+import Synchronization
 import Testing
 
 @Suite struct RandomRunTests {
-  /// Runs in the suite; `SIMULATION_RUNS` sets another number, `SIMULATION_SEED` the first seed.
+  /// Runs in the suite, and a fifth of it of the second range; `SIMULATION_RUNS` sets another number,
+  /// `SIMULATION_SEED` the first seed.
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
@@ -12,25 +14,43 @@ import Testing
     getenv(name).flatMap { Int(String(cString: $0)) }
   }
 
-  @Test("whatever goes wrong, the invariants hold", arguments: 0..<8)
+  private static let parts = 8
+  private static let tally = Mutex(CoverageTally())
+
+  @Test("whatever goes wrong, the invariants hold", arguments: 0..<parts)
   func invariants(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs, from: RandomRunTests.firstSeed, part: part)
   }
 
-  @Test("whatever goes wrong around the vehicle as well, the invariants hold", arguments: 0..<8)
+  @Test("whatever goes wrong around the vehicle as well, the invariants hold", arguments: 0..<parts)
   func ring(part: Int) throws {
-    try RandomRunTests.run(200, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
+    try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 
-  /// Runs every eighth of these scenarios until one fails.
+  /// Runs one part of these scenarios, until one fails unless all are wanted. The last part checks what all have
+  /// met.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
-    for index in stride(from: part, to: runs, by: 8) {
+    for index in stride(from: part, to: runs, by: parts) {
       let world = try World.observe(Scenario(random: UInt64(firstSeed + index)))
       try world.appendRecord()
-      guard !world.violations.isEmpty else { continue }
-      Issue.record("\(try World.reproduction(of: world))")
-      return
+      guard world.violations.isEmpty else {
+        Issue.record("\(try World.reproduction(of: world))")
+        return
+      }
+      tally.withLock { $0.add(world.coverage) }
     }
+    let whole = tally.withLock { $0.endPart() == 2 * parts ? $0 : nil }
+    if let whole { try check(whole) }
+  }
+
+  /// Fails if a case was met before and no longer is; prints the table of another number of runs.
+  private static func check(_ tally: CoverageTally) throws {
+    let names = Coverage().list.map(\.name)
+    let expectations = try CoverageTally.expectations()
+    if number("SIMULATION_RUNS") != nil { print(tally.table(names, expectations)) }
+    let isUsual = firstSeed == 1 && runs == 1000
+    guard isUsual || runs >= 10_000 else { return }
+    expectEqual(tally.problems(names, expectations, isThorough: !isUsual), [])
   }
 
   /// Each of these found a fault once.

@@ -87,6 +87,7 @@ extension Scenario {
     addUndatedProvider()
     addOtherDaemon()
     addFormRefusals()
+    addRefusedBacklog()
     // In every eighth the settings say how long positions may stay in memory.
     if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
     if seed > Scenario.lastOfFirstRange { addRing() }
@@ -94,6 +95,30 @@ extension Scenario {
 
   /// Later seeds have faults of the ring as well.
   static let lastOfFirstRange: UInt64 = 10_000_000
+
+  /// A server that refuses past positions of an outage when that is over, from a seed of its own: the faults above
+  /// seldom meet a backlog.
+  private mutating func addRefusedBacklog() {
+    var random = SplitMix64(seed: seed ^ 0x6261_636B)
+    guard Int.random(in: 0..<12, using: &random) == 0 else { return }
+    // Long enough for the third rejection of a position.
+    if Bool.random(using: &random) {
+      duration = max(duration, 600)
+      settings.append(.interval(5))
+    }
+    let from = Int.random(in: 10...60, using: &random)
+    let until = from + Int.random(in: 60...120, using: &random)
+    faults.append(Fault([.silent, .unreachable].randomElement(using: &random) ?? .silent, from..<until))
+    let kinds: [Fault.Kind] = [
+      .rejectsPositions(Set(from...until)), .rejectsPositions(Set(from + 20..<from + 30)),
+      .rejectsPositions(Set(until - 20..<until - 10)),
+      .rejectsPositions(Set((0..<20).map { _ in Int.random(in: from...until, using: &random) })),
+      .rejectsLivePositions(Set(until..<(until + 15))), .mostPast(Int.random(in: 1...5, using: &random)),
+      .mostBytes(1000), .deniesPast, .rejectsPast,
+    ]
+    let end = until + Int.random(in: 60...600, using: &random)
+    faults.append(Fault(kinds.randomElement(using: &random) ?? .rejectsPast, max(until - 20, 0)..<end))
+  }
 
   /// Servers that do not accept the compact form, or not always, or change their mind, from a seed of their own.
   private mutating func addFormRefusals() {

@@ -12,6 +12,8 @@ extension Scenario {
     addDeletedDirectory()
     addOtherBoot()
     addRequests()
+    addMoreRequests()
+    addUnusableSettings()
     addGPSD()
     addRecording()
   }
@@ -69,7 +71,14 @@ extension Scenario {
     var random = SplitMix64(seed: seed ^ 0x6469_7265)
     guard Int.random(in: 0..<4, using: &random) == 0 else { return }
     let milliseconds = Int.random(in: 0...15_000, using: &random)
-    acts.append((Int.random(in: 1..<duration, using: &random), .deleteDirectory(noticedAfter: milliseconds)))
+    let second = Int.random(in: 1..<duration, using: &random)
+    acts.append((second, .deleteDirectory(noticedAfter: milliseconds)))
+    // What the driver chooses then cannot be stored.
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: acts.append((second + Int.random(in: 0...8, using: &random), .pause))
+    case 1: acts.append((second + Int.random(in: 0...8, using: &random), .goOffline))
+    default: break
+    }
   }
 
   /// The runtime directory of another boot.
@@ -114,6 +123,27 @@ extension Scenario {
     if Int.random(in: 0..<3, using: &random) == 0 {
       acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
     }
+  }
+
+  /// Requests of a driver's app, from a seed of their own.
+  private mutating func addMoreRequests() {
+    var random = SplitMix64(seed: seed ^ 0x6D6F_6E69)
+    guard Int.random(in: 0..<4, using: &random) == 0 else { return }
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let request: Daemon.Request = Bool.random(using: &random) ? .monitor : .sendNow
+      acts.append((Int.random(in: 0..<duration, using: &random), .ask(request)))
+    }
+  }
+
+  /// Settings that name a certificate that cannot be used, from a seed of their own.
+  private mutating func addUnusableSettings() {
+    var random = SplitMix64(seed: seed ^ 0x756E_7573)
+    guard Int.random(in: 0..<10, using: &random) == 0 else { return }
+    let from = Bool.random(using: &random) ? 0 : Int.random(in: 1..<duration, using: &random)
+    let length = Int.random(in: 1...200, using: &random)
+    faults.append(Fault(.settingsUnusable, from..<(from + length)))
+    acts.append((from + Int.random(in: 0...length, using: &random), .ask(.reload)))
+    acts.append((from + length, .ask(.reload)))
   }
 
   private mutating func addRequests() {

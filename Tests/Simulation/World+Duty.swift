@@ -29,6 +29,7 @@ extension World {
     let isOfOther = dutyNote?.vehicle.map { $0 != stateName } ?? false
     if pauseNote != nil || dutyNote != nil, !isOfOther { checkOffline() }
     change()
+    meetDuty()
     if pauseNote == nil, dutyNote == nil {
       (offlineSince, offlineSettledAt) = (nil, nil)
     } else {

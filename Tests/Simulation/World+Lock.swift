@@ -29,7 +29,9 @@ extension World {
   }
 
   private func isTaken(_ vehicle: String) -> Bool {
-    scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
+    let isTaken = scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
+    if isTaken { coverage.faults.meet(.otherDaemon) }
+    return isTaken
   }
 
   /// Pauses, and times in which another daemon has the vehicle, that have not ended.

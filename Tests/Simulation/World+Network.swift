@@ -20,26 +20,32 @@ extension World {
       if time > end { return .failure(TransportFailure(.certificateExpired, "expired"), after: .milliseconds(90)) }
     }
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
-      switch fault.kind {
-      case .nameServersDead: return .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))
-      case .unresolved: return .failure(TransportFailure(.unresolved, "no such host"), after: .milliseconds(40))
-      case .unreachable: return .failure(TransportFailure(.unreachable, "no route"), after: .milliseconds(1))
-      case .silent: return .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
-      case .certificateNotYetValid:
-        return .failure(TransportFailure(.certificateNotYetValid, "not yet"), after: .milliseconds(90))
-      case .captivePortal:
-        return Bool.random(using: &random)
-          ? .webPage : .failure(TransportFailure(.certificateUntrusted, "the hotel's"), after: .milliseconds(90))
-      case .loss(let part) where Double.random(in: 0..<1, using: &random) < part / 2:
-        return .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
-      default: break
-      }
+      guard let obstacle = obstacle(of: fault.kind) else { continue }
+      coverage.faults.meet(FaultCase(fault.kind))
+      return obstacle
     }
     return .nothing
   }
 
+  private func obstacle(of kind: Fault.Kind) -> Obstacle? {
+    switch kind {
+    case .nameServersDead: .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))
+    case .unresolved: .failure(TransportFailure(.unresolved, "no such host"), after: .milliseconds(40))
+    case .unreachable: .failure(TransportFailure(.unreachable, "no route"), after: .milliseconds(1))
+    case .silent: .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
+    case .certificateNotYetValid:
+      .failure(TransportFailure(.certificateNotYetValid, "not yet"), after: .milliseconds(90))
+    case .captivePortal:
+      Bool.random(using: &random)
+        ? .webPage : .failure(TransportFailure(.certificateUntrusted, "the hotel's"), after: .milliseconds(90))
+    case .loss(let part) where Double.random(in: 0..<1, using: &random) < part / 2:
+      .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
+    default: nil
+    }
+  }
+
   func isAnswerLost(at second: Double) -> Bool {
-    scenario.faults.contains { fault in
+    let cause = scenario.faults.first { fault in
       guard fault.place == .network, fault.isActive(at: second) else { return false }
       switch fault.kind {
       case .loss(let part): return Double.random(in: 0..<1, using: &random) < part / 2
@@ -47,19 +53,30 @@ extension World {
       default: return true
       }
     }
+    if let cause { coverage.faults.meet(FaultCase(cause.kind)) }
+    return cause != nil
   }
 
   /// The connection of a request: the open one, or another. What is wrong with it; nil if nothing is.
   func connect(for request: HTTPRequest) -> Fault.BadConnection? {
+    let isReplaced = isConnected && request.usesNewConnection
     if request.usesNewConnection { dropConnection() }
-    if !isConnected || line?.isUsable(at: now) == false {
+    let isOver = line?.isUsable(at: now) == false
+    coverage.connections.meet(
+      isReplaced
+        ? .replaced : !isConnected ? .new : isOver ? .afterGoAway : hasConnectionAnswered ? .answered : .used)
+    if !isConnected || isOver {
       connections.append(second)
       hasConnectionAnswered = false
     }
     isConnected = true
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .badConnections(let every, let kind) = fault.kind else { continue }
-      if connections.count(where: { $0 > Double(fault.from) }) % every == 0 { return kind }
+      if connections.count(where: { $0 > Double(fault.from) }) % every == 0 {
+        coverage.faults.meet(.badConnections)
+        coverage.badConnections.meet(kind)
+        return kind
+      }
     }
     return nil
   }
@@ -92,6 +109,7 @@ extension World {
       // The world's own random numbers are those of other faults.
       var random = SplitMix64(seed: scenario.seed ^ 0x636C_6F73 &+ id)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
+      coverage.faults.meet(.closedUnanswered)
       let later = now + .milliseconds(Int.random(in: 0...(seconds * 1000), using: &random))
       abandoned[id] = flight
       abandonedIDs.insert(id)
@@ -106,7 +124,9 @@ extension World {
   /// How long the body takes.
   func upload(_ request: HTTPRequest) -> Duration {
     for fault in scenario.faults where fault.isActive(at: second) {
-      if case .bandwidth(let bytes) = fault.kind { return .milliseconds(request.body.count * 1000 / max(bytes, 1)) }
+      guard case .bandwidth(let bytes) = fault.kind else { continue }
+      coverage.faults.meet(.bandwidth)
+      return .milliseconds(request.body.count * 1000 / max(bytes, 1))
     }
     return .zero
   }
@@ -114,7 +134,9 @@ extension World {
   func delay() -> Duration {
     var base = 40
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
-      if case .latency(let milliseconds) = fault.kind { base = milliseconds }
+      guard case .latency(let milliseconds) = fault.kind else { continue }
+      base = milliseconds
+      coverage.faults.meet(.latency)
     }
     return .milliseconds(Int.random(in: base...(base * 2), using: &random))
   }

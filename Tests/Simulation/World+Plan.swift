@@ -15,6 +15,7 @@ extension World {
     guard let vehicle = daemon.run?.vehicle else { return }
     let plan = vehicle.plan(at: bootNow)
     lastPlan = finishedAt == nil ? plan : nil
+    meet(plan)
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0
     guard let until else { return }

@@ -110,7 +110,10 @@ extension World {
   func needFixes(_ areNeeded: Bool) {
     areFixesNeeded = areNeeded
     neededSince = now
-    for index in ports.indices { ports[index].awaited = [] }
+    for index in ports.indices {
+      ports[index].awaited = []
+      if !areNeeded { meetSession(ports[index].id, .unneeded) }
+    }
   }
 
   /// The recordings are at their end.
@@ -133,6 +136,7 @@ extension World {
         receivers[index].skip()
         continue
       }
+      meetFaults(of: index, at: second)
       let output = receivers[index].output(second: second, of: drive, wallError: wallError)
       let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, speed: speed)

@@ -14,6 +14,8 @@ extension World {
   func cutPower(for seconds: Int, isOfPower: Bool) {
     note(isOfPower ? "!power cut" : "!killed")
     cut = nil
+    coverage.acts.meet(isOfPower ? .powerCut : .kill)
+    meetStatistics()
     if isOfPower {
       boots += 1
       if !scenario.keepsRuntimeFiles { storedRunState = nil }

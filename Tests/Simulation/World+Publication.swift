@@ -19,7 +19,7 @@ extension Daemon.Effect {
   var publishes: Bool {
     switch self {
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .readKeptSettings,
-      .useSettings, .ready, .position:
+      .useSettings, .ready, .monitor, .position:
       true
     default: false
     }

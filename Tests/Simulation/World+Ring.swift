@@ -34,6 +34,7 @@ extension World {
       case .settingsWrong: return .invalid("x.toml:3:1: reporting.intervall: is not a setting")
       case .settingsUnreadable: return .invalid("x.toml: may not be read")
       case .settingsDeleted: return .invalid("x.toml: there is no such file")
+      case .settingsUnusable: return .unusable("token.client_certificate: is not a certificate", isMissing: false)
       default: break
       }
     }
@@ -129,6 +130,7 @@ extension World {
   func ask(_ request: Daemon.Request) {
     ring.lastRequest += 1
     ring.requests[ring.lastRequest] = request
+    coverage.acts.meet(ActCase(.ask(request)))
     if request == .reload { mayReadSettings = true }
     pass(.request(id: ring.lastRequest, request))
   }
@@ -142,7 +144,7 @@ extension World {
       if report.lacksSettings != (daemon.run == nil) { violate("the status says \(report.summary)") }
       if daemon.run != nil, report.vehicle != vehicle { violate("the status is of \(report.vehicle ?? "no vehicle")") }
       if report.isPaused != (pausedAt != nil) { violate("the status says that the pause is \(report.isPaused)") }
-    case (.metrics, .metrics): break
+    case (.metrics, .metrics), (.monitor, .monitoring): break
     case (.reload, .done):
       if vehicle != settingsVehicle { violate("a reload succeeds, and the vehicle is still \(vehicle)") }
     case (.reload, .refused(_, let why)):

@@ -133,6 +133,7 @@ extension World {
   func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
     var (isFull, isFailing, isDamaged) = (false, false, false)
     for fault in scenario.faults where fault.place == .disk && fault.isActive(at: second) {
+      coverage.faults.meet(FaultCase(fault.kind))
       switch fault.kind {
       case .diskFull: isFull = true
       case .diskFails: isFailing = true

@@ -155,6 +155,8 @@ final class World {
   /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
   var transcript: [String] = []
+  /// What has happened.
+  var coverage = Coverage()
   /// Of all requests so far.
   var requestChecksum = RunChecksum()
   var vehicle = "truck-1"
@@ -325,6 +327,7 @@ final class World {
     }
     now = finishedAt ?? end
     if fetch != nil { tokenFailures.append(now) }
+    meetRest()
     checkAfterwards()
   }
 
@@ -349,6 +352,7 @@ final class World {
       waiting.append(copy.count)
       transmit(second: second)
       checkWaiting()
+      meetDuty()
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
@@ -381,6 +385,7 @@ final class World {
         }
       }
       handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
+      meetForm()
     case .tokenEnds(let id, let outcome):
       guard let (current, _) = fetch, current == id else { return }
       fetch = nil
@@ -403,6 +408,7 @@ final class World {
       if scenario.hasRing, case .reload(let other) = act { settingsVehicle = other }
       return
     }
+    coverage.acts.meet(ActCase(act))
     switch act {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
@@ -440,6 +446,7 @@ final class World {
     var state = NetworkState()
     if let absentSince { pauses.append(absentSince...now) }
     absentSince = isUsable ? nil : now
+    state.isIsolated = !isUsable && scenario.seed % 3 == 0
     if isUsable {
       addresses &+= 1
       state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
@@ -482,6 +489,9 @@ final class World {
   private func readSettings() {
     if !mayReadSettings, daemon.run != nil { violate("settings are read without a reload") }
     mayReadSettings = false
+    for fault in scenario.faults where fault.place == .settings && scenario.hasRing && fault.isActive(at: second) {
+      coverage.faults.meet(FaultCase(fault.kind))
+    }
     pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle)))
   }
 
@@ -544,6 +554,7 @@ final class World {
       switch inputs.removeFirst() {
       case .input(let input):
         if isTranscribing { note("> \(World.brief(input))") }
+        meet(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))): configure(new.vehicle)
         // Before there are settings, nothing of it is noticed.
@@ -581,6 +592,7 @@ final class World {
     let hasBacklogChanged = followMessages()
     if let stop = stop() { newStop = stop }
     // Another input may be what makes the step unnecessary.
+    if let planned { coverage.steps.meet(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
       let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
       if !planned.isDone(by: decided) {
@@ -591,6 +603,7 @@ final class World {
       // A line has no memory: that nothing more is done with it changes nothing.
       if case .line(let id, let operation) = effect {
         if isTranscribing { note("  < line \(id): \(operation)") }
+        coverage.lines.meet(LineCase(operation))
         perform(operation, of: id)
         continue
       }
@@ -599,6 +612,7 @@ final class World {
         cut = (left - 1, seconds, isOfPower)
       }
       if isTranscribing { note("  < \(World.brief(effect))") }
+      meet(effect)
       perform(effect)
     }
     if let failed, daemon.run?.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
@@ -684,6 +698,7 @@ final class World {
   private func followMessages() -> Bool {
     var hasBacklogChanged = false
     for (index, (message, before)) in messages.enumerated() {
+      meet(message)
       switch message {
       case .toVehicle(.restored(let records)): restore(records)
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
@@ -829,10 +844,14 @@ final class World {
     guard late == nil else { return }
     var wait = Duration.zero
     for fault in scenario.faults where fault.isActive(at: second) {
-      if case .slow(let seconds) = fault.kind { wait = .seconds(seconds) }
+      if case .slow(let seconds) = fault.kind {
+        wait = .seconds(seconds)
+        coverage.faults.meet(.slow)
+      }
     }
     let back = now + wait + delay()
     if scenario.isActive(at: second, { if case .answersLate = $0 { true } else { false } }) {
+      coverage.faults.meet(.answersLate)
       return queue.schedule(.lateAnswer(id: id, .response(answer)), at: flight.endsBy + .milliseconds(1500))
     }
     guard back < flight.endsBy, !isAnswerLost(at: World.seconds(back)) else { return }
@@ -865,6 +884,7 @@ final class World {
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     fetch = (id, flight)
     if scenario.isActive(at: second, { if case .providerDown = $0 { true } else { false } }) {
+      coverage.faults.meet(.providerDown)
       queue.schedule(
         .tokenEnds(id: id, .failure(TransportFailure(.refused, "refused"))), at: now + .milliseconds(20))
       return

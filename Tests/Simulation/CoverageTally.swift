@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// How many random runs have met each case, and what `coverage.txt` says of it.
+struct CoverageTally {
+  /// What `coverage.txt` says of a case.
+  enum Expectation: Equatable {
+    /// One of the runs of `make test` meets it.
+    case often
+    /// `least` of the runs of `make simulate` meet it.
+    case seldom
+    /// It is met now and then, and need not be, for this reason.
+    case rare(String)
+    /// No run meets it, for this reason.
+    case never(String)
+  }
+
+  /// Runs of `make simulate` that must meet a case.
+  static let least = 10
+
+  /// By the case's name, as `group case`.
+  private(set) var runs: [String: Int] = [:]
+  private var parts = 0
+
+  mutating func add(_ coverage: Coverage) {
+    for (name, isMet) in coverage.list where isMet { runs[name, default: 0] += 1 }
+  }
+
+  /// A part of the runs has ended.
+  ///
+  /// - Returns: how many have.
+  mutating func endPart() -> Int {
+    parts += 1
+    return parts
+  }
+
+  /// What is not as the file says.
+  ///
+  /// - Parameters:
+  ///   - names: of all cases.
+  ///   - isThorough: whether the runs are at least as many as those of `make simulate`.
+  func problems(_ names: [String], _ expectations: [String: Expectation], isThorough: Bool) -> [String] {
+    let unknown = expectations.keys.filter { !names.contains($0) }.sorted()
+    return unknown.map { "\($0): there is no such case" }
+      + names.compactMap { name in
+        let count = runs[name] ?? 0
+        switch expectations[name] {
+        case nil: return "\(name): met by \(count) runs, and not in coverage.txt"
+        case .never(let why): return count == 0 ? nil : "\(name): met by \(count) runs, although \(why)"
+        case .often where !isThorough: return count > 0 ? nil : "\(name): no run meets it any more"
+        case .rare: return nil
+        case .seldom where !isThorough: return nil
+        case .often, .seldom:
+          return count >= CoverageTally.least ? nil : "\(name): only \(count) runs meet it any more"
+        }
+      }
+  }
+
+  /// Each case with the number of runs that meet it, and what no run meets.
+  func table(_ names: [String], _ expectations: [String: Expectation]) -> String {
+    let met = names.filter { runs[$0] != nil }.map { name in
+      let count = "\(runs[name] ?? 0)"
+      return String(repeating: " ", count: max(8 - count.count, 1)) + count + "  \(name)"
+    }
+    let others = names.filter { runs[$0] == nil }.map { name in
+      if case .never(let why) = expectations[name] { "   never  \(name): \(why)" } else { "   never  \(name)" }
+    }
+    return (["    runs  that meet it"] + met + others).joined(separator: "\n")
+  }
+
+  /// What the file beside this one says.
+  static func expectations() throws -> [String: Expectation] {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("coverage.txt")
+    return try expectations(String(contentsOf: file, encoding: .utf8))
+  }
+
+  /// A line is `group case often`, `group case seldom`, `group case rare: why` or `group case never: why`; one that
+  /// begins with `#` is ignored.
+  static func expectations(_ text: String) throws -> [String: Expectation] {
+    var expectations: [String: Expectation] = [:]
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: true).map(String.init)
+      let expectation: Expectation? =
+        switch (words.count, words.dropFirst(2).first) {
+        case (3, "often"): .often
+        case (3, "seldom"): .seldom
+        case (4, "rare:"): .rare(words[3])
+        case (4, "never:"): .never(words[3])
+        default: nil
+        }
+      guard let expectation, expectations.updateValue(expectation, forKey: "\(words[0]) \(words[1])") == nil else {
+        throw CoverageError(line: String(line))
+      }
+    }
+    return expectations
+  }
+}
+
+/// A line of `coverage.txt` that says nothing, or of a case that another line has.
+struct CoverageError: Error, Equatable {
+  var line: String
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import Expectations
+import Testing
+
+@Suite struct CoverageTallyTests {
+  /// As many runs as this have met the case `ending stopped`.
+  private func tally(_ runs: Int) -> CoverageTally {
+    var coverage = Coverage()
+    coverage.endings.meet(.stopped)
+    var tally = CoverageTally()
+    for _ in 0..<runs { tally.add(coverage) }
+    return tally
+  }
+
+  private func problems(
+    _ runs: Int, of names: [String] = ["ending stopped"], _ text: String, isThorough: Bool = false
+  ) throws -> [String] {
+    try tally(runs).problems(names, CoverageTally.expectations(text), isThorough: isThorough)
+  }
+
+  @Test("a case that is met often must be met by one of a few runs, and by ten of many")
+  func often() throws {
+    let text = "# what follows\nending stopped  often"
+    try expectEqual(problems(1, text), [])
+    try expectEqual(problems(0, text), ["ending stopped: no run meets it any more"])
+    try expectEqual(problems(10, text, isThorough: true), [])
+    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
+  }
+
+  @Test("a case that is met seldom must be met by ten of many runs")
+  func seldom() throws {
+    let text = "ending stopped  seldom"
+    try expectEqual(problems(0, text), [])
+    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
+  }
+
+  @Test("a case that cannot be met, and is, has a wrong reason")
+  func never() throws {
+    let text = "ending stopped  never: it does not stop"
+    try expectEqual(problems(0, text, isThorough: true), [])
+    try expectEqual(problems(1, text), ["ending stopped: met by 1 runs, although it does not stop"])
+  }
+
+  @Test("a case that is rare need not be met")
+  func rare() throws {
+    let text = "ending stopped  rare: it takes long"
+    for runs in [0, 1, 10] { try expectEqual(problems(runs, text, isThorough: true), []) }
+  }
+
+  @Test("a new case fails until somebody decides, and so does one that is gone")
+  func catalogue() throws {
+    try expectEqual(problems(1, ""), ["ending stopped: met by 1 runs, and not in coverage.txt"])
+    try expectEqual(problems(1, of: [], "ending stopped  often"), ["ending stopped: there is no such case"])
+  }
+
+  @Test(
+    "a line that says nothing is an error",
+    arguments: ["ending stopped", "ending stopped  sometimes", "ending stopped  never:", "ending stopped often often"])
+  func malformed(line: String) throws {
+    #expect(throws: CoverageError.self) { try CoverageTally.expectations(line) }
+    #expect(throws: CoverageError.self) { try CoverageTally.expectations("cause held often\ncause held often") }
+  }
+
+  @Test("the table has each case with its runs, and what no run meets with its reason")
+  func table() throws {
+    let expectations = try CoverageTally.expectations("ending failed  never: it cannot")
+    expectEqual(
+      tally(1234).table(["ending failed", "ending stopped", "ending rejected"], expectations),
+      """
+          runs  that meet it
+          1234  ending stopped
+         never  ending failed: it cannot
+         never  ending rejected
+      """)
+  }
+}
