@@ -112,11 +112,18 @@ damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut of
 explore: ## All orders of events from twenty states of the daemon, DEPTH (6) events long: 5 takes a minute, each more eight times as long.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
-simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number.
+simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number. SEED=81 TRACE=1 tells one drive.
 	@mkdir -p build
+ifdef TRACE
+	@rm -f build/story.txt
+	@status=0; SIMULATION_RUNS=1 SIMULATION_SEED=$(or $(SEED),1) SIMULATION_STORY=$(CURDIR)/build/story.txt \
+	  swift test --filter RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \
+	cat build/story.txt || cat build/story.log; [ $$status -eq 0 ] || grep -A40 "recorded an issue" build/story.log; exit $$status
+else
 	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE=$(CURDIR)/build/outage.json \
 	  swift test --filter 'RandomRunTests|OutageTraceTests'
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
+endif
 
 # In a place of its own, as in Benchmarks/run.sh.
 fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through every fault, and a picture; SEED, SCENARIOS="start cell".

@@ -16,6 +16,7 @@ extension World {
     let plan = vehicle.plan(at: bootNow)
     lastPlan = finishedAt == nil ? plan : nil
     meet(plan)
+    noteCause(plan, of: vehicle)
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0
     guard let until else { return }

@@ -12,7 +12,7 @@ import Timekeeping
 extension World {
   /// Everything in memory is gone, and what the store had not written yet.
   func cutPower(for seconds: Int, isOfPower: Bool) {
-    note(isOfPower ? "!power cut" : "!killed")
+    note(isOfPower ? "* the power is cut" : "* the program is killed")
     cut = nil
     coverage.acts.meet(isOfPower ? .powerCut : .kill)
     meetStatistics()
@@ -58,7 +58,7 @@ extension World {
   }
 
   func powerReturns() {
-    note("!power returns")
+    note("* the program starts again")
     guard isStartable else { return }
     isOff = false
     restoreDirectory()

@@ -3,6 +3,7 @@ import PositionBacklog
 import SourceSelection
 import FixSources
 import Authorization
+import Connectivity
 import FleetEngine
 import HTTPMessages
 import Glibc
@@ -27,8 +28,7 @@ extension World {
 
   static func brief(_ effect: Daemon.Effect) -> String {
     switch effect {
-    case .sendUpdate(let id, let request):
-      "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
+    case .sendUpdate(let id, let request): "send update \(id): \(brief(request))"
     case .fetchToken(let id, _): "fetch token \(id)"
     case .event(let event): "event \(event.kind): \(event.sentence)"
     case .store(.commit(let writes)): "commit \(writes.count)"
@@ -54,6 +54,8 @@ extension World {
     case .source(let id, .fix(let fix)):
       "fix of \(id) \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
     case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
+    case .network(let state):
+      "network \(state.isUsable ? "with another address" : state.isIsolated ? "isolated" : "absent")"
     case .tokenEnded(let id, .http(let outcome)): "token \(id) ended: \(brief(outcome))"
     default: "\(input)"
     }
@@ -77,17 +79,26 @@ extension World {
     return world
   }
 
-  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what the servers did are appended to it.
+  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what happens in the world are appended to it.
   private static let transcriptFile = getenv("SIMULATION_TRANSCRIPT").map { String(cString: $0) }
+  /// The file named by SIMULATION_STORY: the same without details, and a picture.
+  private static let storyFile = getenv("SIMULATION_STORY").map { String(cString: $0) }
 
   /// Runs a scenario for a test, and writes its transcript if one is asked for.
   static func observe(_ scenario: Scenario) throws -> World {
-    let world = try run(scenario, transcribing: transcriptFile != nil)
-    guard let path = transcriptFile else { return world }
-    let file = try #require(fopen(path, "a"), "SIMULATION_TRANSCRIPT: \(path) cannot be written")
-    defer { fclose(file) }
-    fputs("\(scenario.source)\n\(world.transcript.joined(separator: "\n"))\n", file)
+    let world = try run(scenario, transcribing: transcriptFile != nil || storyFile != nil)
+    if let transcriptFile {
+      let lines = world.transcript.map(\.description).joined(separator: "\n")
+      try append("\(scenario.source)\n\(lines)\n", to: transcriptFile)
+    }
+    if let storyFile { try append(world.story, to: storyFile) }
     return world
+  }
+
+  private static func append(_ text: String, to path: String) throws {
+    let file = try #require(fopen(path, "a"), "\(path) cannot be written")
+    defer { fclose(file) }
+    fputs(text, file)
   }
 
   /// How to see it again, and the smallest scenario that goes wrong in the same way.
@@ -109,7 +120,7 @@ extension World {
   static func failure(of world: World) throws -> String? {
     guard !world.violations.isEmpty else { return nil }
     let again = try run(world.scenario, transcribing: true)
-    let lines = again.transcript
+    let lines = again.transcript.map(\.description)
     let first = lines.firstIndex { $0.contains("!!") } ?? lines.endIndex
     let excerpt = lines[max(0, first - 60)..<min(lines.count, first + 5)]
     return "\(world.violations.joined(separator: "\n"))\n\(world.scenario.source)\n\(excerpt.joined(separator: "\n"))"

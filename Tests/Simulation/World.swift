@@ -154,7 +154,11 @@ final class World {
   var revived: [Disk.Key: Int] = [:]
   /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
-  var transcript: [String] = []
+  var transcript: [TranscriptLine] = []
+  /// Of each second, for the picture of a transcribed run.
+  var pictured: [PictureSecond] = []
+  var hasFixSinceTick = false
+  var lastCause: CauseCase?
   /// What has happened.
   var coverage = Coverage()
   /// Of all requests so far.
@@ -353,6 +357,7 @@ final class World {
       transmit(second: second)
       checkWaiting()
       meetDuty()
+      noteFaults(second: second)
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
@@ -399,7 +404,7 @@ final class World {
   }
 
   func perform(_ act: Scenario.Act) {
-    note("act \(act)")
+    note("* \(act)")
     guard !isOff else {
       // The clock of a machine continues while it is off, and is set at boot.
       if case .clockStep(let seconds) = act { wallError += seconds }
@@ -466,6 +471,7 @@ final class World {
       switch event {
       case .tick(let second):
         skipTransmission(second: second)
+        noteFaults(second: second)
         if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
       case .requestArrives(let id): updateArrives(id)
       case .tokenRequestArrives(let id): tokenRequestArrives(id)
@@ -541,7 +547,7 @@ final class World {
   func receive(_ bytes: [UInt8], from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
-    if isTranscribing { note("> line \(id): \(bytes.count) bytes") }
+    if isTranscribing { note("> line \(id): \(bytes.count) bytes", isDetail: true) }
     step { $0.receive(bytes.span, from: sender, of: id, at: moment, observer: $1) }
     isStepping = wasStepping
     stepAll()
@@ -553,7 +559,7 @@ final class World {
     while !inputs.isEmpty, !isOff, finishedAt == nil {
       switch inputs.removeFirst() {
       case .input(let input):
-        if isTranscribing { note("> \(World.brief(input))") }
+        if isTranscribing { note("> \(World.brief(input))", isDetail: World.isDetail(input)) }
         meet(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))): configure(new.vehicle)
@@ -602,7 +608,7 @@ final class World {
     for effect in effects {
       // A line has no memory: that nothing more is done with it changes nothing.
       if case .line(let id, let operation) = effect {
-        if isTranscribing { note("  < line \(id): \(operation)") }
+        if isTranscribing { note("  < line \(id): \(operation)", isDetail: true) }
         coverage.lines.meet(LineCase(operation))
         perform(operation, of: id)
         continue
@@ -611,7 +617,7 @@ final class World {
         guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower) }
         cut = (left - 1, seconds, isOfPower)
       }
-      if isTranscribing { note("  < \(World.brief(effect))") }
+      if isTranscribing { note("  < \(World.brief(effect))", isDetail: World.isDetail(effect)) }
       meet(effect)
       perform(effect)
     }
@@ -704,6 +710,7 @@ final class World {
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
       case .toVehicle(.source(let id, .fix(let fix))):
         evaluate(fix, from: portsBySource[id] ?? 0)
+        hasFixSinceTick = true
         let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
         checkDate(of: fix, from: before, to: next?.before ?? VehicleState(agent))
       case .toVehicle: break
@@ -717,7 +724,7 @@ final class World {
         if portsBySource[id].map({ !ports[$0].isFile }) ?? true { violate("a source is released that does not wait") }
       case .fromVehicle: break
       }
-      if isTranscribing, let text = World.brief(message) { note("  . \(text)") }
+      if isTranscribing, let text = World.brief(message) { note("  . \(text)", isDetail: World.isDetail(message)) }
     }
     return hasBacklogChanged
   }
@@ -939,8 +946,8 @@ final class World {
     if violations.count < 20 { violations.append("at \(second) s: \(what)") }
   }
 
-  func note(_ text: @autoclosure () -> String) {
+  func note(_ text: @autoclosure () -> String, isDetail: Bool = false) {
     guard isTranscribing else { return }
-    transcript.append("\(second) \(text())")
+    transcript.append(TranscriptLine(second: second, text: text(), isDetail: isDetail))
   }
 }
