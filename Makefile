@@ -112,9 +112,12 @@ damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut of
 explore: ## All orders of events from twenty states of the daemon, DEPTH (6) events long: 5 takes a minute, each more eight times as long.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
-simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number. SEED=81 TRACE=1 tells one drive.
+simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number. SEED=81 TRACE=1 tells one drive. SEEDS=1..1000000 runs many in PROCESSES (2), and goes on where it was interrupted.
 	@mkdir -p build
-ifdef TRACE
+ifdef SEEDS
+	TESTS=Simulation swift build -c release --scratch-path build/simulation --product fleet-locationdPackageTests -Xswiftc -enable-testing
+	nice -n 19 scripts/simulate.py --processes $(or $(PROCESSES),2) build/simulation/release/fleet-locationdPackageTests.xctest $(SEEDS)
+else ifdef TRACE
 	@rm -f build/story.txt
 	@status=0; SIMULATION_RUNS=1 SIMULATION_SEED=$(or $(SEED),1) SIMULATION_STORY=$(CURDIR)/build/story.txt \
 	  swift test --filter RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \

@@ -10,6 +10,9 @@ import Testing
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
+  /// A failure ends nothing: for `scripts/simulate.py`.
+  private static let goesOn = number("SIMULATION_GOES_ON") != nil
+
   private static func number(_ name: String) -> Int? {
     getenv(name).flatMap { Int(String(cString: $0)) }
   }
@@ -35,7 +38,8 @@ import Testing
       try world.appendRecord()
       guard world.violations.isEmpty else {
         Issue.record("\(try World.reproduction(of: world))")
-        return
+        guard goesOn else { return }
+        continue
       }
       tally.withLock { $0.add(world.coverage) }
     }
