@@ -454,7 +454,7 @@ enum FaultCase: CaseIterable {
   case nameServersDead, unresolved, unreachable, silent, loss, answersLost, captivePortal, certificateNotYetValid,
     latency, answersLate, bandwidth
   case slow, answers, answersSometimes, refusesCompact, refusesCompactWithPage, deniesPast, rejectsPast, mostPast,
-    mostBytes, rejectsLivePositions, rejectsPositions, revoked, serverClock,
+    mostBytes, rejectsLivePositions, rejectsPositions, refusesRepeats, refusesOfflinePositions, revoked, serverClock,
     closedUnanswered, badConnections
   case providerClock, providerUndated, providerDown, providerAnswers, providerWebPage, providerForeign, providerStale
   case noFix, ahead, behind, undated, jump, twice, swapped, heldBack, noTime
@@ -488,6 +488,8 @@ enum FaultCase: CaseIterable {
       case .mostBytes: .mostBytes
       case .rejectsLivePositions: .rejectsLivePositions
       case .rejectsPositions: .rejectsPositions
+      case .refusesRepeats: .refusesRepeats
+      case .refusesOfflinePositions: .refusesOfflinePositions
       case .revoked: .revoked
       case .serverClock: .serverClock
       case .closedUnanswered: .closedUnanswered

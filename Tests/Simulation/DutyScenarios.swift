@@ -51,6 +51,21 @@ import Timekeeping
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
+  @Test("a server that refuses positions of a vehicle that is OFFLINE knows the state, and the track when it is ONLINE")
+  func offlinePositionsRefused() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.refusesOfflinePositions, 0..<1500)],
+        acts: [(301, .goOffline), (600, .goOnline)], settings: Self.trips))
+    expectEqual(states(world, from: 301).first, false)
+    expect(world.applied(302..<600).isEmpty && world.attempts(302..<600) < 20)
+    expectEqual(world.server.states.last?.isOnline, true)
+    // After the last wait at the latest, all follow.
+    expect(!world.applied(600..<901).isEmpty)
+    expect(world.longestGap(10..<1480) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+  }
+
   @Test("a restart of a vehicle that is OFFLINE for good asks for no token and sends nothing")
   func restartOffline() throws {
     let world = try World.drive(

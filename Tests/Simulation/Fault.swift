@@ -59,6 +59,10 @@ struct Fault: Sendable {
     case rejectsLivePositions(Set<Int>)
     /// Refuses past locations whose second since boot is one of these.
     case rejectsPositions(Set<Int>)
+    /// Refuses past locations that it has.
+    case refusesRepeats
+    /// Refuses locations of a vehicle that is OFFLINE.
+    case refusesOfflinePositions
     /// Refuses every token that was issued before the fault's start.
     case revoked
     /// The `Date` of its responses has this error in seconds.
@@ -158,7 +162,7 @@ struct Fault: Sendable {
       .network
     case .slow, .answers, .answersSometimes, .refusesCompact, .deniesPast, .rejectsPast, .mostPast, .mostBytes,
       .rejectsPositions,
-      .rejectsLivePositions,
+      .rejectsLivePositions, .refusesRepeats, .refusesOfflinePositions,
       .revoked, .serverClock, .badConnections, .closedUnanswered:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock,

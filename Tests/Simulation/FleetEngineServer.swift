@@ -164,6 +164,10 @@ struct FleetEngineServer {
         case .rejectsPositions(let seconds) where has(seconds, past),
           .rejectsLivePositions(let seconds) where has(seconds, past + [live.position]):
           .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
+        case .refusesRepeats where hasAny(of: past, from: target.vehicle):
+          .refused(400, "INVALID_ARGUMENT", "a location that I have")
+        case .refusesOfflinePositions where body["vehicleState"] == .string("OFFLINE"):
+          .refused(400, "INVALID_ARGUMENT", "a location of a vehicle that is OFFLINE")
         default: nil
         }
       guard let refusal else { continue }
@@ -182,6 +186,13 @@ struct FleetEngineServer {
       states.append(Change(at: second, vehicle: target.vehicle, isOnline: isOnline, request: id))
     }
     return .accepted
+  }
+
+  private func hasAny(of positions: [Position], from vehicle: String) -> Bool {
+    let times = Set(positions.map(\.time))
+    return applied.contains { applied in
+      applied.vehicle == vehicle && (applied.past + [applied.live]).contains { times.contains($0.time) }
+    }
   }
 
   private mutating func refusal(

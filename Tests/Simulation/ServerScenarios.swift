@@ -93,6 +93,21 @@ import Timekeeping
     expect(world.applied(615..<1500).count > 80)
   }
 
+  @Test(
+    "a server that refuses past locations that it has, after lost responses: the others wait, and live updates go on")
+  func repeatsRefused() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500,
+        faults: [Fault(.unreachable, 200..<400), Fault(.answersLost, 400..<430), Fault(.refusesRepeats, 0..<1500)]))
+    expect(world.attempts(430..<1500) > world.applied(430..<1500).count)
+    expect(world.applied(440..<1500).count > 80)
+    // It looks as one that accepts none.
+    expect(!world.events(.backfillRefused).isEmpty)
+    expect((1..<50).contains(world.agent.delivery.pendingCount))
+    expect(!world.removals.contains { [.rejected, .thinned, .full, .expired].contains($0.reason) })
+  }
+
   @Test("updates of a vehicle that does not exist are rare, and the remedy is reported")
   func missing() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))

@@ -30,6 +30,8 @@ extension World {
 
   /// A position is dropped as refused only if the server rejects it, whenever it comes.
   func checkRejected() {
+    let mayHave = scenario.faults.contains { if case .refusesRepeats = $0.kind { true } else { false } }
+    let arrived = mayHave ? Set(server.applied.flatMap { $0.past + [$0.live] }.map(\.time)) : []
     let rejected = scenario.faults.reduce(into: Set<Int>()) { rejected, fault in
       switch fault.kind {
       case .rejectsPositions(let seconds), .rejectsLivePositions(let seconds): rejected.formUnion(seconds)
@@ -37,7 +39,8 @@ extension World {
       }
     }
     for removal in removals where removal.reason == .rejected {
-      if !rejected.contains(Int((removal.record.id - Scenario.boot).wholeSeconds)) {
+      if !rejected.contains(Int((removal.record.id - Scenario.boot).wholeSeconds)), !arrived.contains(removal.record.id)
+      {
         violate("the good position of \(removal.record.id.rfc3339) was dropped as refused")
       }
     }
