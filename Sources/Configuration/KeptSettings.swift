@@ -28,6 +28,9 @@ package struct KeptSettings: Sendable {
 
     """
 
+  /// The beginning of a line with a short digest of the credentials' values, which earlier releases ignore.
+  fileprivate static let credentialsKey = "# Credentials: "
+
   /// The path of their file, for messages.
   private let path: String
   private let bytes: [UInt8]
@@ -46,9 +49,11 @@ package struct KeptSettings: Sendable {
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
+  ///   - areFilesValid: the files have no mistakes, and are replaced all the same; whether that may be is decided with
+  ///     `parts`.
   /// - Throws: why they are not used.
   package func settings(
-    replacing mainPath: String, environment: ConfigurationEnvironment
+    replacing mainPath: String, areFilesValid: Bool = false, environment: ConfigurationEnvironment
   ) throws(Refusal) -> SettingsFile {
     let kept: TOMLValue
     do throws(Diagnostic) {
@@ -56,8 +61,10 @@ package struct KeptSettings: Sendable {
     } catch {
       throw Refusal(message: "cannot be read: \(error)")
     }
-    try SettingsDestination.requireSame(
-      of: try PartialSettings(path: mainPath, environment: environment), as: kept)
+    if !areFilesValid {
+      try SettingsDestination.requireSame(
+        of: try PartialSettings(path: mainPath, environment: environment), as: kept)
+    }
     do throws(ConfigurationError) {
       var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
       // Logging of positions may have been disabled in the same edit as the mistake.
@@ -71,13 +78,78 @@ package struct KeptSettings: Sendable {
   }
 }
 
+extension KeptSettings {
+  /// Their parts, as texts; nil if they cannot be read.
+  package var texts: SettingsTexts? { (try? TOMLParser.parse(bytes, file: path)).map { SettingsTexts($0) } }
+
+  /// The digest of the credentials' values with which they worked; "-" if there were none, or an earlier release has
+  /// stored them.
+  package var credentials: String {
+    String(decoding: bytes.prefix(1000), as: UTF8.self).split(separator: "\n")
+      .first { $0.hasPrefix(KeptSettings.credentialsKey) }.map {
+        String($0.dropFirst(KeptSettings.credentialsKey.count))
+      } ?? "-"
+  }
+}
+
+/// The parts of settings as texts: equal for equal settings, regardless of files, order and release.
+package struct SettingsTexts: Equatable, Sendable {
+  /// All.
+  package let all: String
+  /// What decides the vehicle, Fleet Engine and every proxy.
+  package let destination: String
+  /// The sources and the filter.
+  package let source: String
+  /// The token provider.
+  package let token: String
+
+  init(_ root: TOMLValue) {
+    let root = root.stored
+    all = root.canonicalText
+    func text(_ sections: [SettingSection], _ isIncluded: (SettingSection, String) -> Bool = { _, _ in true }) -> String
+    {
+      var part = root
+      part.content = .table(
+        Dictionary(
+          uniqueKeysWithValues: sections.compactMap { section in
+            guard var member = root.members[section.rawValue] else { return nil }
+            if case .table(let keys) = member.value.content {
+              let included = keys.filter { isIncluded(section, $0.key) }
+              if included.isEmpty { return nil }
+              member.value.content = .table(included)
+            }
+            return (section.rawValue, member)
+          }))
+      return part.canonicalText
+    }
+    // Another token provider may be that of the same vehicle, but its proxy is a destination.
+    destination = text([.vehicle, .fleetEngine, .token]) { section, key in
+      section == .token ? key == "proxy" : section.decidesDestination(by: key)
+    }
+    (source, token) = (text([.source, .filter]), text([.token]))
+  }
+}
+
+extension TOMLValue {
+  /// What is stored of them: without a key that the previous release does not know, if the default of that key is good
+  /// enough.
+  fileprivate var stored: TOMLValue { without("compact_updates", of: .reporting) }
+}
+
 extension SettingsFile {
+  /// Their parts.
+  package var texts: SettingsTexts { SettingsTexts(root) }
+
   /// The settings in canonical form, without comments: equal for equal settings, regardless of files and order.
   package var canonicalText: String { root.canonicalText }
 
   /// The contents of the file of the kept settings, which the previous release can read as well: a key that it does not
   /// know is left out, if the default of that key is good enough.
-  package var keptText: String {
-    KeptSettings.preface + root.without("compact_updates", of: .reporting).canonicalText
+  package var keptText: String { KeptSettings.preface + root.stored.canonicalText }
+
+  /// The same, with a short digest of the credentials' values, a single word; "-" if there are none.
+  package func keptText(credentials: String) -> String {
+    guard credentials != "-" else { return keptText }
+    return KeptSettings.preface + "\(KeptSettings.credentialsKey)\(credentials)\n" + root.stored.canonicalText
   }
 }

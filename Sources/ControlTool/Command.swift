@@ -29,6 +29,8 @@ struct CommandError: Error {
     /// No daemon answers.
     case unavailable = 69
     case io = 74
+    /// It is not known yet.
+    case temporary = 75
     case permission = 77
     case configuration = 78
   }

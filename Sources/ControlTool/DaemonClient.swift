@@ -6,6 +6,7 @@ import JSON
 import Observability
 import Release
 import SystemCalls
+import Timekeeping
 import Varlink
 
 /// Requests to the running daemon over its control socket.
@@ -65,11 +66,19 @@ enum DaemonClient {
   private static func ask(
     _ request: Request, at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> [UInt8] {
-    do throws(ControlSocketError) {
+    try exchange(at: path) { () throws(ControlSocketError) in
       guard let message = try ControlClient.call(request.call.encoded, at: path, timeout: timeout) else {
         return try ControlClient.ask(request.line, at: path, timeout: timeout)
       }
       return response(message)
+    }
+  }
+
+  private static func exchange<Response>(
+    at path: String, _ ask: () throws(ControlSocketError) -> Response
+  ) throws(CommandError) -> Response {
+    do throws(ControlSocketError) {
+      return try ask()
     } catch {
       let missing = missingInstance(at: path).map { "\n\($0)" } ?? ""
       throw CommandError(
@@ -137,7 +146,7 @@ enum DaemonClient {
     return response.metrics
   }
 
-  private struct Acknowledgement: Decodable {
+  struct Acknowledgement: Decodable {
     /// Why the command failed; nil if it succeeded.
     var error: String?
     /// A message to print although the command succeeded; nil for none.
@@ -149,6 +158,25 @@ enum DaemonClient {
   /// - Returns: the daemon's error; nil on success.
   static func send(_ request: Request, _ options: CommandLineOptions) throws(CommandError) -> String? {
     try acknowledgement(of: request, options).error
+  }
+
+  /// Has the daemon read its settings again, and take them back unless an update with them is accepted in time.
+  static func reload(
+    confirmingWithin limit: Duration, _ options: CommandLineOptions
+  ) throws(CommandError) -> Acknowledgement {
+    let path = try path(options)
+    let call = VarlinkCall(interface, "ReloadAndConfirm", ["seconds": .integer(limit.wholeSeconds)])
+    return try explained { () throws(CommandError) in
+      let reply = try exchange(at: path) { () throws(ControlSocketError) in
+        try ControlClient.call(call.encoded, at: path, timeout: .seconds(5))
+      }
+      // An earlier release would use the settings at once, and never take them back.
+      guard let reply, VarlinkReply(parsing: reply)?.error != "org.varlink.service.MethodNotFound" else {
+        throw CommandError(
+          .unavailable, "the daemon is of an earlier release, which takes no settings back: restart the service first")
+      }
+      return try read(response(reply), from: path)
+    }
   }
 
   /// Sends a command of the driver, and prints the daemon's remark.

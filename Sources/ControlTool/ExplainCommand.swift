@@ -17,7 +17,11 @@ enum ExplainCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    let explanation = try DaemonClient.status(options).status.explanation
-    return try StandardOutput.write("\(StyledText.sanitized(explanation.sentence))\n")
+    let status = try DaemonClient.status(options).status
+    var lines = [status.explanation.sentence]
+    if let settings = StatusRows.settings(status) {
+      lines.append("Settings: \(settings.pieces.map(\.text).joined())")
+    }
+    return try StandardOutput.write(lines.map { "\(StyledText.sanitized($0))\n" }.joined())
   }
 }

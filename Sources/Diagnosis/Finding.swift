@@ -36,7 +36,9 @@ package struct Finding: Equatable, Sendable {
     case unitInactive, unitStarting, unitStopping, unitFailed, unitRestarts, unitRestarted, unitCannotStart
     case credentialChanged, credentialExposed
     // The daemon.
-    case daemonUnreachable, otherVehicle, reloadFailed, releaseDiffers, memoryOnly, plainUpdates
+    case daemonUnreachable, otherVehicle, reloadFailed, settingsTakenBack, settingsUnconfirmed, releaseDiffers,
+      memoryOnly,
+      plainUpdates
     case pauseUnreadable, dutyUnreadable, offlinePending, notSending, noUpdate
     // The check itself.
     case notExamined, checkFailed

@@ -186,6 +186,22 @@ package enum ServiceFindings {
           .settingsMistake,
           "the settings files have a mistake, and the daemon uses the last settings that worked: "
             + SettingsStatus.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
+    } else if let why = report.settings?.takenBack {
+      findings.append(
+        .fail(
+          .settingsTakenBack,
+          "the settings of the files were taken back, and the last settings that worked are in force: \(why)",
+          "Correct them, then: fleet-locationctl reload --confirm 10min; without a change they are not tried again"))
+    } else if let why = report.settings?.unconfirmed {
+      findings.append(
+        .fail(
+          .settingsUnconfirmed, "the new settings are not confirmed: \(why)",
+          "Correct them, then: fleet-locationctl reload --confirm 10min"))
+    } else if let confirmation = report.settings?.confirmation {
+      findings.append(
+        .warn(
+          .settingsUnconfirmed, confirmation.sentence,
+          "Wait for it: fleet-locationctl status says what came of it"))
     } else if let mistake = report.settings?.lastReload?.mistake {
       findings.append(
         .warn(

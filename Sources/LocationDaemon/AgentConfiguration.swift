@@ -14,10 +14,13 @@ extension Daemon.Configuration {
   /// - Throws: exit code `configuration` if a credential or secret file that they name cannot be used.
   init(_ file: SettingsFile) throws(DaemonError) {
     let settings = file.settings
+    let vehicle = try VehicleAgent.Configuration(settings)
+    let credentials = SettingsParts.digest(ofCredentialsOf: vehicle.tokenProvider)
     self.init(
-      vehicle: try VehicleAgent.Configuration(settings), store: settings.store, settingsText: file.keptText,
+      vehicle: vehicle, store: settings.store, settingsText: file.keptText(credentials: credentials),
       settings: SettingsStatus(hash: file.hash), metricsFile: settings.metricsFile,
       servesPositions: settings.servesPositions,
+      parts: SettingsParts(file.texts, credentials: credentials),
       warnings: file.warnings.map { "\($0)" } + SecretWarnings.warnings(settings.token))
   }
 }

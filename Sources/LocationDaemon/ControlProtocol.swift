@@ -46,10 +46,19 @@ enum ControlProtocol {
     case setOnline = "SetOnline"
     case sendNow = "SendNow"
     case reload = "Reload"
+    case reloadAndConfirm = "ReloadAndConfirm"
     case monitor = "Monitor"
 
     fileprivate var description: VarlinkService.Method {
-      VarlinkService.Method(rawValue, self == .setOnline ? ["online": .bool] : [:], isStream: self == .monitor)
+      VarlinkService.Method(rawValue, parameters, isStream: self == .monitor)
+    }
+
+    private var parameters: [String: VarlinkService.Kind] {
+      switch self {
+      case .setOnline: ["online": .bool]
+      case .reloadAndConfirm: ["seconds": .int]
+      default: [:]
+      }
     }
 
     fileprivate func request(_ parameters: [String: JSONValue]) -> Daemon.Request {
@@ -61,6 +70,8 @@ enum ControlProtocol {
       case .setOnline: .drive(parameters["online"]?.bool == true ? .online : .offline)
       case .sendNow: .sendNow
       case .reload: .reload
+      case .reloadAndConfirm:
+        .confirmedReload(within: .seconds(min(max(parameters["seconds"]?.integer ?? 0, 60), 86_400)))
       case .monitor: .monitor
       }
     }

@@ -15,7 +15,7 @@ protocol EffectOwner: AnyObject {
   /// Read the settings, and prepare all that they need.
   func readSettings()
   /// Read the last settings that worked, and prepare all that they need.
-  func readKeptSettings()
+  func readKeptSettings(isTakingBack: Bool)
   /// Use what was prepared.
   func useSettings()
   /// Passes an input to `Daemon`, also while an effect is performed.
@@ -50,6 +50,7 @@ final class EffectPerformer {
   private let storePerformer = StorePerformer()
   private var metricsFile = MetricsFile()
   private var trafficFile = TrafficFile.ofService
+  private var confirmationFile = ConfirmationFile.ofService
   /// To be set before the first effect is performed.
   weak var owner: (any EffectOwner)?
   /// The last events, including those below the journal's level.
@@ -95,7 +96,9 @@ final class EffectPerformer {
       // Before there are settings, the unit starts.
       if clients != nil { notifier.reloading() }
       owner?.readSettings()
-    case .readKeptSettings: owner?.readKeptSettings()
+    case .readKeptSettings(let isTakingBack): owner?.readKeptSettings(isTakingBack: isTakingBack)
+    case .storeConfirmation(let text):
+      if let trouble = confirmationFile.store(text) { write(.settingsWarning(trouble)) }
     case .useSettings: owner?.useSettings()
     // After the status of all that is passed in this call of the loop, which names the first source.
     case .ready: loop.defer { [notifier] in _ = notifier.ready() }

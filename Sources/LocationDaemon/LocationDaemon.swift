@@ -54,7 +54,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     var seed = SystemRandomNumberGenerator()
     daemon = Daemon(
       seed: seed.next(), waits: notifier.isActive, version: Release.version, buildDate: Release.buildDate,
-      pause: PauseFile.ofService.read().record, traffic: TrafficFile.ofService.read(), at: loop.now.boot)
+      pause: PauseFile.ofService.read().record, traffic: TrafficFile.ofService.read(),
+      confirmation: ConfirmationFile.ofService.read(), at: loop.now.boot)
     performer = EffectPerformer(loop: loop, journal: journal, notifier: notifier, loader: loader)
     monitor = SystemMonitor(loop: loop)
     directories = ServiceDirectories(isService: notifier.isActive)
@@ -259,13 +260,17 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     pass(.settingsRead(loader.read(prepare)))
   }
 
-  func readKeptSettings() {
-    pass(.keptSettingsRead(loader.readKept(prepare)))
+  func readKeptSettings(isTakingBack: Bool) {
+    pass(.keptSettingsRead(loader.readKept(areFilesValid: isTakingBack, prepare)))
   }
 
   private func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
     let settings = file.settings
-    let configuration = try Daemon.Configuration(file)
+    var configuration = try Daemon.Configuration(file)
+    configuration.kept = loader.keptParts
+    let confirmation = loader.confirmation
+    configuration.confirmation = confirmation.limit
+    if let warning = confirmation.warning { configuration.warnings.append(warning) }
     let clients = try HTTPClients(settings, loop: loop, meters: performer.meters)
     let lock = vehicleLock.attempt(settings)
     let sources = try sources(of: settings, isVehicleInUse: lock.holder != nil)

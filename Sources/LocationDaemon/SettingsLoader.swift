@@ -48,10 +48,12 @@ package struct SettingsLoader {
   ///
   /// - Returns: nil if there are none.
   /// - Throws: exit code `configuration`, with why they are not used as a sentence.
-  func keptSettings() throws(DaemonError) -> SettingsFile? {
+  ///
+  /// - Parameter areFilesValid: they have none.
+  func keptSettings(areFilesValid: Bool = false) throws(DaemonError) -> SettingsFile? {
     let kept: SettingsFile?
     do throws(KeptSettings.Refusal) {
-      kept = try self.kept?.settings(replacing: path, environment: environment)
+      kept = try self.kept?.settings(replacing: path, areFilesValid: areFilesValid, environment: environment)
     } catch {
       throw DaemonError(ExitCode.configuration, "The kept settings \(error.message)", cause: error)
     }
@@ -78,9 +80,13 @@ package struct SettingsLoader {
   }
 
   /// The same for the last settings that worked.
-  func readKept(_ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome) -> KeptSettingsOutcome {
+  ///
+  /// - Parameter areFilesValid: they have no mistakes, and are replaced all the same.
+  func readKept(
+    areFilesValid: Bool = false, _ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome
+  ) -> KeptSettingsOutcome {
     do throws(DaemonError) {
-      guard let file = try keptSettings() else { return .none }
+      guard let file = try keptSettings(areFilesValid: areFilesValid) else { return .none }
       return .read(outcome(of: file, prepare))
     } catch {
       return .read(outcome(of: error))
@@ -107,6 +113,39 @@ package struct SettingsLoader {
       error.message,
       known: KnownSettings(
         provider: settings.vehicle.providerID, vehicle: settings.vehicle.vehicleID, metricsFile: settings.metricsFile))
+  }
+
+  /// The parts of the last settings that worked; nil if there are none that can be read.
+  var keptParts: SettingsParts? {
+    guard let kept = try? kept, let texts = kept.texts else { return nil }
+    return SettingsParts(texts, credentials: kept.credentials)
+  }
+
+  /// The name of the file beside the main settings file whose presence asks for a confirmation.
+  private static let confirmationSuffix = ".confirm"
+  /// The time for it if the file has none.
+  private static let confirmationTime = Duration.seconds(600)
+  /// What it may be.
+  package static let confirmationTimes = Duration.seconds(60)...(.seconds(86_400))
+
+  /// The time for the confirmation of changed settings, if the file that asks for it is there, and what is wrong with
+  /// it.
+  var confirmation: (limit: Duration?, warning: String?) {
+    let path = path + SettingsLoader.confirmationSuffix
+    let text: String
+    do throws(ConfigurationEnvironment.FileProblem) {
+      text = String(decoding: try environment.readFile(path, 100), as: UTF8.self)
+    } catch {
+      // Its presence counts, whatever it is.
+      return (error == .missing ? nil : SettingsLoader.confirmationTime, nil)
+    }
+    let word = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    guard !word.isEmpty else { return (SettingsLoader.confirmationTime, nil) }
+    do throws(QuantityOption.Mistake) {
+      return (try QuantityOption.duration(word, SettingsLoader.confirmationTimes), nil)
+    } catch {
+      return (SettingsLoader.confirmationTime, "\(path): \(error.message); 10min is used")
+    }
   }
 
   private var kept: KeptSettings? {

@@ -62,7 +62,7 @@ import Timekeeping
     ] {
       daemon = Self.daemon()
       _ = handle(.launched)
-      expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings])
+      expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isTakingBack: false)])
       expectEqual(handle(.keptSettingsRead(outcome)), effects)
       // They were stored before.
       expectNil(daemon.run?.settings.unproven?.text)
@@ -119,7 +119,7 @@ import Timekeeping
   mutating func appears() throws {
     for (outcome, effect) in [
       (SettingsOutcome.valid(try Self.configuration()), Daemon.Effect.useSettings),
-      (.invalid("f:1: no"), .readKeptSettings),
+      (.invalid("f:1: no"), .readKeptSettings(isTakingBack: false)),
     ] {
       daemon = Self.daemon()
       _ = beginWaiting()

@@ -32,6 +32,11 @@ import Vehicle
     expectEqual(call("SetOnline", #","parameters":{"online":false}"#), .ask(.drive(.offline), .varlink))
     expectEqual(call("SendNow"), .ask(.sendNow, .varlink))
     expectEqual(call("Reload", #","oneway":true"#), .ask(.reload, .none))
+    for (seconds, limit) in [(600, 600), (1, 60), (Int64.max, 86_400)] as [(Int64, Int64)] {
+      expectEqual(
+        call("ReloadAndConfirm", #","parameters":{"seconds":\#(seconds)}"#),
+        .ask(.confirmedReload(within: .seconds(limit)), .varlink))
+    }
     expectEqual(call("Monitor", #","more":true"#), .ask(.monitor, .varlink))
     expectEqual(call("Monitor"), .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
   }
@@ -90,13 +95,18 @@ import Vehicle
     for method in ControlProtocol.Method.allCases where method != .monitor {
       let fields = try #require(Self.file.fields("method", method.rawValue))
       expectEqual(fields.count, 2)
-      let parameters: Set<String> = method == .setOnline ? ["online"] : []
+      let parameters: Set<String> =
+        switch method {
+        case .setOnline: ["online"]
+        case .reloadAndConfirm: ["seconds"]
+        default: []
+        }
       expectEqual(fields.first, parameters, "\(method)")
       let response: Daemon.Response =
         switch method {
         case .getStatus: .status(StatusReport(MissingSettings(""), pause: nil))
         case .getMetrics: .metrics("")
-        case .pause, .resume, .setOnline, .sendNow, .reload, .monitor: .done(remark: "x")
+        case .pause, .resume, .setOnline, .sendNow, .reload, .reloadAndConfirm, .monitor: .done(remark: "x")
         }
       let reply = try #require(ControlProtocol.encode(response, as: .varlink).flatMap { VarlinkReply(parsing: $0) })
       expectEqual(fields.last, Set(reply.parameters.keys), "\(method)")

@@ -174,4 +174,76 @@ import Timekeeping
     try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
     expectEqual(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: "), true)
   }
+
+  // MARK: - The confirmation
+
+  private func loader(_ text: String, marker: Result<String, ConfigurationEnvironment.FileProblem>) -> SettingsLoader {
+    let bytes = Array(text.replacing("SECRET", with: secret).utf8)
+    return SettingsLoader(
+      path: "/etc/f/f.toml",
+      environment: ConfigurationEnvironment(
+        readFile: { path, _ throws(ConfigurationEnvironment.FileProblem) in
+          path == "/etc/f/f.toml.confirm" ? Array(try marker.get().utf8) : bytes
+        },
+        listDirectory: { _ throws(ConfigurationEnvironment.FileProblem) in [] }, variable: { _ in nil },
+        hostname: { nil }))
+  }
+
+  @Test("the file beside the settings asks for a confirmation, whatever it is; it may have the time")
+  func marker() {
+    for (marker, minutes) in [
+      (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),
+      (.success("30min\n"), 30),
+    ] as [(Result<String, ConfigurationEnvironment.FileProblem>, Int64?)] {
+      let found = loader(Self.good, marker: marker).confirmation
+      expectEqual(found.limit, minutes.map { .seconds($0 * 60) })
+      expectNil(found.warning)
+    }
+    let found = loader(Self.good, marker: .success("soon")).confirmation
+    expectEqual(found.limit, .seconds(600))
+    expectEqual(found.warning?.hasPrefix("/etc/f/f.toml.confirm: "), true)
+  }
+
+  @Test("the stored settings have the same parts as the files, also where an earlier release knows a key not")
+  func parts() throws {
+    let loader = loader(Self.good + "\n[reporting]\ncompact_updates = \"off\"\n")
+    let configuration = try Daemon.Configuration(try loader.load())
+    expectNil(loader.keptParts?.all)
+    expectNil(loader.store(try #require(configuration.settingsText)))
+    expectEqual(loader.keptParts, configuration.parts)
+    expect(configuration.parts.credentials.count == 4 && configuration.parts.all.count == 32)
+  }
+
+  @Test("each part is what is compared: the destination with every proxy, the sources with the filter, the provider")
+  func comparedParts() throws {
+    func parts(_ change: (String) -> String) throws -> SettingsParts {
+      try Daemon.Configuration(try loader(change(Self.good)).load()).parts
+    }
+    func change(_ old: String, _ new: String) throws -> [String] {
+      let (before, after) = (try parts { $0 }, try parts { $0.replacing(old, with: new) })
+      expect(before.all != after.all)
+      return [
+        before.destination == after.destination ? nil : "destination", before.source == after.source ? nil : "source",
+        before.token == after.token ? nil : "token",
+      ].compactMap { $0 }
+    }
+    try expectEqual(change("truck-17", "truck-18"), ["destination"])
+    try expectEqual(change("[source]", "[fleet_engine]\nproxy = \"http://10.0.0.1:3128\"\n[source]"), ["destination"])
+    try expectEqual(change("[source]", "[fleet_engine]\ndeadline = \"9s\"\n[source]"), [])
+    try expectEqual(change("/dev/gps0", "/dev/gps1"), ["source"])
+    try expectEqual(change("[source]", "[filter]\nmax_speed = \"100 km/h\"\n[source]"), ["source"])
+    try expectEqual(change("tokens.example.com", "tokens.example.org"), ["token"])
+    try expectEqual(
+      change("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\""), ["destination", "token"])
+  }
+
+  @Test("a credential with another value shows, and cannot be derived from what is stored")
+  func changedCredential() throws {
+    let loader = loader(Self.good)
+    let before = try Daemon.Configuration(try loader.load())
+    _ = try directory.write("Bearer other", to: "secret")
+    let after = try Daemon.Configuration(try loader.load())
+    expect(before.parts.credentials != after.parts.credentials && before.parts.all == after.parts.all)
+    expectEqual(before.settingsText?.contains("# Credentials: \(before.parts.credentials)\n"), true)
+  }
 }

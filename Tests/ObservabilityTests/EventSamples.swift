@@ -28,7 +28,11 @@ enum EventSamples {
     .stopped(undelivered: 0, recording: recording(50, rejected: 1)),
     .stopped(undelivered: 3, recording: recording(50, rejected: 20)),
     .stopped(undelivered: 0, recording: recording(0)), .reloaded, .reloadRefused("a.toml:3: what"),
-    .settingsKept("a.toml:3: what\na.toml:4: why"), .settingsAwaited("/run/key: there is no such file"),
+    .settingsKept("a.toml:3: what\na.toml:4: why"), .confirmationAwaited(.seconds(600), obstacle: nil),
+    .confirmationAwaited(.seconds(600), obstacle: "a credential has changed since the previous ones"),
+    .settingsConfirmed, .settingsTakenBack("no update was accepted with them within 10 min, because no fix came"),
+    .settingsUnconfirmed("no update was accepted with them within 10 min", obstacle: "a credential has changed"),
+    .settingsAwaited("/run/key: there is no such file"),
     .settingsWarning("the warning"),
   ]
 

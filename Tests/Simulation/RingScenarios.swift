@@ -62,4 +62,51 @@ import Timekeeping
     let world = try World.drive(scenario)
     expect(world.fetches.count == 2 && !world.applied(140..<170).isEmpty)
   }
+
+  // MARK: - Settings that need a confirmation
+
+  @Test("a token provider that knows no vehicle is taken back after its time, and nothing is missed meanwhile")
+  func takenBack() throws {
+    let acts: [(second: Int, act: Scenario.Act)] = [
+      (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
+    ]
+    let world = try World.drive(scenario([], acts))
+    let ends = world.seconds(of: .settingsTakenBack)
+    expect(ends.count == 2 && ends.allSatisfy { (120...125).contains($0) || (250...255).contains($0) })
+    expect(world.events(.reloadRefused).count == 1 && world.events(.settingsConfirmed).isEmpty)
+    expect(!world.applied(60..<120).isEmpty && !world.applied(130..<160).isEmpty && !world.applied(270..<299).isEmpty)
+    expect(!world.ring.keptEdition.isTokenWrong)
+  }
+
+  @Test("one that works is confirmed by the first update with its token")
+  func confirmed() throws {
+    let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
+    expect(world.events(.settingsConfirmed).count == 1 && world.events(.settingsTakenBack).isEmpty)
+    expect(world.ring.keptEdition.number == 1 && world.ring.confirmation == nil)
+  }
+
+  @Test("the time without a network does not count")
+  func withoutNetwork() throws {
+    let acts: [(second: Int, act: Scenario.Act)] = [
+      (60, .edit(isTokenWrong: true, confirm: 60)), (80, .network(false)), (180, .network(true)),
+    ]
+    let ends = try World.drive(scenario([Fault(.unreachable, 80..<180)], acts)).seconds(of: .settingsTakenBack)
+    expectEqual(ends.map { Int($0) / 5 }, [220 / 5])
+  }
+
+  @Test("whenever the process or the power ends, the settings come back, and not again", arguments: 0..<14)
+  func cuts(effects: Int) throws {
+    for (second, isOfPower) in [(60, true), (60, false), (100, true), (100, false), (119, true), (119, false)] {
+      let acts: [(second: Int, act: Scenario.Act)] = [
+        (60, .edit(isTokenWrong: true, confirm: 60)),
+        (
+          second,
+          isOfPower ? .powerCut(afterEffects: effects, seconds: 20) : .kill(afterEffects: effects, seconds: 2)
+        ),
+      ]
+      let world = try World.drive(scenario([], acts))
+      let isInForce = world.ring.force.isTokenWrong
+      expect(!isInForce && !world.ring.keptEdition.isTokenWrong && !world.applied(220..<299).isEmpty)
+    }
+  }
 }

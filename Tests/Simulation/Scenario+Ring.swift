@@ -14,6 +14,7 @@ extension Scenario {
     addRequests()
     addMoreRequests()
     addUnusableSettings()
+    addEdits()
     addGPSD()
     addRecording()
   }
@@ -64,6 +65,29 @@ extension Scenario {
       case 1: acts.append((second, .reload(vehicle: "truck-1")))
       default: acts.append((second, .ask(.reload)))
       }
+    }
+  }
+
+  /// Changes of the token provider that need a confirmation, some with a power cut soon after. A wrong one is corrected
+  /// in the end.
+  private mutating func addEdits() {
+    var random = SplitMix64(seed: seed ^ 0x6564_6974)
+    guard Int.random(in: 0..<3, using: &random) == 0 else { return }
+    for _ in 0..<Int.random(in: 1...2, using: &random) {
+      let second = Int.random(in: 0..<duration, using: &random)
+      let isWrong = Int.random(in: 0..<3, using: &random) != 0
+      acts.append((second, .edit(isTokenWrong: isWrong, confirm: 60 * Int.random(in: 1...3, using: &random))))
+      let cut = second + Int.random(in: 0...200, using: &random)
+      let effects = Int.random(in: 0...12, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: acts.append((cut, .powerCut(afterEffects: effects, seconds: 10)))
+      case 1: acts.append((cut, .kill(afterEffects: effects, seconds: 2)))
+      default: break
+      }
+      guard isWrong else { continue }
+      let correction = second + Int.random(in: 1...400, using: &random)
+      acts.append((correction, .edit(isTokenWrong: false, confirm: Bool.random(using: &random) ? 60 : nil)))
+      acts.append((correction + 1, .ask(.reload)))
     }
   }
 

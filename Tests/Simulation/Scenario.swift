@@ -31,6 +31,9 @@ struct Scenario {
     case clockSet
     /// A request on the control socket.
     case ask(Daemon.Request)
+    /// The token provider of the settings files is changed: to one that knows no vehicle, or to one that works. With
+    /// the time of `reload --confirm` it is followed by that.
+    case edit(isTokenWrong: Bool, confirm: Int?)
     /// The store's directory, and all that is in it, is deleted; the daemon notices it after these milliseconds.
     case deleteDirectory(noticedAfter: Int)
     /// After this many more effects there is a power cut of this many seconds.
@@ -149,13 +152,15 @@ struct Scenario {
     return nil
   }
 
-  func daemonConfiguration(_ vehicle: VehicleAgent.Configuration) -> Daemon.Configuration {
+  func daemonConfiguration(
+    _ vehicle: VehicleAgent.Configuration, parts: SettingsParts = SettingsParts(), kept: SettingsParts? = nil
+  ) -> Daemon.Configuration {
     var store = StoreAgent.Configuration()
     store.directory = "/var/lib/fleet-locationd"
     store.commitInterval = commitInterval
     return Daemon.Configuration(
-      vehicle: vehicle, store: store, settingsText: vehicle.delivery.endpoint.vehicle.vehicleID,
-      metricsFile: "fleet_locationd.prom")
+      vehicle: vehicle, store: store, settingsText: parts.all, metricsFile: "fleet_locationd.prom", parts: parts,
+      kept: kept)
   }
 
   /// The settings of a vehicle of on-demand trips; nil: scheduled tasks.

@@ -35,6 +35,9 @@ struct TokenProviderServer {
       default: break
       }
     }
+    guard url.contains("tokens.test/token") else {
+      return HTTPResponse(status: 404, headers: headers, body: [UInt8]("{}".utf8))
+    }
     serial += 1
     let iat = (Scenario.boot.milliseconds + Int64(second * 1000)) / 1000 - Int64(age)
     let claim = scenario.trips == nil ? "deliveryvehicleid" : "vehicleid"

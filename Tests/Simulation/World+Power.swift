@@ -71,7 +71,9 @@ extension World {
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
     published = Published(traffic: published.traffic)
-    daemon = World.daemon(seed: programSeed, pause: pauseNote, traffic: published.traffic, at: bootNow)
+    daemon = World.daemon(
+      seed: programSeed, pause: pauseNote, traffic: published.traffic, confirmation: ring.confirmation, at: bootNow)
+    ring.forceRestarts += 1
     copy = [:]
     unrestored = disk.held
     openFile = OpenFile()

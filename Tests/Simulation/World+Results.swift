@@ -29,6 +29,11 @@ extension World {
     attempts.count { World.time(seconds.lowerBound) <= $0.at && $0.at < World.time(seconds.upperBound) }
   }
 
+  /// The seconds since boot at which it happened.
+  func seconds(of kind: Event.Kind) -> [Double] {
+    events.filter { $0.event.kind == kind }.map { World.seconds($0.at) }
+  }
+
   func events(_ kind: Event.Kind) -> [String] {
     events.filter { $0.event.kind == kind }.map(\.event.sentence)
   }

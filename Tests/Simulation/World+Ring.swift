@@ -6,8 +6,40 @@ import Timekeeping
 
 /// Settings, credentials and directories of the machine, and who asks the daemon what.
 struct Ring {
-  /// The vehicle of the last settings that worked; nil if none are stored.
+  /// One of the contents that the settings files have in turn.
+  struct Edition: Equatable {
+    var number = 0
+    /// Whether the token provider is one that knows no vehicle.
+    var isTokenWrong = false
+
+    /// Of the token provider's URL.
+    var path: String { (isTokenWrong ? "wrong" : "token") + (number == 0 ? "" : "\(number)") }
+
+    func parts(of vehicle: String) -> SettingsParts {
+      SettingsParts(all: "\(vehicle)/\(number)", destination: vehicle, token: path)
+    }
+  }
+
+  /// The vehicle of the last settings that worked, and which ones these are; nil if none are stored.
   var keptVehicle: String?
+  var keptEdition = Edition()
+  /// Of the files, and of what is in force or about to be.
+  var edition = Edition()
+  var force = Edition()
+  /// The editions in the order of their numbers.
+  var editions = [Edition()]
+  /// What is on disk about a confirmation.
+  var confirmation: String?
+  /// Since when the settings in force are, and how many restarts there were since.
+  var forceSince = BootInstant.boot
+  var forceRestarts = 0
+  /// How often each edition came into force: others may have been in between.
+  var begins: [Int: Int] = [:]
+  /// Those before them, since when, and how many restarts.
+  var before: (edition: Edition, since: BootInstant, restarts: Int)?
+  var confirmationLimit: Duration?
+  /// The settings that were taken back last, with their vehicle.
+  var rejected: String?
   /// Why nothing can be stored in the daemon's directory; nil if it is there.
   var directoryTrouble: String?
   /// Whether the unit has failed: it starts when the settings change.
@@ -43,7 +75,14 @@ extension World {
       ? .missing("token.headers.Authorization: the credential is missing", known: known) : nil
   }
 
-  func readKeptSettings() {
+  func readKeptSettings(isTakingBack: Bool) {
+    guard !isTakingBack else {
+      let isMissing = isActive { if case .credentialMissing = $0 { true } else { false } }
+      let kept = ring.keptVehicle.map {
+        isMissing ? SettingsOutcome.missing("the credential is missing") : validSettings(of: $0, ring.keptEdition)
+      }
+      return pass(.keptSettingsRead(kept.map { .read($0) } ?? .none))
+    }
     let concernsVehicle = isActive {
       if case .settingsWrong(mayConcernVehicle: true) = $0 { return true }
       if case .settingsDeleted = $0 { return true }
@@ -57,7 +96,7 @@ extension World {
       } else if isActive({ if case .credentialMissing = $0 { true } else { false } }) {
         outcome = .read(.missing("the credential is missing"))
       } else {
-        outcome = .read(validSettings(of: kept))
+        outcome = .read(validSettings(of: kept, ring.keptEdition))
       }
     } else {
       outcome = .none
@@ -66,8 +105,60 @@ extension World {
   }
 
   func storeSettings(_ text: String) {
-    if text != vehicle { violate("the settings of \(text) are stored as those of \(vehicle)") }
-    if ring.directoryTrouble == nil { ring.keptVehicle = text }
+    if text != ring.force.parts(of: vehicle).all { violate("the settings \(text) are stored, and others are in force") }
+    if ring.directoryTrouble == nil { (ring.keptVehicle, ring.keptEdition) = (vehicle, ring.force) }
+  }
+
+  // MARK: - The confirmation
+
+  func edit(isTokenWrong: Bool) {
+    ring.edition = Ring.Edition(number: ring.editions.count, isTokenWrong: isTokenWrong)
+    ring.editions.append(ring.edition)
+  }
+
+  func storeConfirmation(_ text: String?) {
+    if ring.directoryTrouble == nil { ring.confirmation = text }
+    guard let words = text?.split(separator: "\n")[1].split(separator: " "), words[0] == "taken-back" else { return }
+    ring.rejected = String(words[1])
+    // The previous ones are about to be used: what was before them.
+    guard let before = ring.before, let limit = ring.confirmationLimit else {
+      return violate("settings are taken back that need no confirmation")
+    }
+    if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings are taken back that work") }
+    // Each restart may cost a step, in which the time is stored.
+    let (since, restarts) = (before.since, before.restarts)
+    if ring.begins[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
+      violate("settings are taken back after \((now - since).inSeconds) s")
+    }
+  }
+
+  /// Whether anything else than the settings may have prevented each update.
+  private var hasOtherFaults: Bool { scenario.faults.contains { $0.place != .settings } }
+
+  /// Settings are about to be used.
+  func begin(_ parts: SettingsParts) {
+    guard let number = parts.all.split(separator: "/").last.flatMap({ Int($0) }), ring.editions.indices.contains(number)
+    else { return }
+    guard ring.force != ring.editions[number] else { return }
+    ring.before = (ring.force, ring.forceSince, ring.forceRestarts)
+    ring.begins[number, default: 0] += 1
+    ring.force = ring.editions[number]
+    (ring.forceSince, ring.forceRestarts) = (now, 0)
+  }
+
+  /// Whether the daemon refuses these settings, because they were taken back.
+  func checkRejected(_ new: Daemon.Configuration, _ input: Daemon.Input) -> Bool {
+    guard case .settingsRead = input, new.parts.all == ring.rejected, let text = ring.confirmation else { return false }
+    return text.contains("taken-back \(new.parts.all) ") && ring.keptVehicle != nil
+  }
+
+  func checkConfirmation(_ event: Event) {
+    switch event {
+    case .confirmationAwaited(let limit, _): ring.confirmationLimit = limit
+    case .settingsConfirmed:
+      if ring.force.isTokenWrong { violate("settings without a token are confirmed") }
+    default: break
+    }
   }
 
   // MARK: - The unit
@@ -105,7 +196,7 @@ extension World {
   /// The store's directory is deleted, with all that is in it.
   func deleteDirectory(noticedAfter time: Duration) {
     ring.directoryTrouble = "/var/lib/fleet-locationd: there is no such directory"
-    ring.keptVehicle = nil
+    (ring.keptVehicle, ring.confirmation) = (nil, nil)
     (storedUpdateForm, published.traffic) = (nil, nil)
     deleteStore()
     queue.schedule(.deletionNoticed(runNumber: runNumber), at: now + time)
@@ -131,7 +222,10 @@ extension World {
     ring.lastRequest += 1
     ring.requests[ring.lastRequest] = request
     coverage.acts.meet(ActCase(.ask(request)))
-    if request == .reload { mayReadSettings = true }
+    switch request {
+    case .reload, .confirmedReload: mayReadSettings = true
+    default: break
+    }
     pass(.request(id: ring.lastRequest, request))
   }
 
@@ -145,11 +239,15 @@ extension World {
       if daemon.run != nil, report.vehicle != vehicle { violate("the status is of \(report.vehicle ?? "no vehicle")") }
       if report.isPaused != (pausedAt != nil) { violate("the status says that the pause is \(report.isPaused)") }
     case (.metrics, .metrics), (.monitor, .monitoring): break
-    case (.reload, .done):
+    case (.reload, .done), (.confirmedReload, .done):
       if vehicle != settingsVehicle { violate("a reload succeeds, and the vehicle is still \(vehicle)") }
-    case (.reload, .refused(_, let why)):
+      if ring.force != ring.edition { violate("a reload succeeds, and other settings are in force") }
+    case (.reload, .refused(_, let why)), (.confirmedReload, .refused(_, let why)):
       let isStopping = daemon.run?.vehicle.lifecycle.isRunning == false
-      if settingsFault == nil, !isStopping { violate("a reload is refused, and the settings are valid: \(why)") }
+      let isRejected = ring.confirmation?.contains("taken-back \(ring.edition.parts(of: settingsVehicle).all) ") == true
+      if settingsFault == nil, !isStopping, !isRejected {
+        violate("a reload is refused, and the settings are valid: \(why)")
+      }
     case (.drive, .done), (.drive(.offline), .refused), (.drive(.online), .refused): break
     case (.sendNow, .done), (.sendNow, .refused): break
     case (.monitorPositions, .monitoringPositions), (.monitorPositions, .refused(.stopping, _)): break

@@ -261,7 +261,7 @@ final class World {
     recordFile()
   }
 
-  static func configuration(vehicle: String) throws -> VehicleAgent.Configuration {
+  static func configuration(vehicle: String, provider: String = "token") throws -> VehicleAgent.Configuration {
     guard let context = AuthorizationContext(providerID: "provider", scope: .deliveryVehicle(vehicle)) else {
       throw ScenarioError.noContext
     }
@@ -269,7 +269,7 @@ final class World {
       context: context,
       tokenProvider: .http(
         TokenEndpoint(
-          urlTemplate: "https://tokens.test/token/{vehicle_id}",
+          urlTemplate: "https://tokens.test/\(provider)/{vehicle_id}",
           format: TokenResponseFormat(
             tokenKey: "token", expirationKey: "expiration_timestamp_ms", expiration: .epochMilliseconds))),
       filter: FixFilter.Configuration(buildDate: Scenario.buildDate),
@@ -282,9 +282,13 @@ final class World {
 
   /// The program at its start.
   static func daemon(
-    seed: UInt64, pause: PauseRecord? = nil, traffic: String? = nil, at now: BootInstant = .boot
+    seed: UInt64, pause: PauseRecord? = nil, traffic: String? = nil, confirmation: String? = nil,
+    at now: BootInstant = .boot
   ) -> Daemon {
-    Daemon(seed: seed, waits: true, buildDate: Scenario.buildDate, pause: pause, traffic: traffic, at: now)
+    Daemon(
+      seed: seed, waits: true, buildDate: Scenario.buildDate, pause: pause, traffic: traffic,
+      confirmation: confirmation,
+      at: now)
   }
 
   static let silenceTimeout = Duration.seconds(10)
@@ -411,6 +415,7 @@ final class World {
       if case .clockSet = act { wallError = 0 }
       // The settings are edited nevertheless.
       if scenario.hasRing, case .reload(let other) = act { settingsVehicle = other }
+      if case .edit(let isTokenWrong, _) = act { edit(isTokenWrong: isTokenWrong) }
       return
     }
     coverage.acts.meet(ActCase(act))
@@ -434,6 +439,9 @@ final class World {
       mayReadSettings = true
       pass(.reload)
     case .ask(let request): ask(request)
+    case .edit(let isTokenWrong, let confirm):
+      edit(isTokenWrong: isTokenWrong)
+      if let confirm { ask(.confirmedReload(within: .seconds(confirm))) }
     case .deleteDirectory(let milliseconds): deleteDirectory(noticedAfter: .milliseconds(milliseconds))
     case .pause where scenario.hasRing: ask(.drive(.pause))
     case .resume where scenario.hasRing: ask(.drive(.resume))
@@ -498,23 +506,31 @@ final class World {
     for fault in scenario.faults where fault.place == .settings && scenario.hasRing && fault.isActive(at: second) {
       coverage.faults.meet(FaultCase(fault.kind))
     }
-    pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle)))
+    pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle, ring.edition)))
   }
 
   /// Settings of this vehicle, with all that they need.
-  func validSettings(of other: String) -> SettingsOutcome {
-    guard var new = try? World.configuration(vehicle: other) else { return .invalid("no vehicle") }
+  func validSettings(of other: String, _ edition: Ring.Edition) -> SettingsOutcome {
+    guard var new = try? World.configuration(vehicle: other, provider: edition.path) else {
+      return .invalid("no vehicle")
+    }
     scenario.adjust(&new)
-    new.tokenKey = StoredToken.Key(subject: other, boot: "\(boots)")
+    // A token of another provider is not used.
+    let subject = edition.number == 0 ? other : "\(other)/\(edition.path)"
+    new.tokenKey = StoredToken.Key(subject: subject, boot: "\(boots)")
     new.boot = "\(boots)"
     let holder = lock(other)
     isNextVehicleInUse = holder != nil
-    return .valid(scenario.daemonConfiguration(new), lockedBy: holder)
+    let kept = ring.keptVehicle.map { ring.keptEdition.parts(of: $0) }
+    return .valid(
+      scenario.daemonConfiguration(new, parts: edition.parts(of: other), kept: kept), lockedBy: holder)
   }
 
   /// The daemon is about to use these settings.
-  private func configure(_ new: VehicleAgent.Configuration) {
-    configuration = new
+  private func configure(_ configuration: Daemon.Configuration) {
+    let new = configuration.vehicle
+    self.configuration = new
+    begin(configuration.parts)
     thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     let other = new.delivery.endpoint.vehicle.vehicleID
     guard other != vehicle else { return }
@@ -562,7 +578,8 @@ final class World {
         if isTranscribing { note("> \(World.brief(input))", isDetail: World.isDetail(input)) }
         meet(input)
         switch input {
-        case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))): configure(new.vehicle)
+        case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
+          if !checkRejected(new, input) { configure(new) }
         // Before there are settings, nothing of it is noticed.
         case .vehicle(let input) where daemon.run != nil: reach.note(input, at: now)
         default: break
@@ -663,7 +680,9 @@ final class World {
       drops.append(now)
       // One that is in use is let finish.
       if update == nil { dropConnection() }
-    case .event(let event): events.append((now, event))
+    case .event(let event):
+      events.append((now, event))
+      checkConfirmation(event)
     case .storePause(let note):
       storePause(note)
       pass(.pauseStored(ring.directoryTrouble))
@@ -674,7 +693,8 @@ final class World {
     case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .readSettings: readSettings()
-    case .readKeptSettings: readKeptSettings()
+    case .readKeptSettings(let isTakingBack): readKeptSettings(isTakingBack: isTakingBack)
+    case .storeConfirmation(let text): storeConfirmation(text)
     case .useSettings:
       if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }
       hasSettings = true
@@ -886,7 +906,9 @@ final class World {
     if fetches.count >= 12, fetches[fetches.count - 12] >= startedAt, now - fetches[fetches.count - 12] < .seconds(60) {
       violate("more than twelve token fetches in a minute")
     }
-    if request.url != "https://tokens.test/token/\(vehicle)" { violate("a token for another vehicle: \(request.url)") }
+    if request.url != "https://tokens.test/\(ring.force.path)/\(vehicle)" {
+      violate("a token for another vehicle: \(request.url)")
+    }
     fetches.append(now)
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     fetch = (id, flight)

@@ -7,7 +7,10 @@ import Varlink
 @Suite struct VarlinkServiceTests {
   private let service = VarlinkService(
     vendor: "maker", version: "1.2", interface: "io.example.Thing", description: "interface io.example.Thing",
-    methods: [.init("Get"), .init("Set", ["name": .string, "on": .bool]), .init("Watch", isStream: true)])
+    methods: [
+      .init("Get"), .init("Set", ["name": .string, "on": .bool]), .init("Wait", ["seconds": .int]),
+      .init("Watch", isStream: true),
+    ])
 
   /// The reply as text; `call NAME` if it is for the method.
   private func answer(_ message: String) -> String? {
@@ -35,6 +38,10 @@ import Varlink
     expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":null,"more":false,"oneway":null}"#), "call Get")
     expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":{},"more":true,"x":[1]}"#), "call Get")
     expectEqual(answer(#"{"method":"io.example.Thing.Set","parameters":{"on":true,"name":""}}"#), "call Set")
+    expectEqual(answer(#"{"method":"io.example.Thing.Wait","parameters":{"seconds":60}}"#), "call Wait")
+    expectEqual(
+      answer(#"{"method":"io.example.Thing.Wait","parameters":{"seconds":"60"}}"#),
+      #"{"error":"org.varlink.service.InvalidParameter","parameters":{"parameter":"seconds"}}"#)
     expectEqual(answer(#"{"method":"io.example.Thing.Watch","more":true}"#), "call Watch")
   }
 

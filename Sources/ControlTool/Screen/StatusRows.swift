@@ -109,7 +109,7 @@ struct StatusRows {
     if let form = status.updateForm, let reason = form.reason, !form.isSet {
       rows.append(Row(name: "Form", text: StyledText("\(form.form): \(reason)"), weight: 2))
     }
-    if let settings = status.settings.flatMap(settings) {
+    if let settings = settings(status) {
       rows.append(Row(name: "Settings", text: settings, weight: 8))
     }
     if let minutes {
@@ -133,7 +133,16 @@ struct StatusRows {
   }
 
   /// Nil if the settings of the files are in force.
+  static func settings(_ status: StatusReport) -> StyledText? { status.settings.flatMap(settings) }
+
   private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
+    if let why = settings.takenBack {
+      return StyledText("previous ones", .bad) + StyledText(", because those of the files were taken back: \(why)")
+    }
+    if let why = settings.unconfirmed { return StyledText("not confirmed", .bad) + StyledText(": \(why)") }
+    if let confirmation = settings.confirmation {
+      return StyledText("not confirmed yet", .warning) + StyledText(": \(confirmation.sentence)")
+    }
     if let mistake = settings.mistake {
       return StyledText("last ones that worked", .bad)
         + StyledText(", because the files have a mistake: \(SettingsStatus.first(of: mistake))")

@@ -12,6 +12,8 @@ extension Daemon {
     case metrics
     /// Read the settings again.
     case reload
+    /// The same; the new settings are taken back unless an update with them is accepted within this time.
+    case confirmedReload(within: Duration)
     /// What the driver chooses.
     case drive(DriverCommand)
     /// Send the newest position as soon as the limits allow.

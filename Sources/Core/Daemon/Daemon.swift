@@ -28,12 +28,19 @@ package struct Daemon: Sendable {
     package var metricsFile: String?
     /// Whether other programs on the machine may monitor the positions.
     package var servesPositions: Bool
+    /// What they are compared with others by.
+    package var parts: SettingsParts
+    /// The same of the last settings that worked, as far as they are stored; nil if none are.
+    package var kept: SettingsParts?
+    /// The time for their confirmation that a file beside them asks for; nil: none does.
+    package var confirmation: Duration?
     /// What is probably not meant, although it is valid, with what to do.
     package var warnings: [String]
 
     package init(
       vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?,
       settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil, servesPositions: Bool = false,
+      parts: SettingsParts = SettingsParts(), kept: SettingsParts? = nil, confirmation: Duration? = nil,
       warnings: [String] = []
     ) {
       self.vehicle = vehicle
@@ -42,6 +49,9 @@ package struct Daemon: Sendable {
       self.settings = settings
       self.metricsFile = metricsFile
       self.servesPositions = servesPositions
+      self.parts = parts
+      self.kept = kept
+      self.confirmation = confirmation
       self.warnings = warnings
     }
   }
@@ -117,8 +127,11 @@ package struct Daemon: Sendable {
     case storeSettings(String)
     /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
     case readSettings
-    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows.
-    case readKeptSettings
+    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows. `isTakingBack`:
+    /// they replace valid settings, so they may name another token provider; otherwise files with mistakes.
+    case readKeptSettings(isTakingBack: Bool)
+    /// Store this for the next start, at once; nil: there is nothing.
+    case storeConfirmation(String?)
     /// Use what was prepared last; what was used before is not needed any more. For the first settings, the state of
     /// previous runs follows, then `start` and `sources`.
     case useSettings
@@ -177,6 +190,7 @@ package struct Daemon: Sendable {
   private let seed: UInt64
   private let version: String
   private let traffic: String?
+  private let confirmation: ConfirmationRecord?
   private let launchedAt: BootInstant
   private var startup: Startup
   /// Nil before the clocks were read.
@@ -195,16 +209,19 @@ package struct Daemon: Sendable {
   ///   - buildDate: an earlier time is no time.
   ///   - pause: the pause of an earlier run; nil if there is none.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
+  ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.
   ///   - now: the start.
   package init(
     seed: UInt64, waits: Bool, version: String = "", buildDate: Timestamp, pause: PauseRecord? = nil,
-    traffic: String? = nil, at now: BootInstant
+    traffic: String? = nil, confirmation: String? = nil, at now: BootInstant
   ) {
     self.seed = seed
     self.version = version
     self.traffic = traffic
     launchedAt = now
-    startup = Startup(waits: waits, version: version, buildDate: buildDate, pause: pause, at: now)
+    self.confirmation = confirmation.flatMap { ConfirmationRecord($0) }
+    startup = Startup(
+      waits: waits, version: version, buildDate: buildDate, pause: pause, confirmation: self.confirmation, at: now)
   }
 
   /// Handles an input, and returns the effects in order. Before there are settings, what needs them is ignored.
@@ -218,7 +235,9 @@ package struct Daemon: Sendable {
     }
     var effects = [Effect]()
     if let settings = startup.handle(input, at: now, &effects) {
-      var run = Run(settings.configuration, seed: seed, version: version, traffic: traffic, from: launchedAt, at: now)
+      var run = Run(
+        settings.configuration, seed: seed, version: version, traffic: traffic, confirmation: confirmation,
+        from: launchedAt, at: now)
       if startup.isMonitored { run.monitor = MonitorWatch(run.vehicle, state: nil) }
       effects += run.begin(settings, at: now, observer)
       self.run = run

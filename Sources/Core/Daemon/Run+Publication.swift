@@ -23,7 +23,7 @@ extension Run {
       }
     if isShownAtOnce || publication.isStatusDue(after: effects, at: now.boot) {
       publication.statusShown(at: now.boot)
-      effects.append(.showStatus(vehicle.snapshot(at: now).publicStatusLine + publication.settings.statusSuffix))
+      effects.append(.showStatus(vehicle.snapshot(at: now).publicStatusLine + settingsStatus(at: now).statusSuffix))
     }
     let isDue =
       isClosed || !publication.requests.isEmpty || now.boot >= publication.ledger.nextReading
@@ -51,7 +51,7 @@ extension Run {
     }
     for (id, request) in requests {
       switch request {
-      case .reload, .drive, .sendNow, .monitor, .monitorPositions: break
+      case .reload, .confirmedReload, .drive, .sendNow, .monitor, .monitorPositions: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
@@ -78,6 +78,16 @@ extension Run {
     }
   }
 
+  private func settingsStatus(at now: Moment) -> SettingsStatus {
+    var status = publication.settings
+    if let confirmation = settings.confirmation, !confirmation.isOver {
+      status.confirmation = SettingsStatus.Confirmation(
+        left: confirmation.left(at: now.boot), limit: confirmation.limit,
+        standstill: confirmation.standstill?.explanation, obstacle: confirmation.obstacle)
+    }
+    return status
+  }
+
   private var lineReadings: [LineReading] {
     lines.map { LineReading(source: $0.source, statistics: $0.statistics) }
   }
@@ -87,16 +97,17 @@ extension Run {
       of: MetricReading(
         vehicle.snapshot(at: now), traffic: [measurement.fleetEngine, measurement.tokenProvider],
         trafficOfMonth: publication.ledger.today?.month.traffic.all, lines: lineReadings,
-        storeBytes: measurement.storeBytes, version: publication.version, settings: publication.settings,
+        storeBytes: measurement.storeBytes, version: publication.version, settings: settingsStatus(at: now),
         isLast: vehicle.lifecycle.isFinished))
   }
 
   private func report(_ measurement: Measurement, at now: Moment) -> StatusReport {
     var report = StatusReport(vehicle.snapshot(at: now), storeBytes: measurement.storeBytes)
-    report.summary += publication.settings.statusSuffix
+    let settings = settingsStatus(at: now)
+    report.summary += settings.statusSuffix
     report.pauseTrouble = choices.pauseTrouble
     report.dutyTrouble = choices.dutyTrouble
-    report.settings = publication.settings.report(at: now.boot)
+    report.settings = settings.report(at: now.boot)
     report.version = publication.version
     report.uptime = (now.boot - publication.startedAt).wholeSeconds
     report.heartbeat = publication.heartbeat.wholeSeconds

@@ -16,6 +16,7 @@ extension Run {
     switch request {
     case .status, .metrics: publication.requests.append((id, request))
     case .reload: reload(for: id, &effects)
+    case .confirmedReload(let limit): reload(for: id, confirmingWithin: limit, &effects)
     case .drive(let command):
       guard vehicle.lifecycle.isRunning else {
         return effects.append(.respond(id: id, Run.stopping))

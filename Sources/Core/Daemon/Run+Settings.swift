@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import SourceSelection
 import Delivery
+import Authorization
 import Vehicle
+import ExternalInput
 import FleetEngine
 import Observability
 import Timekeeping
@@ -17,39 +20,53 @@ extension Run {
       sources.isVehicleInUse = true
     }
     if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
+    if let why = first.configuration.settings.takenBack { effects.append(.event(.settingsTakenBack(why))) }
+    let beginning = settings.began(
+      first.configuration, limit: first.limit, had: SettingsConfirmation.Possessions(), at: nil)
+    report(beginning, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
-    effects += first.requests.map { .respond(id: $0, .done(remark: nil)) }
+    effects += first.requests.map { .respond(id: $0, .done(remark: first.limit == nil ? nil : remark(on: beginning))) }
     updateDeadline()
     return effects
   }
 
-  /// - Parameter request: is answered when the settings are in force or refused; nil: nobody waits.
-  mutating func reload(for request: UInt64?, _ effects: inout [Effect]) {
+  /// - Parameters:
+  ///   - request: is answered when the settings are in force or refused; nil: nobody waits.
+  ///   - limit: the time for their confirmation; nil: the request asks for none.
+  mutating func reload(for request: UInt64?, confirmingWithin limit: Duration? = nil, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {
       if let request { effects.append(.respond(id: request, Run.stopping)) }
       return
     }
-    if settings.read(for: request) { effects.append(.readSettings) }
+    if settings.read(for: request, confirmingWithin: limit) { effects.append(.readSettings) }
   }
 
   mutating func settingsRead(_ outcome: SettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
-    guard let requests = settings.wasRead() else { return effects.append(.readSettings) }
+    guard let (requests, limit) = settings.wasRead() else { return effects.append(.readSettings) }
+    var refusal = outcome.refusal
     if case .valid(let configuration, let holder) = outcome {
-      settings.follow(SettingsLife.Prepared(configuration: configuration, holder: holder, requests: requests))
-      let vehicle = configuration.vehicle.delivery.endpoint.vehicle
-      feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+      if let why = settings.rejection(of: configuration) {
+        refusal = "these settings were taken back, and are not tried again until they change: \(why)"
+      } else {
+        settings.follow(
+          SettingsLife.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
+        let vehicle = configuration.vehicle.delivery.endpoint.vehicle
+        feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+      }
     }
-    guard let mistakes = outcome.refusal else { return }
-    publication.reloadRefused(mistakes, at: now.boot)
-    effects.append(.event(.reloadRefused(mistakes)))
+    guard let refusal else { return }
+    publication.reloadRefused(refusal, at: now.boot)
+    effects.append(.event(.reloadRefused(refusal)))
     if settings.isSettled { effects.append(.ready) }
-    effects += requests.map { .respond(id: $0, .refused(.settingsRefused, mistakes)) }
+    effects += requests.map { .respond(id: $0, .refused(.settingsRefused, refusal)) }
   }
 
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.
   mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
-    settings.began(text: new.configuration.settingsText, at: now.boot)
+    let before = vehicle.readiness(at: now.boot)
+    let had = SettingsConfirmation.Possessions(fix: before.fixAt != nil, token: before.hasToken || isOnline)
+    let beginning = settings.began(new.configuration, limit: new.limit, had: had, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
@@ -59,8 +76,103 @@ extension Run {
     passReports(at: now, observer, &effects)
     effects.append(.event(.reloaded))
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
+    report(beginning, &effects)
+    // Another token provider is asked with the next update.
+    if beginning.isConfirmationNew, vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
     if settings.isSettled { effects.append(.ready) }
-    effects += new.requests.map { .respond(id: $0, .done(remark: nil)) }
+    effects += new.requests.map { .respond(id: $0, .done(remark: new.limit == nil ? nil : remark(on: beginning))) }
+  }
+
+  // MARK: - The confirmation
+
+  private func report(_ beginning: SettingsLife.Beginning, _ effects: inout [Effect]) {
+    if beginning.removesRecord { effects.append(.storeConfirmation(nil)) }
+    guard beginning.isConfirmationNew, let confirmation = settings.confirmation else { return }
+    effects.append(.event(.confirmationAwaited(confirmation.limit, obstacle: confirmation.obstacle)))
+  }
+
+  private func remark(on beginning: SettingsLife.Beginning) -> String? {
+    if let remark = beginning.remark { return "the new settings need no confirmation: \(remark)" }
+    return settings.confirmation?.obstacle.map {
+      "without a confirmation the new settings are only reported, and not taken back: \($0)"
+    }
+  }
+
+  /// Fleet Engine has accepted an update that was sent then.
+  mutating func accepted(sentAt: BootInstant, _ effects: inout [Effect]) {
+    let (waited, hadRecord) = (settings.confirmation != nil, settings.record != nil)
+    guard let text = settings.accepted(sentAt: sentAt) else { return }
+    publication.settings.unconfirmed = nil
+    if hadRecord { effects.append(.storeConfirmation(nil)) }
+    if waited { effects.append(.event(.settingsConfirmed)) }
+    effects.append(.storeSettings(text))
+  }
+
+  /// The vehicle may have changed, or the time for a confirmation be over.
+  mutating func reviewConfirmation(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+    guard settings.confirmation != nil,
+      wasVehicleCalled || settings.nextDeadline.map({ now.boot >= $0 }) == true
+    else { return }
+    for step in settings.observe(vehicle.readiness(at: now.boot), at: now.boot) {
+      switch step {
+      case .store(let record): effects.append(.storeConfirmation(record.text))
+      case .sendNow: if vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
+      case .end: endConfirmation(at: now, &effects)
+      }
+    }
+  }
+
+  private mutating func endConfirmation(at now: Moment, _ effects: inout [Effect]) {
+    guard let confirmation = settings.confirmation else { return }
+    let why =
+      "no update was accepted with them within \(confirmation.limit.humanReadable)\(failure(of: confirmation, at: now))"
+    guard confirmation.obstacle == nil else {
+      return stayUnconfirmed(why, because: confirmation.obstacle ?? "", &effects)
+    }
+    settings.takeBack(because: why)
+    effects.append(.readKeptSettings(isTakingBack: true))
+  }
+
+  /// What went wrong meanwhile, as the end of a sentence.
+  private func failure(of confirmation: SettingsConfirmation, at now: Moment) -> String {
+    let snapshot = vehicle.snapshot(at: now)
+    if confirmation.isFixMissing {
+      return ", because no fix came" + (snapshot.sources.lossReason.map { ": \($0)" } ?? "")
+    }
+    if confirmation.isTokenMissing {
+      return ", because no token came" + (snapshot.tokenFailure.map { ": \($0.message)" } ?? "")
+    }
+    return (snapshot.failure?.message ?? snapshot.tokenFailure?.message).map { ": \($0)" } ?? ""
+  }
+
+  private mutating func stayUnconfirmed(_ why: String, because obstacle: String, _ effects: inout [Effect]) {
+    publication.settings.unconfirmed = "\(why); they are not taken back, because \(obstacle)"
+    effects.append(.event(.settingsUnconfirmed(why, obstacle: obstacle)))
+  }
+
+  /// The last settings that worked were read, to take back those in force.
+  mutating func keptSettingsRead(_ outcome: KeptSettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
+    guard let why = settings.takingBack else { return }
+    guard settings.wasRead() != nil else {
+      settings.postponeTakingBack()
+      return effects.append(.readSettings)
+    }
+    // An update may have been accepted meanwhile.
+    guard let confirmation = settings.confirmation, vehicle.lifecycle.isRunning else { return }
+    switch outcome {
+    case .read(.valid(var configuration, let holder)):
+      if let obstacle = confirmation.parts.obstacle(to: configuration.parts) {
+        return stayUnconfirmed(why, because: obstacle, &effects)
+      }
+      (configuration.settingsText, configuration.settings.takenBack) = (nil, why)
+      let prepared = SettingsLife.Prepared(configuration: configuration, holder: holder, requests: [])
+      guard let record = settings.cameBack(prepared, because: why) else { return }
+      effects += [.storeConfirmation(record.text), .event(.settingsTakenBack(why))]
+      let vehicle = configuration.vehicle.delivery.endpoint.vehicle
+      feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
+    case .read(let other): stayUnconfirmed(why, because: other.refusal ?? "", &effects)
+    case .none: stayUnconfirmed(why, because: "the previous ones are not stored any more", &effects)
+    }
   }
 
   /// Opens or closes the socket for positions. With a reload, one that could not be opened is tried again.

@@ -45,16 +45,17 @@ package struct Run: Sendable {
   ///   - seed: of every jitter.
   ///   - version: the daemon's release.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
+  ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.
   ///   - start: when the process was started.
   init(
-    _ configuration: Configuration, seed: UInt64, version: String, traffic: String?, from start: BootInstant,
-    at now: Moment
+    _ configuration: Configuration, seed: UInt64, version: String, traffic: String?, confirmation: ConfirmationRecord?,
+    from start: BootInstant, at now: Moment
   ) {
     publication = Publication(configuration, version: version, traffic: traffic, from: start, at: now.boot)
     vehicle = VehicleAgent(configuration.vehicle, seed: seed)
     store = StoreAgent(
       configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
-    settings = SettingsLife(text: configuration.settingsText)
+    settings = SettingsLife(text: configuration.settingsText, record: confirmation)
   }
 
   /// As that of `Daemon`.
@@ -62,10 +63,13 @@ package struct Run: Sendable {
     wasVehicleCalled = false
     var effects = [Effect]()
     switch input {
-    case .launched, .keptSettingsRead: break
+    case .launched: break
+    // A token of another provider proves nothing of this one.
+    case .vehicle(.tokenFound) where settings.confirmation?.changesToken == true: break
     case .vehicle(let input):
       switch input {
       case .stop, .directoryDeleted: endSources(&effects)
+      case .resumed(let time): settings.slept(for: time)
       default: break
       }
       pass(input, at: now, observer, &effects)
@@ -80,6 +84,7 @@ package struct Run: Sendable {
     case .driverFound(let records): restore(records, at: now, observer, &effects)
     case .reload: reload(for: nil, &effects)
     case .settingsRead(let outcome): settingsRead(outcome, at: now, &effects)
+    case .keptSettingsRead(let outcome): keptSettingsRead(outcome, at: now, &effects)
     case .pauseStored(let trouble): pauseStored(trouble, &effects)
     case .dutyStored(let trouble): dutyStored(trouble, &effects)
     case .request(let id, let request): handle(request, id, at: now, observer, &effects)
@@ -103,12 +108,14 @@ package struct Run: Sendable {
     passReports(at: now, observer, &effects)
     passNeed(at: now, observer, &effects)
     useSettings(at: now, observer, &effects)
+    reviewConfirmation(at: now, observer, &effects)
     updateDeadline()
   }
 
   /// To be called after any of the parts was.
   mutating func updateDeadline() {
     nextDeadline = .earliest(.earliest(vehicleDeadline, store.nextDeadline), sources.nextDeadline)
+    if let time = settings.nextDeadline { nextDeadline = .earliest(nextDeadline, time) }
   }
 
   /// Nothing is left to do but to publish the end.
@@ -143,7 +150,7 @@ package struct Run: Sendable {
     case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
     case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
     case .accepted(let sentAt):
-      if let text = settings.accepted(sentAt: sentAt) { effects.append(.storeSettings(text)) }
+      accepted(sentAt: sentAt, &effects)
     case .finished(let ending):
       self.ending = ending
       feedStore(.close, at: now, &effects)

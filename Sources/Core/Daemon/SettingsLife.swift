@@ -47,7 +47,8 @@ package enum KeptSettingsOutcome: Equatable, Sendable {
   case read(SettingsOutcome)
 }
 
-/// The life of the settings: they are read and prepared, then used or refused, and proven by the first update.
+/// The life of the settings: they are read and prepared, then used or refused, and proven by the first update. Some
+/// need that as a confirmation, and are taken back without it.
 struct SettingsLife: Sendable {
   /// Valid settings.
   struct Prepared: Sendable {
@@ -55,6 +56,8 @@ struct SettingsLife: Sendable {
     var holder: VehicleHolder?
     /// Requests that are answered when they are in force.
     var requests: [UInt64]
+    /// The time for their confirmation that a request asks for; nil: none does.
+    var limit: Duration?
   }
 
   /// Settings that are not in force yet, because the store writes what belongs to the previous ones.
@@ -68,9 +71,20 @@ struct SettingsLife: Sendable {
   /// Since when settings are in force that no update has proven, with their text; nil: they are proven, or not to be
   /// stored.
   private(set) var unproven: (text: String, since: BootInstant)?
+  /// The time for the confirmation that the requests ask for; nil: none does.
+  private var limit: Duration?
+  /// Of the settings in force; nil: they need none, or have it.
+  private(set) var confirmation: SettingsConfirmation?
+  /// What is on disk about a confirmation; nil: nothing.
+  private(set) var record: ConfirmationRecord?
+  /// The last settings that worked are read, to take back those in force; why.
+  private(set) var takingBack: String?
 
-  /// - Parameter text: of the first settings; nil: they are not to be stored.
-  init(text: String?) {
+  /// - Parameters:
+  ///   - text: of the first settings; nil: they are not to be stored.
+  ///   - record: what an earlier run has stored about a confirmation.
+  init(text: String?, record: ConfirmationRecord? = nil) {
+    self.record = record
     began(text: text, at: .boot)
   }
 
@@ -82,31 +96,36 @@ struct SettingsLife: Sendable {
 
   /// The settings are to be read.
   ///
-  /// - Parameter request: is answered when it is known what came of it; nil: nobody waits.
+  /// - Parameters:
+  ///   - request: is answered when it is known what came of it; nil: nobody waits.
+  ///   - limit: the time for their confirmation; nil: the request asks for none.
   /// - Returns: whether to read them now.
-  mutating func read(for request: UInt64?) -> Bool {
+  mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
     if let request { requests.append(request) }
+    self.limit = limit ?? self.limit
     defer { (isReadAgain, isReading) = (isReading, true) }
     return !isReading
   }
 
   /// The settings were read.
   ///
-  /// - Returns: the requests that this answers; nil: the files are to be read again, because they may have changed.
-  mutating func wasRead() -> [UInt64]? {
+  /// - Returns: the requests that this answers, and the time for the confirmation that they ask for; nil: the files are
+  ///   to be read again, because they may have changed.
+  mutating func wasRead() -> (requests: [UInt64], limit: Duration?)? {
     guard !isReadAgain else {
       isReadAgain = false
       return nil
     }
     isReading = false
-    defer { requests = [] }
-    return requests
+    defer { (requests, limit) = ([], nil) }
+    return (requests, limit)
   }
 
   /// These settings follow, also in place of others that are not in force yet.
   mutating func follow(_ prepared: Prepared) {
     var prepared = prepared
     prepared.requests = (next?.requests ?? []) + prepared.requests
+    prepared.limit = prepared.limit ?? next?.limit
     next = prepared
   }
 
@@ -123,12 +142,113 @@ struct SettingsLife: Sendable {
     unproven = text.map { ($0, now) }
   }
 
-  /// Fleet Engine has accepted an update that was sent then.
+  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are proven only by a fix
+  /// and a token with them, where they change where these come from.
   ///
   /// - Returns: the text of the settings that this proves, to be stored as the last that worked; nil if there are none.
   mutating func accepted(sentAt: BootInstant) -> String? {
-    guard let (text, since) = unproven, sentAt >= since else { return nil }
-    unproven = nil
+    guard let (text, since) = unproven, sentAt >= since,
+      confirmation?.isConfirmed(byUpdateSentAt: sentAt) != false
+    else { return nil }
+    (unproven, confirmation, record) = (nil, nil, nil)
     return text
+  }
+
+  // MARK: - The confirmation
+
+  /// What follows from settings that are in force from now on.
+  struct Beginning: Equatable {
+    /// They need a confirmation.
+    var isConfirmationNew = false
+    /// Why they need none, although a request or a file asks for it.
+    var remark: String?
+    /// What is on disk about a confirmation is over.
+    var removesRecord = false
+  }
+
+  /// Settings are in force from now on. They need a confirmation if a request or the file beside them asks for it, or
+  /// if those before them still need one.
+  ///
+  /// - Parameters:
+  ///   - limit: the time that a request asks for.
+  ///   - had: what the vehicle has with the previous settings.
+  ///   - now: nil at the start.
+  mutating func began(
+    _ configuration: Daemon.Configuration, limit: Duration?, had: SettingsConfirmation.Possessions, at now: BootInstant?
+  ) -> Beginning {
+    began(text: configuration.settingsText, at: now ?? .boot)
+    takingBack = nil
+    // The last that worked, in place of the files.
+    guard configuration.settingsText != nil else {
+      confirmation = nil
+      return Beginning()
+    }
+    if limit == nil, let confirmation, confirmation.parts == configuration.parts { return Beginning() }
+    let waiting: SettingsConfirmation.Waiting? = if case .waiting(let waiting)? = record { waiting } else { nil }
+    let remark: String?
+    if let limit = limit ?? configuration.confirmation ?? waiting?.limit {
+      if let previous = configuration.kept, previous.all != configuration.parts.all {
+        // At a restart the same settings have the time that is left.
+        let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
+        confirmation = SettingsConfirmation(
+          of: configuration.parts, previous: previous, within: before?.limit ?? limit, used: before?.used ?? .zero,
+          had: before?.had ?? had, since: now ?? .boot)
+        return Beginning(isConfirmationNew: true)
+      }
+      remark =
+        configuration.kept == nil
+        ? "no settings have worked before, so there are none to go back to" : "these settings have worked already"
+    } else {
+      remark = nil
+    }
+    defer { (confirmation, record) = (nil, nil) }
+    return Beginning(remark: limit == nil ? nil : remark, removesRecord: record != nil)
+  }
+
+  /// Why these settings are not used: they were taken back, and have not changed. Nil: they are used.
+  func rejection(of configuration: Daemon.Configuration) -> String? {
+    SettingsLife.rejection(of: configuration, by: record)
+  }
+
+  /// The same, by what an earlier run has stored.
+  static func rejection(of configuration: Daemon.Configuration, by record: ConfirmationRecord?) -> String? {
+    guard let previous = configuration.kept, configuration.parts.obstacle(to: previous) == nil else { return nil }
+    return record?.rejection(of: configuration.parts)
+  }
+
+  /// When to call `observe`; nil: no settings wait for a confirmation, or their clock stands.
+  var nextDeadline: BootInstant? { isSettled ? confirmation?.nextDeadline : nil }
+
+  /// The machine was suspended for this long until now.
+  mutating func slept(for time: Duration) { confirmation?.slept(for: time) }
+
+  /// The vehicle's state may have changed, or the deadline has passed.
+  mutating func observe(_ state: VehicleAgent.Readiness, at now: BootInstant) -> [SettingsConfirmation.Step] {
+    guard isSettled, let steps = confirmation?.observe(state, at: now) else { return [] }
+    for case .store(let new) in steps { record = new }
+    return steps
+  }
+
+  /// The last settings that worked are to be read, to take back those in force.
+  mutating func takeBack(because why: String) {
+    _ = read(for: nil)
+    takingBack = why
+  }
+
+  /// The settings were read again in between: what is taken back is tried again after that.
+  mutating func postponeTakingBack() {
+    takingBack = nil
+    confirmation?.goOn()
+  }
+
+  /// These settings come back in place of those in force.
+  ///
+  /// - Returns: what to store before.
+  mutating func cameBack(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
+    guard let parts = confirmation?.parts else { return nil }
+    let new = ConfirmationRecord.takenBack(all: parts.all, credentials: parts.credentials, why: why)
+    (record, takingBack) = (new, nil)
+    follow(prepared)
+    return new
   }
 }

@@ -27,6 +27,12 @@ struct Startup: Sendable {
   private let startedAt: BootInstant
   private var state = State.starting
   private var interval = firstInterval
+  /// What an earlier run has stored about a confirmation.
+  private let confirmation: ConfirmationRecord?
+  /// Why the settings of the files were taken back, while the kept ones are read in their place.
+  private var takenBack: String?
+  /// The kept settings cannot be used in place of those that were taken back.
+  private var cannotTakeBack = false
   /// Of the settings that were read last.
   private var known = KnownSettings()
   /// The mistakes of the files, while the kept settings are read.
@@ -35,6 +41,8 @@ struct Startup: Sendable {
   private var isReload = false
   /// Requests that the reading under way answers.
   private var reloads: [UInt64] = []
+  /// The time for a confirmation that they ask for.
+  private var limit: Duration?
   /// Requests that `measured` answers.
   private var statusRequests: [UInt64] = []
   private var pause: PauseRecord?
@@ -48,8 +56,12 @@ struct Startup: Sendable {
   private(set) var nextDeadline: BootInstant?
 
   /// The parameters are as those of `Daemon`.
-  init(waits: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?, at now: BootInstant) {
+  init(
+    waits: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?, confirmation: ConfirmationRecord?,
+    at now: BootInstant
+  ) {
     self.waits = waits
+    self.confirmation = confirmation
     self.version = version
     self.buildDate = buildDate
     self.pause = pause
@@ -65,11 +77,17 @@ struct Startup: Sendable {
     if case .over = state { return nil }
     switch input {
     case .launched: effects.append(.readSettings)
-    case .settingsRead(.valid(let configuration, let holder)): return use(configuration, holder)
+    case .settingsRead(.valid(let configuration, let holder)):
+      guard !cannotTakeBack, let why = SettingsLife.rejection(of: configuration, by: confirmation) else {
+        return use(configuration, holder)
+      }
+      takenBack = why
+      effects.append(.readKeptSettings(isTakingBack: true))
+    case .keptSettingsRead(let outcome) where takenBack != nil: return takeBack(outcome, &effects)
     case .settingsRead(.missing(let what, let known)): wait(for: what, known, at: now, &effects)
     case .settingsRead(.invalid(let mistakes)):
       self.mistakes = mistakes
-      effects.append(.readKeptSettings)
+      effects.append(.readKeptSettings(isTakingBack: false))
     case .settingsRead(.unusable(let why, let isMissing)): fail(why, isMissing: isMissing, &effects)
     case .keptSettingsRead(.read(.valid(var configuration, let holder))):
       // They have been stored before.
@@ -105,7 +123,23 @@ struct Startup: Sendable {
 
   private mutating func use(_ configuration: Daemon.Configuration, _ holder: VehicleHolder?) -> SettingsLife.Prepared {
     defer { (state, nextDeadline, reloads) = (.over, nil, []) }
-    return SettingsLife.Prepared(configuration: configuration, holder: holder, requests: reloads)
+    return SettingsLife.Prepared(configuration: configuration, holder: holder, requests: reloads, limit: limit)
+  }
+
+  /// Uses the kept settings in place of those that were taken back, or these if they cannot be used.
+  private mutating func takeBack(
+    _ outcome: KeptSettingsOutcome, _ effects: inout [Daemon.Effect]
+  ) -> SettingsLife.Prepared? {
+    defer { takenBack = nil }
+    if case .read(.valid(var configuration, let holder)) = outcome {
+      (configuration.settings.takenBack, configuration.settingsText) = (takenBack, nil)
+      return use(configuration, holder)
+    }
+    let obstacle =
+      if case .read(let other) = outcome { other.refusal ?? "" } else { "the previous ones are not stored" }
+    cannotTakeBack = true
+    effects += [.event(.settingsUnconfirmed(takenBack ?? "", obstacle: obstacle)), .readSettings]
+    return nil
   }
 
   private mutating func fail(_ mistakes: String, isMissing: Bool = false, _ effects: inout [Daemon.Effect]) {
@@ -156,7 +190,8 @@ struct Startup: Sendable {
     _ request: Daemon.Request, _ id: UInt64, at now: Moment, _ effects: inout [Daemon.Effect]
   ) {
     switch request {
-    case .reload:
+    case .reload, .confirmedReload:
+      if case .confirmedReload(let time) = request { limit = time }
       reloads.append(id)
       reload(&effects)
     case .drive(.pause):

@@ -57,6 +57,18 @@ extension Event {
       row(
         .settingsKept,
         "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.first(of: mistakes))")
+    case .confirmationAwaited(let limit, let obstacle):
+      row(
+        .confirmationAwaited,
+        obstacle.map {
+          "The new settings must be confirmed by an accepted update within \(limit.humanReadable); without one they stay in force all the same, because \($0)"
+        }
+          ?? "The new settings are taken back unless an update with them is accepted within \(limit.humanReadable)")
+    case .settingsConfirmed: row(.settingsConfirmed, "An update with the new settings was accepted: they are confirmed")
+    case .settingsTakenBack(let why):
+      row(.settingsTakenBack, "The new settings were taken back, and the previous ones are in force again: \(why)")
+    case .settingsUnconfirmed(let why, let obstacle):
+      row(.settingsUnconfirmed, "The new settings are not confirmed: \(why); they stay in force, because \(obstacle)")
     case .settingsAwaited(let why):
       row(.settingsAwaited, "Waiting for a file or credential that the settings name: \(SettingsStatus.first(of: why))")
     case .settingsWarning(let warning): row(.settingsWarning, warning)

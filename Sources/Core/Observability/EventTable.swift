@@ -44,6 +44,26 @@ extension Event.Kind {
         "53d17eaa5f7a417d9fec6656053bd445", .error,
         "The settings have a mistake, so the daemon has started with the last settings that led to an accepted update; it keeps a copy of them. The vehicle still reports. Correct the line that is named, then run systemctl reload fleet-locationd."
       )
+    case .confirmationAwaited:
+      (
+        "c3e2da66db544d86ac9c74124fd220b7", .notice,
+        "New settings are in force until they are confirmed by an accepted update; if the time passes without one, the previous settings come back, as \(ManualPage.troubleshooting) describes."
+      )
+    case .settingsConfirmed:
+      (
+        "29aeb40f785e422db9b47eb71ed06be3", .notice,
+        "An update with the new settings was accepted: they stay in force."
+      )
+    case .settingsTakenBack:
+      (
+        "48e5c9b8e6634b7389239b1b01a3f825", .error,
+        "No update was accepted with the new settings in the time that was set for them, so the previous ones are in force again. The files still have the new ones: correct them, then run fleet-locationctl reload --confirm 10min. Without a change they are not tried again."
+      )
+    case .settingsUnconfirmed:
+      (
+        "c2c06a15c4f14825aa22913a8e9e3fc5", .error,
+        "No update was accepted with the new settings in the time that was set for them, and the previous ones are not used for the reason in the sentence. The vehicle does not report: correct the settings."
+      )
     case .settingsAwaited:
       (
         "def64e5a544b412594d61273ab1da436", .error,

@@ -179,13 +179,33 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Settings: Equatable, Sendable, Codable {
     /// A hash in 16 hexadecimal digits; equal for equal settings.
     package var hash: String
-    /// Whether the settings files have a mistake, and the last settings that led to an accepted update are used
-    /// instead.
+    /// Whether the settings files have a mistake, or were taken back, and the last settings that led to an accepted
+    /// update are used instead.
     package var isKept: Bool
     /// The mistakes of the files, one a line; nil while they are in force.
     package var mistake: String?
+    /// Why the settings of the files were taken back; nil if they were not.
+    package var takenBack: String?
+    /// Why the settings in force should have been taken back, and why they were not; nil if neither is the case.
+    package var unconfirmed: String?
+    /// Nil if the settings in force wait for no confirmation.
+    package var confirmation: Confirmation?
     /// Nil before the first.
     package var lastReload: Reload?
+  }
+
+  /// Settings in force that wait for their confirmation by an accepted update.
+  package struct Confirmation: Equatable, Sendable, Codable {
+    /// Seconds that are left.
+    package var left: Int64
+    /// Seconds in all.
+    package var limit: Int64
+    /// What is waited for, as a clause.
+    package var sentence: String
+    /// Why the clock stands; nil while it runs.
+    package var standstill: String?
+    /// Why they stay in force if the time passes; nil: they are taken back.
+    package var obstacle: String?
   }
 
   /// The last reload of the settings.

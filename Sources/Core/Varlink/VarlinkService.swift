@@ -22,7 +22,7 @@ package struct VarlinkService: Sendable {
 
   /// The type of a parameter.
   package enum Kind: String, Sendable {
-    case bool, string
+    case bool, string, int
   }
 
   /// What a call is.
@@ -85,6 +85,8 @@ package struct VarlinkService: Sendable {
       switch method.parameters[name] {
       case .bool: parameters[name]?.bool == nil
       case .string: parameters[name]?.string == nil
+      // A string with digits is none.
+      case .int: parameters[name]?.integer == nil || parameters[name]?.string != nil
       case nil: false
       }
     }

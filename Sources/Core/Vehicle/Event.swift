@@ -29,6 +29,16 @@ package enum Event: Equatable, Sendable {
   case reloadRefused(String)
   /// The settings files have these mistakes, one per line; the last settings that led to an accepted update are in use.
   case settingsKept(String)
+  /// The settings in force are taken back unless an update with them is accepted within this time of delivery.
+  ///
+  /// - Parameter obstacle: why that is only reported; nil: they are taken back.
+  case confirmationAwaited(Duration, obstacle: String?)
+  /// An update with the settings that needed this was accepted.
+  case settingsConfirmed
+  /// The settings were taken back, and the last ones that worked are in force: why.
+  case settingsTakenBack(String)
+  /// No update with the settings was accepted in time, and they stay in force all the same: both with the cause.
+  case settingsUnconfirmed(String, obstacle: String)
   /// A file or credential that the settings name is missing: which, and what to do.
   case settingsAwaited(String)
   /// The warning's sentence.
@@ -187,8 +197,8 @@ package struct SourceNumber: Equatable, Sendable {
 extension Event {
   /// The value of `FLEET_EVENT` in the journal, stable across releases.
   package enum Kind: String, Sendable, CaseIterable {
-    case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsKept, settingsAwaited,
-      settingsWarning
+    case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsKept,
+      confirmationAwaited, settingsConfirmed, settingsTakenBack, settingsUnconfirmed, settingsAwaited, settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, noFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, interrupted, updateAccepted, compactUpdatesRefused

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import Observability
+import Timekeeping
+
+/// Follows new settings until they are confirmed or taken back.
+struct ConfirmationWatch {
+  /// What to do after a response.
+  enum Step: Equatable {
+    /// Print the line, and ask again in a second.
+    case wait(String?)
+    case confirmed
+    /// They do not work: why.
+    case failed(String)
+    /// It is not known yet: why.
+    case undecided(String)
+  }
+
+  /// For the daemon to say what came of it, and for a clock that stands a little.
+  private static let grace = Duration.seconds(30)
+
+  private let limit: Duration
+  private var last: String?
+
+  /// - Parameter limit: the time for the confirmation.
+  init(limit: Duration) {
+    self.limit = limit
+  }
+
+  /// - Parameters:
+  ///   - response: of the daemon, or why there is none, as during a restart.
+  ///   - time: since the new settings were in force.
+  mutating func handle(_ response: Result<StatusReport, SetupTrouble>, at time: Duration) -> Step {
+    let state: String
+    let mayWait = time < limit + ConfirmationWatch.grace
+    switch response {
+    case .failure(let trouble):
+      guard mayWait else { return .undecided(trouble.message) }
+      state = "the daemon does not answer"
+    case .success(let report):
+      let settings = report.settings
+      if let why = settings?.takenBack {
+        return .failed("the new settings were taken back, and the previous ones are in force again: \(why)")
+      }
+      if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
+      // Without settings the daemon waits for what they name.
+      guard let confirmation = settings?.confirmation else {
+        guard report.lacksSettings else { return .confirmed }
+        return mayWait ? line(report.summary) : .undecided(report.summary)
+      }
+      guard mayWait else { return .undecided(confirmation.sentence) }
+      // Its time changes with each response.
+      state = confirmation.standstill ?? ""
+      guard state != last else { return .wait(nil) }
+      last = state
+      return .wait(confirmation.sentence)
+    }
+    return line(state)
+  }
+
+  private mutating func line(_ text: String) -> Step {
+    guard text != last else { return .wait(nil) }
+    last = text
+    return .wait(text)
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What the next start must know of settings that need a confirmation, as a text in the state directory.
+enum ConfirmationRecord: Equatable, Sendable {
+  /// Settings wait for their confirmation.
+  case waiting(SettingsConfirmation.Waiting)
+  /// The settings with these digests were taken back, and are not used until they change; why, as a sentence.
+  case takenBack(all: String, credentials: String, why: String)
+
+  private static let title = "fleet-locationd confirmation 1"
+  private static let maxSeconds: Int64 = 100 * 86_400
+
+  var text: String {
+    let lines =
+      switch self {
+      case .waiting(let waiting):
+        "waiting \(waiting.all) \(waiting.limit.wholeSeconds) \(waiting.used.wholeSeconds) "
+          + "\(waiting.had.fix ? 1 : 0) \(waiting.had.token ? 1 : 0)"
+      case .takenBack(let all, let credentials, let why):
+        "taken-back \(all) \(credentials)\n\(why.split(whereSeparator: \.isNewline).joined(separator: " "))"
+      }
+    return "\(ConfirmationRecord.title)\n\(lines)\nend\n"
+  }
+
+  /// - Returns: nil if the text is none, or truncated.
+  init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count > 3, lines[0] == ConfirmationRecord.title, lines[lines.count - 2] == "end" else { return nil }
+    let words = lines[1].split(separator: " ")
+    switch (words.first, words.count, lines.count) {
+    case ("waiting", 6, 4):
+      let numbers = words[2...].compactMap { Int64($0) }
+      guard numbers.count == 4, numbers.allSatisfy({ (0...ConfirmationRecord.maxSeconds).contains($0) }) else {
+        return nil
+      }
+      self = .waiting(
+        SettingsConfirmation.Waiting(
+          all: String(words[1]), limit: .seconds(numbers[0]), used: .seconds(numbers[1]),
+          had: SettingsConfirmation.Possessions(fix: numbers[2] == 1, token: numbers[3] == 1)))
+    case ("taken-back", 3, 5):
+      self = .takenBack(all: String(words[1]), credentials: String(words[2]), why: String(lines[2]))
+    default: return nil
+    }
+  }
+
+  /// Whether these settings were taken back, and why; nil if not.
+  func rejection(of parts: SettingsParts) -> String? {
+    guard case .takenBack(parts.all, parts.credentials, let why) = self else { return nil }
+    return why
+  }
+}

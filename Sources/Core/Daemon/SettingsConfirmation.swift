@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+import Vehicle
+import Timekeeping
+
+/// Settings in force that are taken back unless an update with them is accepted in time.
+///
+/// The time passes only while the previous settings could have delivered: with a network, without a pause, and with a
+/// fix and a token. One of these two that is missing counts against the new settings if they changed where it comes
+/// from, and the previous ones had it; otherwise the clock stands.
+struct SettingsConfirmation: Sendable {
+  /// Why the clock stands. The order is that of precedence.
+  enum Standstill: Equatable, Sendable {
+    case stopping, vehicleInUse, paused, noNetwork, noFix, noToken
+
+    /// The end of a sentence.
+    var explanation: String {
+      switch self {
+      case .stopping: "the daemon is stopping"
+      case .vehicleInUse: "another process reports the vehicle"
+      case .paused: "the vehicle is paused"
+      case .noNetwork: "there is no network"
+      case .noFix: "there is no fix"
+      case .noToken: "there is no token"
+      }
+    }
+  }
+
+  /// What the vehicle had with the previous settings.
+  struct Possessions: Equatable, Sendable {
+    var fix = true
+    var token = true
+  }
+
+  /// What the next start must know.
+  struct Waiting: Equatable, Sendable {
+    /// The digest of the settings.
+    var all: String
+    var limit: Duration
+    /// The part of it that has passed.
+    var used: Duration
+    var had: Possessions
+  }
+
+  /// The time that passes is stored in steps of this, in advance: a restart may cost one, and a box that restarts over
+  /// and over still comes to the end.
+  private static let step = Duration.seconds(10)
+
+  /// Of these settings.
+  let parts: SettingsParts
+  /// Of those that come back.
+  let previous: SettingsParts
+  let limit: Duration
+  private let had: Possessions
+  /// When these came into force.
+  private let since: BootInstant
+  /// The part of `limit` that had passed at `runningSince`, and what of it the disk knows.
+  private var used: Duration
+  private var stored: Duration?
+  /// Nil while the clock stands.
+  private var runningSince: BootInstant?
+  private(set) var standstill: Standstill?
+  /// When the first fix and the first token with these settings came.
+  private var (fixAt, tokenAt): (BootInstant?, BootInstant?)
+  private var isAsked = false
+  /// The time is over, and they stay in force.
+  private(set) var isOver = false
+
+  /// - Parameters:
+  ///   - used: the part of `limit` that has passed in earlier runs.
+  ///   - since: when they came into force; `boot`: at the start.
+  init(
+    of parts: SettingsParts, previous: SettingsParts, within limit: Duration, used: Duration = .zero,
+    had: Possessions, since: BootInstant
+  ) {
+    (self.parts, self.previous, self.limit, self.had, self.since) = (parts, previous, limit, had, since)
+    self.used = min(used, limit)
+    (fixAt, tokenAt) = (nil, nil)
+  }
+
+  private var changesSource: Bool { parts.source != previous.source }
+  /// Whether the token provider is another one.
+  var changesToken: Bool { parts.token != previous.token }
+  /// Why they are only reported, and not taken back; nil: they are taken back.
+  var obstacle: String? { parts.obstacle(to: previous) }
+
+  /// Whether there is all that must come with these settings before an update proves them.
+  private var hasAll: Bool { (!changesSource || fixAt != nil) && (!changesToken || tokenAt != nil) }
+
+  /// What is missing because of these settings, if the time runs.
+  var isFixMissing: Bool { changesSource && fixAt == nil }
+  var isTokenMissing: Bool { changesToken && tokenAt == nil }
+
+  /// When to call `observe`; nil while the clock stands.
+  var nextDeadline: BootInstant? {
+    guard !isOver, let runningSince else { return nil }
+    return runningSince + max(min(limit, stored ?? used) - used, .zero)
+  }
+
+  /// The rest of the time.
+  func left(at now: BootInstant) -> Duration {
+    max(limit - used - (runningSince.map { max(now - $0, .zero) } ?? .zero), .zero)
+  }
+
+  /// The machine was suspended for this long until now.
+  mutating func slept(for time: Duration) {
+    if let since = runningSince { runningSince = since + max(time, .zero) }
+  }
+
+  /// What to do now.
+  enum Step: Equatable { case store(ConfirmationRecord), sendNow, end }
+
+  /// The vehicle's state may have changed, or the deadline has passed.
+  mutating func observe(_ state: VehicleAgent.Readiness, at now: BootInstant) -> [Step] {
+    used += runningSince.map { max(now - $0, .zero) } ?? .zero
+    if fixAt == nil, let at = state.fixAt, at > since { fixAt = at }
+    if tokenAt == nil { tokenAt = state.tokenObtainedAt }
+    standstill = standstill(state)
+    runningSince = standstill == nil && !isOver ? now : nil
+    var steps: [Step] = []
+    if runningSince != nil ? stored.map({ used >= $0 && $0 < limit }) ?? true : stored == nil {
+      let next = min(limit, .seconds(used.wholeSeconds) + (runningSince == nil ? .zero : SettingsConfirmation.step))
+      stored = next
+      steps.append(.store(.waiting(Waiting(all: parts.all, limit: limit, used: next, had: had))))
+    }
+    if hasAll, !isAsked {
+      isAsked = true
+      steps.append(.sendNow)
+    }
+    if runningSince != nil, used >= limit {
+      (isOver, runningSince) = (true, nil)
+      steps.append(.end)
+    }
+    return steps
+  }
+
+  private func standstill(_ state: VehicleAgent.Readiness) -> Standstill? {
+    if !state.isRunning { return .stopping }
+    if state.isVehicleInUse { return .vehicleInUse }
+    if state.isPaused { return .paused }
+    if !state.hasNetwork { return .noNetwork }
+    if changesSource ? fixAt == nil || state.fixAt == nil : state.fixAt == nil {
+      return changesSource && had.fix ? nil : .noFix
+    }
+    if changesToken ? tokenAt == nil || !state.hasToken : !state.hasToken {
+      return changesToken && had.token ? nil : .noToken
+    }
+    return nil
+  }
+
+  /// They were to be taken back, and that is tried again.
+  mutating func goOn() { isOver = false }
+
+  /// Whether an update that was sent then, and accepted, confirms these settings.
+  func isConfirmed(byUpdateSentAt sentAt: BootInstant) -> Bool {
+    guard sentAt >= since, hasAll else { return false }
+    return (!changesSource || fixAt.map { sentAt >= $0 } == true)
+      && (!changesToken || tokenAt.map { sentAt >= $0 } == true)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import Timekeeping
+
+extension VehicleAgent {
+  /// What there is of all that an update needs.
+  package struct Readiness: Equatable, Sendable {
+    /// Whether the run has not begun to end.
+    package var isRunning = true
+    /// Whether another process on this machine has locked the vehicle.
+    package var isVehicleInUse = false
+    /// Whether the driver has paused it.
+    package var isPaused = false
+    /// Whether there is a network, or it is unknown.
+    package var hasNetwork = true
+    /// When the newest accepted fix came; nil if it counts as lost, or there was none.
+    package var fixAt: BootInstant?
+    /// Whether there is a valid token.
+    package var hasToken = false
+    /// When the provider in use last gave a valid token in this run; nil before the first.
+    package var tokenObtainedAt: BootInstant?
+
+    package init() {}
+  }
+
+  /// What there is now.
+  package func readiness(at now: BootInstant) -> Readiness {
+    var readiness = Readiness()
+    readiness.isRunning = lifecycle.isRunning
+    readiness.isVehicleInUse = lock.holder != nil
+    readiness.isPaused = dutyState.pause != nil
+    readiness.hasNetwork = !network.isAbsent
+    readiness.fixAt = fixes.isLost ? nil : fixes.newest?.at
+    readiness.hasToken = tokens.hasToken(at: now)
+    readiness.tokenObtainedAt = tokens.obtainedAt
+    return readiness
+  }
+}

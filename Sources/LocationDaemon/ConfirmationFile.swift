@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import SystemCalls
+
+/// What the next start must know of settings that need a confirmation, or were taken back, in a small file of the state
+/// directory.
+struct ConfirmationFile {
+  private static let name = "settings-confirmation"
+  private static let maxTextSize = 4096
+
+  private let path: String?
+  /// The last error, so that it is reported once.
+  private var trouble: String?
+
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
+  init(stateDirectory: String?) {
+    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(ConfirmationFile.name)" }
+  }
+
+  /// In the service's state directory.
+  static var ofService: ConfirmationFile {
+    ConfirmationFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
+  }
+
+  /// - Returns: nil if there is no file, or it cannot be read.
+  func read() -> String? {
+    path.flatMap { try? AtomicFile.read($0, limit: ConfirmationFile.maxTextSize) }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Replaces the file, or removes it (nil). That is on disk when this returns.
+  ///
+  /// - Returns: a new error; nil if it succeeded, or failed as the last time.
+  mutating func store(_ text: String?) -> String? {
+    guard let path else { return nil }
+    var new: String?
+    do throws(Errno) {
+      if let text {
+        try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true)
+      } else {
+        try AtomicFile.remove(path)
+      }
+    } catch {
+      new = "whether the new settings are confirmed will not survive a restart: \(path) cannot be written: \(error)"
+    }
+    defer { trouble = new }
+    return new == trouble ? nil : new
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Configuration
+import Daemon
+import HTTPMessages
+import TokenStore
+
+extension SettingsParts {
+  /// - Parameter credentials: as of `digest`.
+  init(_ texts: SettingsTexts, credentials: String) {
+    self.init(
+      all: SettingsParts.digest(texts.all), destination: SettingsParts.digest(texts.destination),
+      source: SettingsParts.digest(texts.source), token: SettingsParts.digest(texts.token), credentials: credentials)
+  }
+
+  private static func digest(_ text: String) -> String { String((Digest.hexadecimal(of: text) ?? "").prefix(32)) }
+
+  /// A digest of the values of the provider's credentials, of 16 bits: it is stored, and nobody can find a value with
+  /// it. A change is missed once in 65,536 times.
+  ///
+  /// - Returns: "-" if there are none.
+  static func digest(ofCredentialsOf provider: TokenProvider) -> String {
+    guard case .http(let endpoint) = provider else { return "-" }
+    let values = endpoint.headers.compactMap { header in
+      if case .secret(_, let secret) = header.value { "\(header.name): \(secret.reveal())" } else { nil }
+    }
+    guard !values.isEmpty else { return "-" }
+    return String((Digest.hexadecimal(of: "credentials\n" + values.sorted().joined(separator: "\n")) ?? "").prefix(4))
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Expectations
+import Observability
+import Testing
+import Timekeeping
+import Vehicle
+
+@testable import Daemon
+
+/// New settings that need a confirmation: at a reload and at a start.
+@Suite struct ConfirmedReloadTests {
+  private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
+  private static let why = "no update was accepted with them within 60 s"
+  private var daemon: Daemon
+
+  init() throws {
+    daemon = Daemon(running: try Self.configuration(Self.old), seed: 1)
+    _ = handle(.start, at: 0)
+  }
+
+  private static func parts(_ change: (inout SettingsParts) -> Void = { _ in }) -> SettingsParts {
+    var new = old
+    new.all = "b"
+    change(&new)
+    return new
+  }
+
+  private static func configuration(
+    _ parts: SettingsParts, kept: SettingsParts? = old, confirmation: Duration? = nil
+  ) throws -> Daemon.Configuration {
+    var store = StoreAgent.Configuration()
+    store.directory = nil
+    return Daemon.Configuration(
+      vehicle: try AgentFixture.configuration(), store: store, settingsText: parts.all,
+      settings: SettingsStatus(hash: parts.all), parts: parts, kept: kept, confirmation: confirmation)
+  }
+
+  private static func moment(_ second: Int64) -> Moment {
+    Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(second))
+  }
+
+  private mutating func handle(_ input: Daemon.Input, at second: Int64) -> [Daemon.Effect] {
+    daemon.handle(input, at: Self.moment(second)).filter { if case .showStatus = $0 { false } else { true } }
+  }
+
+  private mutating func reload(_ new: Daemon.Configuration, within limit: Duration? = .seconds(60), at second: Int64)
+    -> [Daemon.Effect]
+  {
+    expectEqual(
+      handle(.request(id: 4, limit.map { .confirmedReload(within: $0) } ?? .reload), at: second), [.readSettings])
+    return handle(.settingsRead(.valid(new)), at: second)
+  }
+
+  private func waiting(_ used: Int64, hadFix: Int = 0) -> Daemon.Effect {
+    .storeConfirmation("fleet-locationd confirmation 1\nwaiting b 60 \(used) \(hadFix) 0\nend\n")
+  }
+
+  private var takenBack: String { "fleet-locationd confirmation 1\ntaken-back b -\n\(Self.why)\nend\n" }
+
+  @Test("new settings wait for an accepted update; that is on disk, and the request is answered")
+  mutating func waits() throws {
+    let effects = reload(try Self.configuration(Self.parts()), at: 1)
+    expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))) && effects.contains(waiting(0)))
+    expect(effects.contains(.respond(id: 4, .done(remark: nil))))
+    expectEqual(daemon.run?.settings.confirmation?.standstill, .noFix)
+  }
+
+  @Test("settings that have worked already need none, nor the first ones, and the response says so")
+  mutating func needsNone() throws {
+    for (parts, kept, reason) in [
+      (Self.old, Self.old, "these settings have worked already"),
+      (Self.parts(), nil, "no settings have worked before, so there are none to go back to"),
+    ] as [(SettingsParts, SettingsParts?, String)] {
+      let effects = reload(try Self.configuration(parts, kept: kept), at: 1)
+      expect(
+        effects.contains(.respond(id: 4, .done(remark: "the new settings need no confirmation: \(reason)"))))
+      expectNil(daemon.run?.settings.confirmation?.limit)
+    }
+  }
+
+  @Test("the file beside the settings asks for it too, and further changes need one until one is confirmed")
+  mutating func marker() throws {
+    _ = reload(try Self.configuration(Self.parts(), confirmation: .seconds(120)), within: nil, at: 1)
+    expectEqual(daemon.run?.settings.confirmation?.limit, .seconds(120))
+    let next = Self.parts { $0.all = "c" }
+    _ = reload(try Self.configuration(next), within: nil, at: 2)
+    expect(
+      daemon.run?.settings.confirmation?.parts == next && daemon.run?.settings.confirmation?.limit == .seconds(120))
+    let effects = reload(try Self.configuration(Self.old), within: nil, at: 3)
+    expect(effects.contains(.storeConfirmation(nil)))
+    expectNil(daemon.run?.settings.confirmation?.limit)
+  }
+
+  /// A start with these settings, a record of the last run, and a token and a fix of the vehicle a second later.
+  private mutating func start(_ configuration: Daemon.Configuration, record: String?) -> [Daemon.Effect] {
+    daemon = Daemon(
+      seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), confirmation: record, at: .boot)
+    _ = handle(.launched, at: 0)
+    return handle(.settingsRead(.valid(configuration)), at: 0)
+  }
+
+  @Test("at a start the time that is left goes on, without the file and without a request")
+  mutating func goesOn() throws {
+    let record = "fleet-locationd confirmation 1\nwaiting b 60 40 1 1\nend\n"
+    let effects = start(try Self.configuration(Self.parts { $0.source = "x" }), record: record)
+    expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))))
+    expectEqual(daemon.run?.settings.confirmation?.left(at: .boot), .seconds(20))
+    // Without a fix of the new source.
+    _ = handle(.start, at: 1)
+    var second: Int64 = 1
+    while let next = daemon.nextDeadline, second < 60 {
+      second = max(second, (next - .boot).wholeSeconds)
+      if handle(.deadline, at: second).contains(.readKeptSettings(isTakingBack: true)) { break }
+    }
+    expectEqual(second, 21)
+    let kept = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: second)
+    let why = "\(Self.why), because no fix came: none is set"
+    let order = kept.filter {
+      switch $0 {
+      case .storeConfirmation, .useSettings, .event(.settingsTakenBack): true
+      default: false
+      }
+    }
+    expectEqual(
+      order,
+      [
+        .storeConfirmation("fleet-locationd confirmation 1\ntaken-back b -\n\(why)\nend\n"),
+        .event(.settingsTakenBack(why)), .useSettings,
+      ])
+    expectEqual(daemon.run?.publication.settings.takenBack, why)
+    // The same files are not tried again; others are.
+    expect(
+      reload(try Self.configuration(Self.parts { $0.source = "x" }), at: second + 1).contains {
+        if case .respond(id: 4, .refused(.settingsRefused, let text)) = $0 { text.contains(why) } else { false }
+      })
+    let changed = reload(try Self.configuration(Self.parts { $0.all = "c" }), at: second + 2)
+    expect(changed.contains(.useSettings) && daemon.run?.publication.settings.takenBack == nil)
+  }
+
+  @Test("at a start settings that were taken back are replaced by the last that worked, if these can be used")
+  mutating func rejected() throws {
+    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
+    let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 0)
+    expectEqual(effects, [.useSettings, .event(.settingsTakenBack(Self.why))])
+    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
+    expectEqual(
+      handle(.keptSettingsRead(.none), at: 0),
+      [.event(.settingsUnconfirmed(Self.why, obstacle: "the previous ones are not stored")), .readSettings])
+    expect(handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 0).contains(.useSettings))
+  }
+
+  @Test("a reload that asks for it counts for the first settings too, which were waited for")
+  mutating func late() throws {
+    daemon = Daemon(seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
+    _ = handle(.launched, at: 0)
+    _ = handle(.settingsRead(.missing("no x")), at: 0)
+    let effects = reload(try Self.configuration(Self.parts()), at: 1)
+    expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))))
+    expect(effects.contains(.respond(id: 4, .done(remark: nil))))
+  }
+
+  @Test("changed files or a changed credential are tried again at a start")
+  mutating func changed() throws {
+    for parts in [Self.parts { $0.all = "c" }, Self.parts { $0.credentials = "x" }] {
+      expect(start(try Self.configuration(parts), record: takenBack).contains(.storeConfirmation(nil)))
+      expect(daemon.run != nil)
+    }
+  }
+
+  @Test("never back to another vehicle or across a changed credential: that is only reported")
+  mutating func onlyReported() throws {
+    for change: (inout SettingsParts) -> Void in [{ $0.destination = "x" }, { $0.credentials = "x" }] {
+      let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
+      let parts = Self.parts {
+        $0.source = "x"
+        change(&$0)
+      }
+      _ = start(try Self.configuration(parts), record: record)
+      _ = handle(.start, at: 1)
+      let effects = handle(.deadline, at: 9)
+      expect(
+        effects.contains { if case .event(.settingsUnconfirmed) = $0 { true } else { false } }
+          && !effects.contains(.readKeptSettings(isTakingBack: true)))
+      expect(daemon.run?.publication.settings.unconfirmed != nil)
+      expect(handle(.deadline, at: 99).allSatisfy { if case .event(.settingsUnconfirmed) = $0 { false } else { true } })
+    }
+  }
+
+  @Test("a reload while the previous settings are read comes first")
+  mutating func reloadMeanwhile() throws {
+    let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
+    let new = try Self.configuration(Self.parts { $0.source = "x" })
+    _ = start(new, record: record)
+    _ = handle(.start, at: 1)
+    expect(handle(.deadline, at: 9).contains(.readKeptSettings(isTakingBack: true)))
+    expect(handle(.request(id: 7, .reload), at: 9).isEmpty)
+    expectEqual(handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 9), [.readSettings])
+    let effects = handle(.settingsRead(.valid(new)), at: 9)
+    expect(effects.contains(.respond(id: 7, .done(remark: nil))))
+    expectEqual(effects.last, .readKeptSettings(isTakingBack: true))
+  }
+}

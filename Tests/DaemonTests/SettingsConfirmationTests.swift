@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import Expectations
+import Testing
+import Timekeeping
+import Vehicle
+
+@testable import Daemon
+
+/// When the time for a confirmation passes, and what confirms.
+@Suite struct SettingsConfirmationTests {
+  private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
+
+  private static func confirmation(
+    _ change: (inout SettingsParts) -> Void = { _ in }, used: Duration = .zero,
+    had: SettingsConfirmation.Possessions = SettingsConfirmation.Possessions()
+  ) -> SettingsConfirmation {
+    var new = old
+    new.all = "b"
+    change(&new)
+    return SettingsConfirmation(of: new, previous: old, within: .seconds(60), used: used, had: had, since: second(0))
+  }
+
+  private static func second(_ seconds: Int64) -> BootInstant { .boot + .seconds(100 + seconds) }
+
+  private static func state(
+    fixAt: Int64? = 1, hasToken: Bool = true, obtainedAt: Int64? = nil,
+    _ change: (inout VehicleAgent.Readiness) -> Void = { _ in }
+  ) -> VehicleAgent.Readiness {
+    var state = VehicleAgent.Readiness()
+    (state.fixAt, state.hasToken) = (fixAt.map(second), hasToken)
+    state.tokenObtainedAt = obtainedAt.map(second)
+    change(&state)
+    return state
+  }
+
+  /// How much of the time passes in 20 s.
+  private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
+    var confirmation = confirmation
+    _ = confirmation.observe(state, at: second(10))
+    return 60 - confirmation.left(at: second(30)).wholeSeconds
+  }
+
+  @Test("the time passes while the previous settings could have delivered")
+  func clock() {
+    let plain = Self.confirmation()
+    expectEqual(Self.passes(plain, Self.state()), 20)
+    for change: (inout VehicleAgent.Readiness) -> Void in [
+      { $0.hasNetwork = false }, { $0.isPaused = true }, { $0.isVehicleInUse = true }, { $0.isRunning = false },
+    ] {
+      expectEqual(Self.passes(plain, Self.state(change)), 0)
+    }
+    expectEqual(Self.passes(plain, Self.state(fixAt: nil)), 0)
+    expectEqual(Self.passes(plain, Self.state(hasToken: false)), 0)
+  }
+
+  @Test("a missing fix counts if the sources changed, and the previous ones had one; the same for tokens")
+  func missing() {
+    let (lacksFix, lacksToken) = (
+      SettingsConfirmation.Possessions(fix: false, token: true),
+      SettingsConfirmation.Possessions(fix: true, token: false)
+    )
+    // The last fix is that of the previous sources.
+    for fixAt in [nil, -1] as [Int64?] {
+      let state = Self.state(fixAt: fixAt)
+      expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, state), 20)
+      expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, had: lacksFix), state), 0)
+    }
+    expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
+    // The token is that of the previous provider.
+    for hasToken in [false, true] {
+      let state = Self.state(hasToken: hasToken)
+      expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, state), 20)
+      expectEqual(Self.passes(Self.confirmation({ $0.token = "x" }, had: lacksToken), state), 0)
+    }
+    expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
+  }
+
+  @Test("an update confirms once it can have a fix of the new source and a token of the new provider")
+  func confirms() {
+    var plain = Self.confirmation()
+    _ = plain.observe(Self.state(fixAt: nil), at: Self.second(1))
+    expect(plain.isConfirmed(byUpdateSentAt: Self.second(0)) && !plain.isConfirmed(byUpdateSentAt: Self.second(-1)))
+    var both = Self.confirmation {
+      $0.source = "x"
+      $0.token = "x"
+    }
+    _ = both.observe(Self.state(fixAt: 5), at: Self.second(5))
+    expect(!both.isConfirmed(byUpdateSentAt: Self.second(6)))
+    expectEqual(both.observe(Self.state(fixAt: 6, obtainedAt: 8), at: Self.second(8)).last, .sendNow)
+    expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
+  }
+
+  @Test("the time is stored in steps, in advance, and ends; after a restart the rest of it is left")
+  func steps() {
+    var confirmation = Self.confirmation()
+    func waiting(_ used: Int64) -> SettingsConfirmation.Step {
+      .store(
+        .waiting(
+          SettingsConfirmation.Waiting(
+            all: "b", limit: .seconds(60), used: .seconds(used), had: SettingsConfirmation.Possessions())))
+    }
+    expectEqual(confirmation.observe(Self.state { $0.hasNetwork = false }, at: Self.second(0)), [waiting(0), .sendNow])
+    expectNil(confirmation.nextDeadline)
+    expectEqual(confirmation.observe(Self.state(), at: Self.second(50)), [waiting(10)])
+    expectEqual(confirmation.nextDeadline, Self.second(60))
+    confirmation.slept(for: .seconds(100))
+    expectEqual(confirmation.nextDeadline, Self.second(160))
+    expectEqual(confirmation.observe(Self.state(), at: Self.second(160)), [waiting(20)])
+    var restarted = Self.confirmation(used: .seconds(50))
+    expectEqual(restarted.observe(Self.state(), at: Self.second(0)), [waiting(60), .sendNow])
+    expectEqual(restarted.nextDeadline, Self.second(10))
+    expectEqual(restarted.observe(Self.state(), at: Self.second(10)), [.end])
+    expect(restarted.isOver && restarted.nextDeadline == nil && restarted.left(at: Self.second(20)) == .zero)
+  }
+
+  @Test("only settings for the same vehicle, Fleet Engine, proxy and credential come back")
+  func obstacles() {
+    expectNil(Self.confirmation { $0.token = "x" }.obstacle)
+    expectEqual(
+      Self.confirmation { $0.destination = "x" }.obstacle,
+      "the previous ones name another vehicle, Fleet Engine or proxy")
+    expectEqual(
+      Self.confirmation { $0.credentials = "x" }.obstacle, "a credential has changed since the previous ones")
+  }
+
+  @Test("what is stored is read again; anything else is nothing")
+  func records() {
+    let had = SettingsConfirmation.Possessions(fix: false, token: true)
+    let records: [ConfirmationRecord] = [
+      .waiting(SettingsConfirmation.Waiting(all: "ab", limit: .seconds(600), used: .seconds(20), had: had)),
+      .takenBack(all: "ab", credentials: "-", why: "no token: 404"),
+    ]
+    for record in records {
+      expectEqual(ConfirmationRecord(record.text), record)
+      for length in 0..<record.text.count { expectNil(ConfirmationRecord(String(record.text.prefix(length)))) }
+    }
+    let title = "fleet-locationd confirmation 1"
+    for text in [
+      "waiting a -1 0 0 0", "waiting a 1 9999999999999 0 0", "waiting a 1 1 1", "else a b", "taken-back a b",
+    ] {
+      expectNil(ConfirmationRecord("\(title)\n\(text)\nend\n"))
+    }
+    expectEqual(
+      ConfirmationRecord.takenBack(all: "a", credentials: "b", why: "x\ny").text, "\(title)\ntaken-back a b\nx y\nend\n"
+    )
+  }
+}
