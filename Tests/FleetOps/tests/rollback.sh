@@ -20,10 +20,13 @@ stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installe
 stand_in dpkg-deb <<<'cat "$2"'
 stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
 stand_in fleet-locationctl <<'END'
-read -r health level < "$WORK/health"
+read -r health level waits < "$WORK/health"
 case $2 in
   --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
-  --json) echo "{\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}" ;;
+  --json)
+    [ -z "$waits" ] || waits='"confirmation":{"left":9}'
+    echo "{\"settings\":{$waits},\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}"
+    ;;
 esac
 END
 stand_in apt-get <<'END'
@@ -42,7 +45,7 @@ fresh() { # a box on which nothing has happened yet
   echo installed > "$work/state-of-dpkg"
   : > "$work/journal"
 }
-says() { echo "$1" > "$work/health"; }       # "healthy good", "healthy warning", "unhealthy bad"
+says() { echo "$1" > "$work/health"; }       # "healthy good", "healthy warning", "unhealthy bad", also with "waits": new settings wait
 version() { echo "$1" > "$work/installed"; }
 archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
 runs() { # COUNT
@@ -168,6 +171,10 @@ expect "nor does the repository: it stays, and says so" 2 "No package of fleet-l
 
 delivered
 version 2
+says "unhealthy bad"
+says "unhealthy bad waits"
+runs 20
+expect "new settings wait for their confirmation: nothing is counted" 2
 says "unhealthy bad"
 touch "$work/locked"
 runs 5
