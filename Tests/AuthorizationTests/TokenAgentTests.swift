@@ -271,6 +271,21 @@ import Timekeeping
     expectEqual(agent.token(at: .boot + .seconds(2)), token)
   }
 
+  @Test("another provider is asked with the next update although the token is valid, and shows whether it works")
+  func changedProvider() throws {
+    var agent = try supplied()
+    expect(agent.obtainedAt != nil && agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
+    var elsewhere = TokenAgentTests.endpoint
+    elsewhere.urlTemplate = "https://other.test/"
+    _ = agent.handle(
+      .configured(try AuthorizationFixture.context(), .http(elsewhere)), at: AuthorizationFixture.moment(2))
+    expectNil(agent.obtainedAt)
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(3)))
+    // The same token, as from a cache that both providers have, is one of the new provider too.
+    _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
+    expectEqual(agent.obtainedAt, .boot + .seconds(4))
+  }
+
   @Test("a token for another vehicle is not used")
   func foreign() throws {
     var agent = agent(try AuthorizationFixture.context())

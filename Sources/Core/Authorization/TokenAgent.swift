@@ -92,6 +92,8 @@ package struct TokenAgent: Sendable {
   private var connections = ReconnectPolicy()
   /// The provider's file has changed since it was read.
   private var isFileChanged = false
+  /// When the provider in use last gave a valid token in this run; nil before the first.
+  package private(set) var obtainedAt: BootInstant?
 
   /// - Parameters:
   ///   - buildDate: a wall clock before it is ignored.
@@ -209,6 +211,7 @@ package struct TokenAgent: Sendable {
     }
     let outage = outage
     self.outage = nil
+    obtainedAt = now.boot
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // The provider has no newer token yet. The known expiry of this one stays.
       _ = gate.failed(.seconds(10, cap: 60), minimum: .seconds(5), at: now.boot)
@@ -290,6 +293,8 @@ package struct TokenAgent: Sendable {
     let changed = context != self.context || provider != self.provider
     guard changed else { return [] }
     if context != self.context { cached = nil }
+    // Another provider is asked with the next update, so that a mistake shows before the token expires.
+    (prefetchFrom, obtainedAt) = (.boot, nil)
     self.context = context
     self.provider = provider
     gate.reset()
