@@ -415,8 +415,8 @@ enum EndingCase: CaseIterable {
 /// What is done from outside.
 enum ActCase: CaseIterable {
   case networkUp, networkGone, networkBack, suspend, reload, stop, sourceEnded, pause, resume, goOffline, goOnline,
-    clockStep, clockSet, askStatus, askMetrics, askReload, askDrive, askSendNow, askMonitor, askMonitorPositions,
-    deleteDirectory
+    clockStep, clockSet, askStatus, askMetrics, askReload, askConfirmedReload, askDrive, askSendNow, askMonitor,
+    askMonitorPositions, edit, deleteDirectory
   case powerCut, kill
 
   init(_ act: Scenario.Act) {
@@ -438,10 +438,12 @@ enum ActCase: CaseIterable {
       case .ask(.status): .askStatus
       case .ask(.metrics): .askMetrics
       case .ask(.reload): .askReload
+      case .ask(.confirmedReload): .askConfirmedReload
       case .ask(.drive): .askDrive
       case .ask(.sendNow): .askSendNow
       case .ask(.monitor): .askMonitor
       case .ask(.monitorPositions): .askMonitorPositions
+      case .edit: .edit
       case .deleteDirectory: .deleteDirectory
       case .powerCut: .powerCut
       case .kill: .kill
