@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import FileTesting
+import Foundation
 import Glibc
 import SystemCalls
 import Testing
@@ -48,7 +49,42 @@ import Testing
     let terminal = try PseudoTerminal()
     let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(descriptor) }
-    expect(DeviceHolders().holders(of: terminal.path).isEmpty)
+    let holders = DeviceHolders().holders(of: terminal.path)
+    // A program that another test starts meanwhile has all descriptors until it is executed.
+    let own = SystemFile.lines("/proc/self/comm").first
+    expectEqual(holders.filter { $0.processID == getpid() || $0.program != own }, [])
+  }
+
+  @Test(
+    "a pseudo-terminal of a container is another device, although it has the same name",
+    .enabled(if: geteuid() == 0, "a file system of its own wants root"))
+  func container() throws {
+    let terminal = try PseudoTerminal()
+    let number = try #require(terminal.path.split(separator: "/").last.flatMap { Int($0) })
+    let script = """
+      import fcntl, os, struct, sys
+      masters = [os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY) for _ in range(\(number + 1))]
+      # TIOCSPTLCK: it may be opened.
+      fcntl.ioctl(masters[-1], 0x40045431, struct.pack("i", 0))
+      terminal = os.open("/dev/pts/\(number)", os.O_RDWR | os.O_NOCTTY)
+      print("ready", flush=True)
+      sys.stdin.read()
+      """
+    let process = Process()
+    let (input, output) = (Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+    process.arguments = [
+      "--mount", "sh", "-c",
+      "mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts && exec python3 -c \"$0\"", script,
+    ]
+    (process.standardInput, process.standardOutput) = (input, output)
+    try process.run()
+    defer {
+      try? input.fileHandleForWriting.close()
+      process.waitUntilExit()
+    }
+    try #require(output.fileHandleForReading.availableData == Data("ready\n".utf8))
+    expectEqual(DeviceHolders().holders(of: terminal.path).map(\.program), [])
   }
 
   @Test("the terminal of a master is named in the kernel's description of the descriptor")

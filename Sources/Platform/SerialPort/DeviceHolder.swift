@@ -39,6 +39,7 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
 
   /// Examines all processes.
   package init() {
+    let terminals = DeviceHolders.fileSystem("/dev/pts"), devices = DeviceHolders.fileSystem("/dev")
     for id in (SystemFile.names(in: "/proc") ?? []).compactMap({ pid_t($0) }).sorted() where id != getpid() {
       let directory = "/proc/\(id)/fd"
       guard let descriptors = SystemFile.names(in: directory) else {
@@ -46,17 +47,20 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
         if unsafe access("/proc/\(id)", F_OK) == 0 { isComplete = false }
         continue
       }
-      var devices: Set<String> = [], fed: Set<String> = []
+      var open: Set<String> = [], fed: Set<String> = []
       for descriptor in descriptors {
-        guard let device = DeviceHolders.device(SystemFile.target(ofLink: "\(directory)/\(descriptor)")) else {
-          continue
+        let link = "\(directory)/\(descriptor)"
+        guard let device = DeviceHolders.device(SystemFile.target(ofLink: link)) else { continue }
+        if device.hasPrefix("/dev/pts/") || device.hasSuffix("/ptmx") {
+          // A container numbers its pseudo-terminals anew, in a file system of its own.
+          guard let place = DeviceHolders.fileSystem(link), place == terminals || place == devices else { continue }
         }
-        devices.insert(device)
+        open.insert(device)
         guard device.hasSuffix("/ptmx") else { continue }
         let terminal = DeviceHolders.terminal(SystemFile.lines("/proc/\(id)/fdinfo/\(descriptor)"))
         if let terminal { fed.insert(terminal) }
       }
-      for device in devices.union(fed) {
+      for device in open.union(fed) {
         holders[device, default: []].append(DeviceHolder(id, isFeeding: fed.contains(device)))
       }
     }
@@ -74,6 +78,12 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
       if words.count == 2, words[0] == "tty-index", let index = UInt32(words[1]) { return "/dev/pts/\(index)" }
     }
     return nil
+  }
+
+  /// The number of the file system in which a path is; nil if it cannot be examined.
+  private static func fileSystem(_ path: String) -> dev_t? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? status.st_dev : nil
   }
 
   private static let suffix = " (deleted)"
