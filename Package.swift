@@ -364,7 +364,8 @@ let package = Package(
         "LocationDaemon",
         "LoopTesting", "AgentTesting", "FileTesting", "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
-    tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], exclude: ["Drives"]),
+    // Hours of drives, in a third of the time.
+    tests("FilterScore", coreModules + ["AgentTesting", "RecordingReview"], optimized, exclude: ["Drives"]),
     tests(
       "ControlToolTests",
       coreModules + [
