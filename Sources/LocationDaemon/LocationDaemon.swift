@@ -271,6 +271,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     let confirmation = loader.confirmation
     configuration.confirmation = confirmation.limit
     if let warning = confirmation.warning { configuration.warnings.append(warning) }
+    // Neither the vehicle's lock nor a line may be taken from the settings in force.
+    if daemon.rejection(of: configuration) != nil { return .valid(configuration) }
     let clients = try HTTPClients(settings, loop: loop, meters: performer.meters)
     let lock = vehicleLock.attempt(settings)
     let sources = try sources(of: settings, isVehicleInUse: lock.holder != nil)

@@ -129,6 +129,9 @@ import Vehicle
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
+    // So that nothing is prepared for them, which would take the lock or a line from those in force.
+    try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
+    try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
     // The same files are not tried again; others are.
     expect(
       reload(try Self.configuration(Self.parts { $0.source = "x" }), at: second + 1).contains {
@@ -141,12 +144,14 @@ import Vehicle
   @Test("at a start settings that were taken back are replaced by the last that worked, if these can be used")
   mutating func rejected() throws {
     expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
+    try expectEqual(daemon.rejection(of: Self.configuration(Self.parts())), Self.why)
     let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 0)
     expectEqual(effects, [.useSettings, .event(.settingsTakenBack(Self.why))])
     expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
     expectEqual(
       handle(.keptSettingsRead(.none), at: 0),
       [.event(.settingsUnconfirmed(Self.why, obstacle: "the previous ones are not stored")), .readSettings])
+    try expectNil(daemon.rejection(of: Self.configuration(Self.parts())))
     expect(handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 0).contains(.useSettings))
   }
 

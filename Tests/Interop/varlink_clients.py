@@ -211,6 +211,7 @@ def library(daemon):
     judge.call("Resume")
     check("no pause", not status()["isPaused"])
     judge.call("Reload")
+    check("unchanged settings need no confirmation", judge.call("ReloadAndConfirm", seconds=60).get("remark"))
     with open(daemon.settings, "a") as file:
         file.write("colour = 1\n")
     name, fields = judge.error("Reload")
@@ -404,7 +405,7 @@ def positions(daemon):
         check("and after it", arrives(client, 5))
 
     # What the other socket serves, and what is no call.
-    for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "Monitor"]:
+    for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "ReloadAndConfirm", "Monitor"]:
         replies, _ = daemon.raw(call(method, more=True), path=daemon.positions)
         check(method, replies[0]["error"] == "org.varlink.service.InterfaceNotFound", replies)
     replies, _ = daemon.raw(monitor)

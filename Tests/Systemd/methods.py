@@ -52,6 +52,8 @@ def call(path, method):
         message = {"method": method, "more": "Monitor" in method}
         if method.endswith("SetOnline"):
             message["parameters"] = {"online": True}
+        if method.endswith("ReloadAndConfirm"):
+            message["parameters"] = {"seconds": 60}
         client.sendall(json.dumps(message).encode() + b"\0")
         data = b""
         while b"\0" not in data:

@@ -295,6 +295,12 @@ package struct Daemon: Sendable {
     (run?.sources ?? SourceSessions()).plan(settings, areNew: isVehicleInUse)
   }
 
+  /// Why these settings of the files would not be used: they were taken back, and have not changed. Nil: they would be,
+  /// and what they need has to be prepared.
+  package func rejection(of configuration: Configuration) -> String? {
+    if let run { run.settings.rejection(of: configuration) } else { startup.rejection(of: configuration) }
+  }
+
   /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
   package func isProgressing(at now: BootInstant) -> Bool {
     run?.isProgressing(at: now) ?? (startup.nextDeadline?.isMissed(at: now) != true)

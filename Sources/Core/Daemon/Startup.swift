@@ -78,9 +78,7 @@ struct Startup: Sendable {
     switch input {
     case .launched: effects.append(.readSettings)
     case .settingsRead(.valid(let configuration, let holder)):
-      guard !cannotTakeBack, let why = SettingsLife.rejection(of: configuration, by: confirmation) else {
-        return use(configuration, holder)
-      }
+      guard let why = rejection(of: configuration) else { return use(configuration, holder) }
       takenBack = why
       effects.append(.readKeptSettings(isTakingBack: true))
     case .keptSettingsRead(let outcome) where takenBack != nil: return takeBack(outcome, &effects)
@@ -120,6 +118,11 @@ struct Startup: Sendable {
   }
 
   // MARK: - What comes of reading
+
+  /// As that of `SettingsLife`.
+  func rejection(of configuration: Daemon.Configuration) -> String? {
+    cannotTakeBack ? nil : SettingsLife.rejection(of: configuration, by: confirmation)
+  }
 
   private mutating func use(_ configuration: Daemon.Configuration, _ holder: VehicleHolder?) -> SettingsLife.Prepared {
     defer { (state, nextDeadline, reloads) = (.over, nil, []) }
