@@ -67,7 +67,7 @@ import Testing
       # TIOCSPTLCK: it may be opened.
       fcntl.ioctl(masters[-1], 0x40045431, struct.pack("i", 0))
       terminal = os.open("/dev/pts/\(number)", os.O_RDWR | os.O_NOCTTY)
-      print("ready", flush=True)
+      os.write(1, b"ready\\n")
       sys.stdin.read()
       """
     let process = Process()
