@@ -171,4 +171,35 @@ import Testing
       errors.contains("systemctl start fleet-locationd@van.service, then fleet-locationctl resume --instance van"))
     expect(errors.contains("fleet-locationd@van.service runs with these settings"))
   }
+
+  @Test("settings that were taken back do not hold the vehicle against those that come back at a start")
+  func takenBack() throws {
+    let bench = try TestBench()
+    let state = bench.directory("state")
+    for directory in [state, bench.directory("locks")] { mkdir(directory, 0o700) }
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let environment = [
+      "STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path,
+      "FLEET_VEHICLE_LOCKS": bench.directory("locks"),
+    ]
+    let first = try bench.start(environment: environment)
+    try bench.wait("it is online") { first.shows("Online") }
+    bench.settings.source("serial", ["device": "\"/dev/ttyNONE\""])
+    try bench.writeSettings()
+    let reload = try ChildProcess(
+      "fleet-locationctl", ["reload", "--confirm", "1min", "--socket", bench.directory("control.sock")])
+    let file = "\(state)/settings-confirmation"
+    try bench.wait("the new settings wait") { access(file, F_OK) == 0 }
+    for process in [reload, first.process] { process.signal(SIGKILL) }
+    _ = try bench.exitCode()
+    // As if the minute had passed.
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    let digest = try #require(lines[1].split(separator: " ").dropFirst().first)
+    try "\(lines[0])\ntaken-back \(digest) -\nno fix came\nend\n".write(toFile: file, atomically: true, encoding: .utf8)
+
+    let second = try bench.start(environment: environment)
+    try bench.wait("it is online with the previous settings") { second.shows("Online") }
+    expect(second.logs("The new settings were taken back"))
+    expect(!second.logs("already reports this vehicle"))
+  }
 }
