@@ -52,8 +52,8 @@ enum SettingsCommand: Command {
       let daemon = try? DaemonClient.status(at: socket).status.settings
     else { return "" }
     if daemon.hash == settings.hash { return "# The running daemon uses these settings.\n" }
-    return daemon.isKept
-      ? "# The running daemon uses other settings: the last ones that worked, because these had a mistake.\n"
-      : "# The running daemon uses other settings, until fleet-locationctl reload.\n"
+    guard daemon.isKept else { return "# The running daemon uses other settings, until fleet-locationctl reload.\n" }
+    let why = daemon.takenBack == nil ? "had a mistake" : "were taken back, as fleet-locationctl status says"
+    return "# The running daemon uses other settings: the last ones that worked, because these \(why).\n"
   }
 }
