@@ -370,7 +370,7 @@ def main(binaries):
         bench.front.restore(tickets=0)
         bench.expect("resumption of TLS sessions", set())
         bench.front.restore()
-        bench.front.patience = 0.5
+        bench.front.patience = 2
         bench.expect("an idle connection", set(), "--idle", "5")
         bench.front.restore()
         target, bench.front.target = bench.front.target, bench.nghttpx("--frontend-http2-decoder-dynamic-table-size=1024")
