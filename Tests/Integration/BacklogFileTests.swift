@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A faulty file or disk of the backlog: the daemon continues, reports it, and repairs what it can.
+/// A damaged backlog file or a failing disk: the daemon continues, reports it, and recovers.
 @Suite struct BacklogFileTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Drives on until this number of positions is queued, according to the daemon's status.
+  /// Drives until this number of positions is queued, according to the daemon's status.
   private func wait(backlog count: Int, _ bench: TestBench, _ track: LiveTrack) throws {
     var asked = ContinuousClock.now
     try wait("a backlog of \(count)", bench, track) {
@@ -106,7 +106,7 @@ import Testing
     _ = try count(in: state)
   }
 
-  @Test("a daemon whose backlog.directory is used by another names it, and continues")
+  @Test("a second daemon with the same backlog.directory is reported, and the first continues")
   func twoDaemons() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
@@ -117,7 +117,7 @@ import Testing
     let other = try second.start()
     try second.wait("what it says") { other.logs("is used by another process; stop the other fleet-locationd") }
     try second.wait("it is ready") { other.notifications.states.contains("READY") }
-    // The first is not disturbed.
+    // The first daemon is not affected.
     try wait(backlog: 20, bench, track)
     other.process.signal(SIGTERM)
     try expectEqual(second.exitCode(), 0)
@@ -126,10 +126,12 @@ import Testing
   }
 
   @Test(
-    "a full disk: the backlog is in memory, and on disk again when there is space", .enabled(if: ChildProcess.canMount))
+    "a full disk: the backlog is kept in memory, and on disk again when there is space",
+    .enabled(if: ChildProcess.canMount))
   func fullDisk() throws {
     let (bench, track, state) = try vehicle()
-    // A small disk of the daemon's own, filled to the brim; the test reaches it through the daemon's root.
+    // A small file system in the daemon's mount namespace, filled completely; the test reaches it through the daemon's
+    // root directory.
     let script = """
       mount -t tmpfs -o size=256k,mode=0700 none "$1" && dd if=/dev/zero of="$1/filling" bs=1k count=400 2>/dev/null
       "$2" --config "$3" &
@@ -167,7 +169,7 @@ import Testing
   }
 
   @Test(
-    "a directory that is not writable: the backlog is in memory, and on disk when it is writable",
+    "a directory that is not writable: the backlog is kept in memory until it is writable",
     arguments: ["read-only", "another user's"])
   func denied(why: String) throws {
     let (bench, track, state) = try vehicle()

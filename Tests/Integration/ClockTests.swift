@@ -3,7 +3,7 @@ import Expectations
 import Foundation
 import Testing
 
-/// A machine whose clock is wrong, is set, or that sleeps, with Fleet Engine and the token provider behind TLS.
+/// A machine whose clock is wrong, steps, or stops in suspend, with Fleet Engine and the token provider behind TLS.
 @Suite struct ClockTests {
   /// Everything over TLS, with certificates from 2020 to 2060.
   private struct Bench {
@@ -30,7 +30,9 @@ import Testing
 
   private static func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
 
-  @Test("with the clock in 1970 positions have the receiver's time, certificates are valid, and STATUS says so")
+  @Test(
+    "with the clock in 1970 positions have the receiver's time, certificates are accepted, and STATUS reports the clock"
+  )
   func epoch() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
     var drive = NMEADrive()
@@ -59,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "with the clock years ahead tokens have their full lifetime, and positions the receiver's time",
+    "with the clock years ahead tokens are used for their full lifetime, and positions have the receiver's time",
     arguments: ["2038-01-19T03:14:00Z", "2040-02-29T12:00:00Z"])
   func ahead(wall: String) throws {
     let bench = try Bench(wall: try ClockTests.date(wall))
@@ -67,7 +69,7 @@ import Testing
     for count in 1...3 {
       bench.receiver.send(drive.next())
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
-      // Through the end of 32-bit time.
+      // Past the end of 32-bit time.
       if wall.hasPrefix("2038") { try bench.clock.set(wall: try ClockTests.date("2038-01-19T03:14:20Z")) }
     }
     let live = try #require(bench.bench.emulator?.accepted.last?.live)
@@ -98,10 +100,10 @@ import Testing
     try bench.clock.set(wall: Date() + 600, slept: 600)
     let woke = ContinuousClock.now
     drive = NMEADrive(from: Date() + 600)
-    // After a gap the filter wants two that agree.
+    // After a gap the filter requires two consistent fixes.
     bench.receiver.send(drive.next(2))
     try bench.bench.wait("an update") { (bench.bench.emulator?.accepted.count ?? 0) > 1 }
-    // Two seconds, and as many again for a machine that is busy with other tests.
+    // Two seconds, doubled for a machine that is busy with other tests.
     expect(ContinuousClock.now - woke < .seconds(4))
     try bench.bench.wait("the journal says so") { bench.daemon.logs("Awake after 10 min of suspend") }
   }

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The three programs by their arguments alone.
+/// The command-line arguments of the three programs.
 @Suite struct CommandLineTests {
   static let programs = ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator"]
 
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "without permission every command says so, and exits with 77",
+    "without permission every command reports it and exits with 77",
     .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["status", "explain", "metrics", "pause", "resume", "reload", "check", "doctor", "token"])
   func rights(command: String) throws {
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(
-    "--check without permission says so, and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    "--check without permission reports it and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["settings", "conf.d", "secret"])
   func checkRights(closed: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -161,7 +161,7 @@ import Testing
     expect(!FileManager.default.fileExists(atPath: "/etc/fleet-locationd/dry-run-test.toml"))
   }
 
-  @Test("setup needs root's rights", .enabled(if: geteuid() == 0, "root drops its rights"))
+  @Test("setup requires root", .enabled(if: geteuid() == 0, "root drops its rights"))
   func setupRights() throws {
     let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)
     try expectEqual(process.finish(), 77)

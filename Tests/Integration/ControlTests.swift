@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `fleet-locationctl` learns of a running daemon.
+/// What `fleet-locationctl` shows of a running daemon.
 @Suite struct ControlTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess(
@@ -23,7 +23,7 @@ import Testing
     return [path]
   }
 
-  @Test("status says online, and explain that the fix was accepted")
+  @Test("status reports online, and explain reports that the fix was accepted")
   func online() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -50,7 +50,7 @@ import Testing
     let answer = try #require(json as? [String: Any])
     expect(answer["isOnline"] as? Bool == true)
     expect(answer["vehicle"] as? String == TestBench.vehicle)
-    // The page for programs knows every key; counts and reasons have names of their own.
+    // docs/status.md lists every key; the keys of counts and reasons vary.
     let page = try String(contentsOfFile: "\(ChildProcess.root)/docs/status.md", encoding: .utf8)
     let keys = Self.keys(answer)
     expect(
@@ -64,7 +64,7 @@ import Testing
     expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }
 
-  @Test("status --watch into a pipe prints one response after the other, until the reader closes it")
+  @Test("status --watch into a pipe prints one response after another until the reader closes the pipe")
   func stream() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -74,7 +74,7 @@ import Testing
       "fleet-locationctl", ["status", "--watch", "0.1", "--json", "--socket", bench.directory("control.sock")])
     bench.servers += watch.sources
     try bench.wait("three answers") { watch.output.lines.count >= 3 }
-    // Its end is no reason to end: the tool goes on, and says what is missing.
+    // The tool does not end with the daemon: it continues, and reports that the daemon is missing.
     daemon.process.signal(SIGTERM)
     try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
     expect(!watch.hasEnded)
@@ -100,7 +100,7 @@ import Testing
     expect(healthy.output.text.hasPrefix("not healthy: Fleet Engine has accepted no update since the daemon started "))
   }
 
-  @Test("reload applies new settings, and reports mistakes, which change nothing")
+  @Test("reload applies new settings; settings with mistakes are reported and change nothing")
   func reload() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -118,7 +118,7 @@ import Testing
     try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
   }
 
-  @Test("a socket file that was deleted or replaced is made again by SIGHUP", arguments: [false, true])
+  @Test("SIGHUP recreates a control socket that was deleted or replaced", arguments: [false, true])
   func deletedSocket(isReplaced: Bool) throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -130,7 +130,7 @@ import Testing
     }
     try bench.wait("the socket") { inode() != nil }
     let first = inode()
-    // A reload leaves a good one alone.
+    // A reload does not touch a socket that works.
     try expectEqual(ask(bench, "reload").exitCode, 0)
     expectEqual(inode(), first)
     expectEqual(unlink(path), 0)
@@ -179,7 +179,7 @@ import Testing
     try expectEqual(FileManager.default.contentsOfDirectory(atPath: state).contains("paused"), false)
   }
 
-  @Test("a pause without a state directory says that it will not survive a restart")
+  @Test("a pause without a state directory warns that a restart will end it")
   func pauseInMemory() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -191,7 +191,7 @@ import Testing
     expect(try ask(bench, "resume").errors.text.isEmpty)
   }
 
-  @Test("the file for the node exporter exists from the start, is readable for others, and is written at the end")
+  @Test("the node exporter's file exists from the start, is world-readable, and is updated at the end")
   func textfile() throws {
     let bench = try TestBench()
     let path = bench.directory("fleet_locationd.prom")
@@ -230,7 +230,7 @@ import Testing
     expectEqual(tool.errors.text, own.errors.text)
   }
 
-  @Test("without a daemon the tool says so, and how to find the cause")
+  @Test("without a daemon the tool reports that, and how to find the cause")
   func absent() throws {
     let bench = try TestBench(emulator: nil)
     let status = try ask(bench, "status")
@@ -240,7 +240,7 @@ import Testing
   }
 
   @Test(
-    "a request that is not JSON, or too long, does not affect the daemon",
+    "a request that is not JSON, or is too long, does not affect the daemon",
     arguments: ["x", String(repeating: "x", count: 10_000)])
   func nonsense(question: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -267,8 +267,8 @@ import Testing
     try expectEqual(ask(bench, "status").exitCode, 1)
   }
 
-  /// What a daemon of a release before Varlink is to a client: one line, which it passes to another socket, and one
-  /// response. It prints the lines, and what is none.
+  /// A daemon of a release before Varlink, as a client sees it: it reads one line, forwards it to another socket, and
+  /// sends one response. It prints the lines, and whatever is not one.
   private static let earlierDaemon = """
     import json, socket, sys
     server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen()
@@ -293,7 +293,8 @@ import Testing
         client.close()
     """
 
-  @Test("during an upgrade the tool speaks to the daemon of an earlier release, and its lines are served by this one")
+  @Test(
+    "during an upgrade the tool works with a daemon of the previous release, and the previous tool with this daemon")
   func earlierRelease() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -325,8 +326,8 @@ import Testing
     try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
   }
 
-  /// A program that holds connections to the control socket open, says so, and says after its first argument's seconds
-  /// how many of them the daemon has ended.
+  /// A program that holds connections to the control socket open, reports that, and after as many seconds as its first
+  /// argument prints how many of them the daemon has closed.
   private static let holder = """
     import resource, select, socket, sys, time
     resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
@@ -361,7 +362,7 @@ import Testing
     expectEqual(holder.output.lines.last, "ended 200")
   }
 
-  @Test("without a free descriptor the daemon waits for one, and does not spin")
+  @Test("out of file descriptors, the daemon waits for one without spinning")
   func noDescriptors() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -392,14 +393,14 @@ import Testing
     expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
   }
 
-  @Test("a second daemon with the same directories does not start and changes nothing; tools still work")
+  @Test("a second daemon with the same directories does not start and changes nothing; the tools still work")
   func secondDaemon() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     for variable in ["RUNTIME_DIRECTORY", "STATE_DIRECTORY"] {
       let directory = bench.directory(variable)
       mkdir(directory, 0o700)
-      // The one that both have, and another that each has for itself.
+      // A directory that both share, and one that is different for each.
       let common = [variable: variable == "RUNTIME_DIRECTORY" ? bench.directory.path : directory]
       let first = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path].merging(common) { $1 })
       try bench.wait("it runs") { first.notifications.count(of: "READY") == 1 }

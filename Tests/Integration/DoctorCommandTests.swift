@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The doctor looks at a receiver that it may listen to, and at those that it may not.
+/// The doctor and receivers that it may, or may not, read.
 @Suite struct DoctorCommandTests {
   private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
     try ChildProcess(
@@ -13,7 +13,7 @@ import Testing
       ["doctor", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")], user: user)
   }
 
-  /// Nothing is wrong, except that no daemon runs.
+  /// The only finding is that no daemon runs.
   private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
     let code = try doctor.finish()
     return code == 1 && doctor.output.text.contains("  fail  the daemon does not run")
@@ -50,7 +50,7 @@ import Testing
   func held() throws {
     let bench = try TestBench(emulator: nil)
     let receiver = try bench.receiver()
-    // The path that is opened is the link's; what is seen of it is the device.
+    // The daemon opens the link; /proc shows the device it points to.
     let other = try ChildProcess("/bin/sleep", ["60"], input: receiver.device)
     let process = try doctor(bench)
     try expectEqual(process.finish(), 1)
@@ -74,7 +74,7 @@ import Testing
     expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
   }
 
-  @Test("a vehicle that is paused by command passes, with a finding that says so")
+  @Test("a vehicle that is paused by command passes, with a finding about the pause")
   func paused() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -89,16 +89,16 @@ import Testing
     expect(process.output.text.contains("  pass  paused by command since 20"))
   }
 
-  /// What a daemon that runs lives through, by what its receiver sends and Fleet Engine answers.
+  /// Faults of a running daemon, by what its receiver sends and how Fleet Engine responds.
   struct Trouble: CustomTestStringConvertible {
     let testDescription: String
-    /// What the receiver sends, again and again; nil sends fixes.
+    /// The bytes that the receiver repeats; nil: it sends fixes.
     var noise: [UInt8]?
-    /// Of the emulator.
+    /// Options of the emulator.
     var fault: String?
-    /// In the sentence that fails.
+    /// Expected in the finding that fails.
     let says: String
-    /// In the line of `systemctl status` before; nil is the same.
+    /// Expected in the status line before; nil: the same text.
     var shows: String?
 
     static let all = [
@@ -150,7 +150,7 @@ import Testing
       "\(process.output.text)")
   }
 
-  @Test("senders of datagrams are read: the permitted one is checked, the other one named")
+  @Test("datagram senders are checked: the allowed one is read, the other one is named")
   func network() throws {
     let bench = try TestBench()
     let port = try Loopback.freePort()
@@ -198,7 +198,7 @@ import Testing
     expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
   }
 
-  @Test("everything that is missing fails with advice, and the other checks still run")
+  @Test("every missing prerequisite fails with advice, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()
     let gone = bench.directory("gps0")

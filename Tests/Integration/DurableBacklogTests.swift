@@ -9,7 +9,7 @@ import Testing
 @Suite struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
-  /// A vehicle whose backlog is on disk, and what its state directory is.
+  /// A vehicle whose backlog is on disk, and its state directory.
   private func vehicle(commitInterval: String = "200ms") throws -> (TestBench, LiveTrack, state: String) {
     let bench = try TestBench()
     let track = LiveTrack(try bench.receiver())
@@ -41,7 +41,7 @@ import Testing
     return now
   }
 
-  /// What SQLite's own shell says of a copy of the file and its log, as a crash has left them.
+  /// The output of `sqlite3` for a copy of the file and its log after a crash.
   private func integrity(of state: String, in bench: TestBench) throws -> String {
     let copy = bench.directory("copy")
     try? FileManager.default.removeItem(atPath: copy)
@@ -58,7 +58,7 @@ import Testing
     return process.output.text
   }
 
-  /// Milliseconds, so that times that went through text compare.
+  /// In milliseconds, so that times that were formatted and parsed compare equal.
   private func stamps(_ positions: some Sequence<Emulator.Position>) -> [Int64] {
     positions.map { Int64(($0.time.timeIntervalSince1970 * 1000).rounded()) }
   }
@@ -99,7 +99,7 @@ import Testing
     }
     let arrived = Set(stamps((bench.emulator?.accepted ?? []).flatMap { $0.past + [$0.live].compactMap { $0 } }))
     expect(before.allSatisfy { arrived.contains(stamp($0.time)) })
-    // Nothing is left of it: not in memory, and not on disk.
+    // No position remains, in memory or on disk.
     expect(try status(bench, "--json").contains(#""count":0"#))
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
@@ -133,14 +133,14 @@ import Testing
     let front = try TLSFront(.good, before: try #require(bench.emulator).port)
     bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
-    // What the settings promise, and the time that a fix takes from the receiver to the disk of a busy machine.
+    // The promised interval, plus the time from the receiver to the disk on a busy machine.
     let window = Duration.milliseconds(200 + 300)
     bench.settings["backlog.batch"] = "5"
     var expected: [Date] = []
     var counted = 0
     for round in 0..<rounds {
-      // Two rounds without a network, then two in which the backlog is worked off, with answers that take a while: the
-      // kill meets requests that were applied and not answered, and removals that are not written yet.
+      // Two rounds without a network, then two in which the backlog is sent to a slow server: the kill hits requests
+      // that were applied but not answered, and removals that are not written yet.
       let isOut = round % 4 < 2
       try bench.emulator?.clearFaults()
       try bench.emulator?.fault(isOut ? Self.outage : #"{"target": "update", "delay_ms": 60, "for_ms": 3600000}"#)

@@ -5,17 +5,17 @@ import Foundation
 import Glibc
 import Testing
 
-/// A Fleet Engine that fails, or that is none.
+/// A Fleet Engine that fails, and servers that are not Fleet Engine.
 @Suite struct FleetEngineFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let fault: String
     let category: String
-    /// Part of the status: what Fleet Engine, libcurl or the daemon says of it.
+    /// Expected in the status: the message of Fleet Engine, libcurl or the daemon.
     let says: String
-    /// Whether it is tried again soon.
+    /// Whether it is retried soon.
     var recovers = false
-    /// The form of an update may be the reason for some refusals: the first is followed at once by another request.
+    /// Some rejections may be due to the form of the update: another request follows the first at once.
     var times = 1
   }
 
@@ -48,12 +48,12 @@ import Testing
     Case(testDescription: "nothing", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
   ]
 
-  @Test("a failed answer is in status and journal, and the position is queued", arguments: cases)
+  @Test("a failed response is in the status and the journal, and the position is queued", arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
     bench.settings["fleet_engine.deadline"] = "\"1s\""
-    // Longer than the wait after a fault of the server.
+    // Longer than the backoff after a server error.
     bench.settings["source.silence_timeout"] = "\"60s\""
     try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": \(example.times)}")
     let daemon = try bench.start(reading: receiver)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "a server that refuses any part of the compact form gets plain updates, also after a restart, and no position is late",
+    "a server that rejects any part of the compact form gets plain updates, also after a restart, and no position is late",
     arguments: [("compressed", 415), ("no-sensor", 400), ("response-mask", 400), ("pretty-print", 400)])
   func refusedForm(part: String, status: Int) throws {
     let bench = try TestBench()
@@ -87,7 +87,7 @@ import Testing
       "fleet-locationd update form 1\nserver http://127.0.0.1:\(port)\nrelease \(release)\nrefusals \(refusals)\n"
         + "status \(status)\nend\n"
     }
-    // An earlier run has found the first refusal.
+    // A previous run has seen the first rejection.
     try FileManager.default.createDirectory(atPath: bench.directory("state"), withIntermediateDirectories: false)
     let file = try bench.directory.write(text(refusals: 1), to: "state/update-form")
     let daemon = try bench.start(reading: receiver, environment: ["STATE_DIRECTORY": bench.directory("state")])
@@ -100,7 +100,7 @@ import Testing
     expectEqual(bench.emulator?.updates.count, 2)
   }
 
-  @Test("Retry-After is the least wait after 429")
+  @Test("Retry-After is the minimum wait after 429")
   func retryAfter() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -110,12 +110,12 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(throttled)") }
     let start = ContinuousClock.now
-    // The usual wait of up to 20 s follows.
+    // The usual backoff of up to 20 s follows.
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
     expect(ContinuousClock.now - start > .milliseconds(2700))
   }
 
-  @Test("a response of 200 MB is cancelled, and memory does not grow")
+  @Test("a response of 200 MB is cancelled, and memory use does not grow")
   func huge() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -164,7 +164,7 @@ import Testing
     expect(daemon.logs("Offline (network)"))
   }
 
-  @Test("a Fleet Engine that restarts with other keys gets the positions of the outage")
+  @Test("a Fleet Engine that restarts with other signing keys gets the positions of the outage")
   func restart() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -179,7 +179,7 @@ import Testing
     try bench.emulator?.stop()
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(network)") }
-    // Its record goes on where the old one's ends.
+    // Its record continues that of the previous one.
     bench.emulator = try Emulator(in: bench.directory, port: port)
     expectEqual(bench.emulator?.accepted.count, 1)
     try bench.wait("an update, after 401 and a fresh token") { bench.emulator?.accepted.count ?? 0 > 1 }

@@ -26,7 +26,7 @@ import Testing
     try expectEqual(bench.exitCode(), 0)
   }
 
-  @Test("a simulated drive continues after suspend where it would be by then")
+  @Test("a simulated drive continues after suspend at the position it would have reached")
   func simulationAfterSleep() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
@@ -43,7 +43,7 @@ import Testing
     expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
   }
 
-  @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits with 0")
+  @Test("a recording with pace 0 and interval 0s is sent fix by fix, and the program exits with 0")
   func replay() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "a recording that is shifted to now is delivered, faster than it was recorded and as fast as it goes",
+    "a recording that is shifted to now is delivered, at twice its pace and at full speed",
     arguments: ["20", "0"])
   func shifted(pace: String) throws {
     let bench = try TestBench()
@@ -79,7 +79,7 @@ import Testing
     expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
   }
 
-  @Test("standard input is a recording too")
+  @Test("standard input is accepted as a recording")
   func standardInput() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "a recording whose positions are rejected ends with status 65 and says so",
+    "a recording whose positions are rejected ends with exit status 65 and a message",
     arguments: [
       (20, "all positions of the recording were rejected, 20 of 20"), (0, "the recording had no position"),
     ])
@@ -106,7 +106,7 @@ import Testing
     expectEqual(bench.emulator?.accepted.isEmpty, true)
   }
 
-  @Test("rejected positions are counted beside the delivered ones")
+  @Test("rejected positions are counted separately from delivered ones")
   func partlyRejected() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -120,7 +120,7 @@ import Testing
     expect(daemon.logs("Stopped, all accepted positions delivered; 1 of 11 positions was rejected"))
   }
 
-  @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")
+  @Test("a recording that cannot be delivered ends with exit status 75 after drain_timeout")
   func undeliverable() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -130,11 +130,11 @@ import Testing
     let daemon = try bench.start()
     try expectEqual(bench.exitCode(), 75)
     expect(daemon.logs("Stopped with 20 positions undelivered"))
-    // The recording may have ended before the first attempt has failed.
+    // The recording may end before the first attempt fails.
     expect(daemon.shows("Offline") || daemon.shows(": offline"))
   }
 
-  @Test("a recording that cannot be delivered ends with status 0 if the program is stopped")
+  @Test("a recording that cannot be delivered ends with exit status 0 if the program is stopped")
   func undeliverableAndStopped() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -147,12 +147,12 @@ import Testing
     expect(daemon.logs("undelivered"))
   }
 
-  /// Recordings of real receivers, which lie beside the project where they are at hand.
+  /// Recordings of real receivers, if they are present beside the project.
   static let corpus =
     ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
 
   @Test(
-    "recordings of receivers are read through a serial port, and no other position is sent",
+    "recordings of receivers are read through a serial port, and only their positions are sent",
     .enabled(if: access(corpus, R_OK) == 0, "NMEA_CORPUS names no folder of recordings"),
     arguments: ["ublox-8", "sirfstarv-nmea", "quectel-eg25-g"])
   func recordedReceivers(log: String) throws {
@@ -169,8 +169,7 @@ import Testing
     bench.settings["reporting.heartbeat"] = "\"1s\""
     let daemon = try bench.start(reading: receiver)
     try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
-    // As fast as it was recorded, because fixes ahead of the time are rejected; from its middle, where it has
-    // a fix.
+    // At its original pace, because fixes ahead of time are rejected; from the middle, where the receiver has a fix.
     let pace = bytes.count / epochs.count
     var rest = Array(bytes.suffix(bytes.count / 2))[...]
     while bench.emulator?.accepted.count ?? 0 < 5, !rest.isEmpty {
@@ -188,7 +187,7 @@ import Testing
     }
   }
 
-  @Test("a simulated drive causes a warning if its positions leave this machine, but not on loopback")
+  @Test("a simulated drive causes a warning if its positions leave this machine, but not on the loopback")
   func simulationIsLoud() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

@@ -3,10 +3,10 @@ import Expectations
 import Foundation
 import Testing
 
-/// What stands between a vehicle and Fleet Engine on a ferry, in a hotel's car park, behind a broken name server:
-/// journal and STATUS name it.
+/// Middleboxes between a vehicle and Fleet Engine, such as a ferry's or hotel's captive portal or a broken name
+/// server: journal and STATUS name them.
 @Suite struct PortalTests {
-  /// A portal that answers every host in plain HTTP, or with TLS in front of it and a certificate of its own.
+  /// A portal that answers for every host in plain HTTP, or with TLS and its own certificate.
   private static func portal(_ answer: String, status: String = "200 OK", certificate: TLSFront.Certificate?) throws
     -> (
       bench: TestBench, web: CannedServer, front: TLSFront?
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "a captive portal is reported in journal and STATUS, whatever it answers",
+    "a captive portal is reported in the journal and STATUS, whatever it responds",
     arguments: [
       ("302 Found\r\nLocation: https://login.portal.example/?u=1", "", "a redirect to login.portal.example"),
       ("307 Temporary Redirect", "", "a redirect"),
@@ -38,7 +38,7 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      // Where it leads is the portal's word, which every local user could read there.
+      // The redirect's target is the portal's text, which every local user could read there.
       let own = says.hasPrefix("a redirect") ? "a redirect" : says
       return daemon.statuses.contains {
         $0.contains("(untrusted): ") && $0.contains(own) && $0.contains("captive portal")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "a captive portal that answers for every host is detected by its certificate, and gets no token",
+    "a captive portal that answers for every host is detected by its certificate, and never gets the token",
     arguments: [TLSFront.Certificate.unknownAuthority, .wrongHost])
   func certificate(certificate: TLSFront.Certificate) throws {
     let (bench, web, front) = try PortalTests.portal(

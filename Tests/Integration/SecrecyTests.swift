@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 @Suite struct SecrecyTests {
-  @Test("a run at debug level logs neither token nor credential nor coordinates, also if another program gets these")
+  @Test("at debug level no token, credential or coordinate is logged, even if another program receives them")
   func secrecy() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -39,7 +39,7 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { emulator.accepted.count == 1 }
     expect(provider.requests.allSatisfy { $0.contains("\r\nAuthorization: \(credential)\r\n") })
-    // What goes wrong talks most.
+    // Errors log the most.
     for fault in [#""status": 400"#, #""reset": true"#, #""body": "html""#] {
       try emulator.fault("{\"target\": \"update\", \(fault), \"times\": 1}")
     }
@@ -53,7 +53,7 @@ import Testing
     try bench.wait("another request") { emulator.updates.count >= 3 }
     var sentAt = ContinuousClock.now
     try bench.wait("positions") {
-      // As fast as their times say.
+      // At their recorded times.
       if ContinuousClock.now - sentAt >= .milliseconds(500) {
         receiver.send(drive.next())
         sentAt = ContinuousClock.now
@@ -74,7 +74,7 @@ import Testing
     for secret in secrets { expect(!(check.output.text + check.errors.text).contains(secret)) }
   }
 
-  @Test("a report has no secret and no coordinate of the run, in no form, with the daemon and without it")
+  @Test("a report contains no secret and no coordinate in any encoding, with the daemon and without it")
   func report() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -101,7 +101,7 @@ import Testing
       receiver.send(drive.next())
       try bench.wait("an update") { emulator.accepted.count >= count }
     }
-    // Its message is in the state and in the events.
+    // The error's message is in the state and in the events.
     let quoted = "latitude 48.1005, no room for \(token.prefix(90)), \(String(token.reversed().prefix(60)))"
     try emulator.fault("{\"target\": \"update\", \"status\": 503, \"times\": 9, \"message\": \"\(quoted)\"}")
     receiver.send(drive.next())
@@ -172,10 +172,10 @@ import Testing
     let token = try #require(json?["token"] as? String)
     let credential = "Bearer hush-hush-4711"
     bench.settings["log.level"] = "\"debug\""
-    // What Fleet Engine itself quotes.
+    // What Fleet Engine itself quotes in an error.
     try emulator.fault(
       "{\"target\": \"update\", \"status\": 503, \"times\": 1, \"message\": \"bad \(token.prefix(180))\"}")
-    // One after the other, each of which is an error; the last is good.
+    // Responses in order: all but the last are errors.
     let answers = [
       "Authorization: \(credential) gets \(token)", "{\"\(token)\": 1, \"hush\": \"\(credential)\"}",
       "{\"token\": [\"\(token)\"], \"", answer,
@@ -211,7 +211,7 @@ import Testing
     let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + asked).joined(
       separator: "\n")
     expect(said.contains("No token"))
-    // The parts, and any stretch of one that is long enough to be of use.
+    // The parts, and every substring that is long enough to be useful.
     let parts = token.split(separator: ".").map(String.init)
     let stretches = parts.flatMap { part in
       stride(from: 0, to: part.count - 24, by: 8).map { String(part.dropFirst($0).prefix(24)) }
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test("texts of Fleet Engine and the token command are in the journal, masked, but not in STATUS=")
+  @Test("messages of Fleet Engine and the token command are in the journal, masked, but not in STATUS=")
   func foreignText() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -242,11 +242,11 @@ import Testing
       )
       receiver.send(drive.next())
       let count = emulator.updates.count
-      // Each wait after a 503 is up to 30 s.
+      // The backoff after a 503 is up to 30 s.
       try bench.wait("a request", within: .seconds(45)) { emulator.updates.count > count }
     }
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
-    // What it writes of a role is what an operator needs, and masked just as well.
+    // What it logs about a role is what an operator needs, and is masked as well.
     try emulator.fault(
       "{\"target\": \"update\", \"status\": 403, \"times\": 4, \"message\": \"billing is disabled \(cut)\"}")
     try bench.wait("STATUS=", within: .seconds(45)) {
@@ -264,7 +264,7 @@ import Testing
   }
 }
 
-/// A provider that gives a configurable answer.
+/// A provider with a configurable response.
 private final class Quotes {
   private let answers: [String]
   private let provider: SecrecyTests.Provider
@@ -287,7 +287,7 @@ private final class Quotes {
       bench.settings["token.url"] = "\"http://127.0.0.1:\(server.port)/token\""
       bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     case .command:
-      // It says everything twice.
+      // It repeats the response.
       let program = try bench.directory.write(
         "#!/bin/sh\necho >> \(bench.directory("runs"))\ntee /dev/stderr < \(bench.directory("answer")); cat $CREDENTIALS_DIRECTORY/token-provider >&2\n",
         to: "get-token", mode: 0o700)
@@ -309,7 +309,7 @@ private final class Quotes {
     }
   }
 
-  /// Whether the response has been asked for; a file is read as soon as it is there.
+  /// Whether the response has been requested; a file is read as soon as it exists.
   var isUsed: Bool {
     switch provider {
     case .http: (server?.requests.count ?? 0) > asked

@@ -4,9 +4,9 @@ import FileTesting
 import Glibc
 import Testing
 
-/// Receivers that come and go, are silent, or speak another language.
+/// Receivers that are unplugged, silent, or use another protocol.
 @Suite struct SerialTests {
-  @Test("a device that is missing is waited for, and read as soon as it is plugged in")
+  @Test("the daemon waits for a missing device, and reads it as soon as it is plugged in")
   func missing() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(isPluggedIn: false)
@@ -23,7 +23,7 @@ import Testing
     expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
   }
 
-  @Test("a directory in place of the device is reported, and opening is retried")
+  @Test("a directory in place of the device is reported, and opening it is retried")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("serial", ["device": "\"\(bench.directory.path)\""])
@@ -35,7 +35,7 @@ import Testing
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("a receiver that is unplugged and plugged in again is read again, also under another tty")
+  @Test("a receiver that is plugged in again is read again, also as another tty")
   func unplug() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -55,7 +55,7 @@ import Testing
     expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
   }
 
-  @Test("a silent receiver is reported, and its port opened again")
+  @Test("a silent receiver is reported, and its port reopened")
   func silence() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")

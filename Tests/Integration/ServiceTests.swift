@@ -7,7 +7,7 @@ import Testing
 
 /// What systemd sees of the daemon.
 @Suite struct ServiceTests {
-  @Test("READY is sent while the source is waited for, after a status that names it")
+  @Test("READY is sent while waiting for the source, after a status that names it")
   func readiness() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(isPluggedIn: false)
@@ -20,7 +20,7 @@ import Testing
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("invalid settings cause no READY, but the reason and exit status 78")
+  @Test("with invalid settings there is no READY, but the reason and exit status 78")
   func noReadiness() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["reporting.interval"] = "\"soon\""
@@ -66,7 +66,7 @@ import Testing
     expectEqual(paths.count, 1)
   }
 
-  @Test("SIGHUP with a shorter interval sends what was not due before")
+  @Test("SIGHUP with a shorter interval sends a position that was not due before")
   func reloadInterval() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -115,7 +115,7 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     receiver.send(drive.next())
-    // Its epoch ends by silence; the status is the only trace of a fix that is not due yet.
+    // Its epoch ends by silence; only the status shows a fix that is not due yet.
     try bench.watch(for: .milliseconds(300))
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(within: .seconds(4)), 0)
@@ -124,7 +124,7 @@ import Testing
     expect(daemon.logs("all positions delivered"))
   }
 
-  /// The outcome of a program that is killed by a signal where core files are allowed.
+  /// The exit of a program that is killed by a signal while core files are allowed.
   private func dumpsCore(_ bench: TestBench, _ program: [String], when isReady: (ChildProcess) -> Bool) throws -> Bool {
     let process = try ChildProcess(
       "/bin/sh",
@@ -144,7 +144,7 @@ import Testing
     let bench = try TestBench()
     _ = try bench.receiver(isPluggedIn: false)
     let settings = try bench.writeSettings()
-    // Where this machine writes none at all, nothing is tested.
+    // On a machine that writes no core files there is nothing to test.
     guard try dumpsCore(bench, ["/bin/sh", "-c", "echo; while :; do :; done"], when: { !$0.output.lines.isEmpty })
     else { return }
     let products = ChildProcess.products
@@ -178,7 +178,7 @@ import Testing
     try expectEqual(daemon.process.statusField("Threads"), 1)
   }
 
-  @Test("without a journal behind JOURNAL_STREAM lines are written to standard error")
+  @Test("without a journal behind JOURNAL_STREAM, messages are written to standard error")
   func noJournal() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -187,7 +187,7 @@ import Testing
   }
 
   @Test(
-    "with standard error in the journal, events go there with their fields, and no line beside them",
+    "with standard error in the journal, events are sent there with their fields, and not as text",
     .enabled(
       if: ChildProcess.canMount && access("/run/systemd", F_OK) == 0, "a journal of its own wants a mount"))
   func journal() throws {

@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the daemon does within so much wall time. `make test` runs the suites that are named `…TimingTests` alone, one
-/// test after the other: beside others they would measure the machine's load.
+/// The daemon's behaviour in wall time. `make test` runs the suites that are named `…TimingTests` alone, one test
+/// after the other: beside others they would measure the machine's load.
 @Suite(.serialized) struct ServiceTimingTests {
-  @Test("the watchdog is notified twice in its interval, also while the source is silent")
+  @Test("the watchdog is notified twice per interval, also while the source is silent")
   func watchdog() throws {
     let bench = try TestBench()
     _ = try bench.receiver()
@@ -63,7 +63,7 @@ import Testing
     }
     try drive("updates", updates: 3)
     let (before, files) = (try written(), modified())
-    // Longer than the interval, with an update for every tenth of a second.
+    // Longer than the interval, with an update every tenth of a second.
     try drive("many updates", updates: 70)
     try expectEqual(written(), before)
     expectEqual(modified(), files)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(
-    "unresponsive name servers block neither the loop nor the end",
+    "unresponsive name servers block neither the event loop nor the shutdown",
     .enabled(if: ChildProcess.canMount, "another resolv.conf wants a mount"))
   func deadNameServers() throws {
     let bench = try TestBench()
@@ -102,7 +102,7 @@ import Testing
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"5s\""
     bench.settings["reporting.stop_timeout"] = "\"1s\""
-    // A datagram socket receives the queries, and never answers.
+    // A datagram socket that receives the queries and never answers.
     let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(server) }
     var address = Loopback.address(53)

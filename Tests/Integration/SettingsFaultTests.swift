@@ -5,11 +5,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// Settings that cannot be used: the exit status, and what a technician reads.
+/// Settings that cannot be used: the exit status, and the message.
 @Suite struct SettingsFaultTests {
-  /// Runs the daemon to its end.
+  /// Runs the daemon until it exits.
   ///
-  /// - Returns: what it said.
+  /// - Returns: its output.
   private func refusal(
     of bench: TestBench, settings: String? = nil, user: uid_t? = nil, status: Int32 = 78
   ) throws -> String {
@@ -20,7 +20,7 @@ import Testing
     return process.errors.text
   }
 
-  @Test("no settings file: its path, and what to do")
+  @Test("a missing settings file is reported with its path and the remedy")
   func missing() throws {
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("nowhere.toml")
@@ -29,7 +29,7 @@ import Testing
     expect(text.contains("fleet-locationd --example-settings"))
   }
 
-  @Test("a dangling link is a missing file")
+  @Test("a dangling link is reported as a missing file")
   func dangling() throws {
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("link.toml")
@@ -37,14 +37,14 @@ import Testing
     expect(try refusal(of: bench, settings: path).contains("error: \(path): "))
   }
 
-  @Test("a directory in place of the settings")
+  @Test("a directory in place of the settings file is reported")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     let text = try refusal(of: bench, settings: bench.directory.path)
     expect(text.contains(bench.directory.path) && text.contains("directory"))
   }
 
-  @Test("settings that this user may not read")
+  @Test("settings that this user may not read are reported")
   func unreadable() throws {
     let bench = try TestBench(emulator: nil)
     let path = try bench.writeSettings()
@@ -56,7 +56,7 @@ import Testing
     expect(text.contains("the user of the service must be able to read it"))
   }
 
-  @Test("an unknown key: file, line, column, and the nearest key; every mistake at once")
+  @Test("an unknown key is reported with file, line, column and the nearest key; all mistakes are reported at once")
   func unknownKey() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "a missing route or recording is reported with its key, and a new start may find it",
+    "a missing route or recording is reported with its key, and a restart may find it",
     arguments: [
       ("simulated", "route"), ("replay", "file"),
     ])
@@ -91,7 +91,7 @@ import Testing
     expect(text.contains("source.\(key): \(path): "))
   }
 
-  @Test("a directory in place of a recording")
+  @Test("a directory in place of a recording is reported")
   func recordingIsDirectory() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("replay", ["file": "\"\(bench.directory.path)\""])
@@ -122,7 +122,7 @@ import Testing
     expect(!text.contains("hush-hush"))
   }
 
-  @Test("a credential that systemd did not provide is reported, with the line for the unit")
+  @Test("a credential that systemd did not provide is reported, with the line to add to the unit")
   func missingCredential() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"

@@ -4,7 +4,7 @@ import FileTesting
 import Foundation
 import Testing
 
-/// A daemon whose settings name a file that is not there yet.
+/// A daemon whose settings name a file that does not exist yet.
 @Suite struct SettingsWaitTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess("fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])
@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test(
-    "while the daemon waits for a file, all commands and the metrics say so; a pause holds, and a reload looks at once")
+    "while the daemon waits for a file, all commands and the metrics report it; a pause remains in force, and a reload checks at once"
+  )
   func waiting() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

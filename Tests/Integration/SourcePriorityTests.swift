@@ -4,7 +4,7 @@ import FileTesting
 import Glibc
 import Testing
 
-/// Two receivers in one vehicle, one preferred.
+/// Two receivers in one vehicle, one with priority.
 @Suite struct SourcePriorityTests {
   /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
   private final class Pair {
@@ -13,7 +13,7 @@ import Testing
     let bench: TestBench
     let receivers: [Receiver]
     private var drives: [NMEADrive]
-    /// Which receivers have the sky.
+    /// Which receivers have a fix.
     var seeing: Set<Int> = [0, 1]
 
     init(pluggedIn: Set<Int> = [0, 1]) throws {
@@ -32,7 +32,7 @@ import Testing
       }
     }
 
-    /// Drives on until something is so.
+    /// Drives until the condition holds.
     func drive(until what: String, within seconds: Int, _ condition: () throws -> Bool) throws {
       for _ in 0..<(seconds * 2) {
         for index in receivers.indices {
@@ -45,7 +45,7 @@ import Testing
       throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.transcript ?? "")\n\(owners)")
     }
 
-    /// Whose each accepted position is, in the order of their arrival.
+    /// The receiver of each accepted position, in the order of arrival.
     var owners: [Int] {
       (bench.emulator?.accepted ?? []).compactMap(\.live).compactMap { position in
         Pair.longitudes.firstIndex { abs($0 - position.longitude) < 0.000_01 }
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("failover to the second when the first is unplugged, and failback; never both")
+  @Test("failover to the second receiver when the first is unplugged, and failback; never both at once")
   func takeOver() throws {
     let pair = try Pair()
     let (bench, first) = (pair.bench, pair.receivers[0])
@@ -85,7 +85,7 @@ import Testing
     let before = pair.count(of: 0)
     try pair.drive(until: "the first is back", within: 50) { pair.count(of: 0) >= before + 3 }
     expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
-    // Each has its turn as a whole.
+    // Each is used for a contiguous period.
     var turns: [Int] = []
     for owner in pair.owners where owner != turns.last { turns.append(owner) }
     expectEqual(turns, [0, 1, 0])
@@ -93,7 +93,7 @@ import Testing
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("failover after the silence timeout if the first has no fix; at once if it is missing")
+  @Test("failover after the silence timeout if the first receiver has no fix; at once if it is missing")
   func start() throws {
     let pair = try Pair(pluggedIn: [1])
     let daemon = try pair.bench.start()

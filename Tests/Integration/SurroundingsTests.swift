@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// A machine that is not as it should be around the daemon.
+/// Faults in the daemon's environment.
 @Suite struct SurroundingsTests {
-  @Test("the daemon survives the reader of its standard error")
+  @Test("the daemon survives the end of the process that reads its standard error")
   func brokenPipe() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -34,7 +34,7 @@ import Testing
     mkfifo(fifo, 0o600)
     let reader = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(reader) }
-    // The smallest pipe there is, and full.
+    // The smallest pipe possible, and full.
     let filling = [UInt8](repeating: 0x2E, count: 65_536)
     while write(reader, filling, filling.count) > 0 {}
     let process = try ChildProcess(
@@ -48,7 +48,7 @@ import Testing
     expectEqual(bench.emulator?.accepted.count, 300)
   }
 
-  @Test("proxies of the environment are ignored")
+  @Test("proxy settings in the environment are ignored")
   func proxies() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -59,7 +59,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("missing settings at SIGHUP leave the previous ones in force")
+  @Test("SIGHUP with missing settings leaves the previous ones in force")
   func settingsGone() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -77,7 +77,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a recording without a position ends, and says so", arguments: ["", "no NMEA at all\n"])
+  @Test("a recording without a position ends with a message", arguments: ["", "no NMEA at all\n"])
   func emptyRecording(text: String) throws {
     let bench = try TestBench()
     try bench.recording(text)

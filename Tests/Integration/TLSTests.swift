@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "a provider that requires a client certificate gets it; without one there is no token",
+    "a provider that requires a client certificate gets it; without a certificate there is no token",
     arguments: [true, false])
   func clientCertificate(isShown: Bool) throws {
     let bench = try TestBench()
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("a provider with an untrusted certificate gets no request, and is reported")
+  @Test("a provider with an untrusted certificate gets no request, and the error is reported")
   func provider() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

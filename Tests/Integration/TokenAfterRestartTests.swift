@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A restart goes on with the token in hand; nothing else does.
+/// A restart uses the cached token, and under no other condition.
 @Suite struct TokenAfterRestartTests {
   private let bench: TestBench
   private let receiver: Receiver
@@ -20,21 +20,21 @@ import Testing
     bench.settings["log.level"] = "\"debug\""
   }
 
-  /// Starts the daemon, drives until an update is accepted, and ends it.
+  /// Starts the daemon, drives until an update is accepted, and stops it.
   ///
   /// - Returns: its journal, and the output of `status`.
   @discardableResult
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
     let before = bench.emulator?.accepted.count ?? 0
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
-    // A receiver in real time: the run after it knows the time, and refuses one that is ahead.
+    // A receiver in real time: the next run knows the time, and would reject one that is ahead.
     let track = LiveTrack(receiver)
     try bench.wait("an update", within: .seconds(30)) {
       track.pump()
       return bench.emulator?.accepted.count ?? 0 > before
     }
     let control = try ChildProcess("fleet-locationctl", ["status", "--socket", runtime + "/control.sock"])
-    // The receiver goes on: without a position for some seconds, status would say that there is none.
+    // The receiver continues: after some seconds without a position, the status would report that.
     try bench.wait("status") {
       track.pump()
       return control.hasEnded
@@ -104,12 +104,12 @@ import Testing
     expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
     try expectEqual(requests(), 2)
     expect(try content() != text)
-    // And the one that was fetched instead serves the run after.
+    // The token that was fetched instead is used by the next run.
     expect(try run().journal.contains("The token of the previous run is still used"))
     try expectEqual(requests(), 2)
   }
 
-  @Test("a token that Fleet Engine rejects is removed from disk before there is another")
+  @Test("a token that Fleet Engine rejects is removed from disk before a new one is fetched")
   func refused() throws {
     try run()
     let emulator = try #require(bench.emulator)
@@ -137,7 +137,7 @@ import Testing
     try expectEqual(requests(), 2)
   }
 
-  @Test("a directory that is not writable causes a warning, and loses no update")
+  @Test("a directory that is not writable causes a warning, and no update is lost")
   func noDirectory() throws {
     let full = runtime + "/token.new"
     mkdir(full, 0o700)

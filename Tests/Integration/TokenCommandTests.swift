@@ -9,7 +9,7 @@ import Testing
 @Suite struct TokenCommandTests {
   private static let credential = "Bearer box-4711-credential"
 
-  /// A provider that wants a credential, and settings that have it.
+  /// A provider that requires a credential, and settings that contain it.
   private func bench() throws -> TestBench {
     let bench = try TestBench(emulator: ["--token-authorization", Self.credential])
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "a flaw of the token is reported by both, in the same words",
+    "both commands report a flaw of the token, in the same words",
     arguments: [
       ("expired", "it expired "), ("wrong-vehicle", "it is for vehicle \"another-truck-17\""),
       ("no-claim", "there is no `authorization` claim"), ("alg-none", "the algorithm is \"none\""),
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "a response without a token is reported by both",
+    "both commands report a response without a token",
     arguments: [
       (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
       (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("an unresponsive provider is waited for as long as the settings say")
+  @Test("an unresponsive provider is waited for until the configured timeout")
   func silent() throws {
     let bench = try bench()
     bench.settings["token.deadline"] = "\"1s\""
@@ -89,7 +89,7 @@ import Testing
     expect(process.output.text.contains("did not answer within 1 s"))
   }
 
-  @Test("a correct provider passes, one that accepts wrong credentials does not")
+  @Test("a correct provider passes, one that accepts wrong credentials fails")
   func conformance() throws {
     let bench = try bench()
     let right = try run(["doctor", "--token"], bench)
@@ -131,7 +131,7 @@ import Testing
     try expectEqual(run(["token"], bench).exitCode, 0)
   }
 
-  @Test("a token command is run, its exit code and its standard error reported")
+  @Test("a token command is run, and its exit code and standard error are reported")
   func program() throws {
     let bench = try bench()
     for key in ["url", "headers", "expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
@@ -143,7 +143,7 @@ import Testing
     expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
   }
 
-  @Test("invalid settings, and a scope that the provider does not support, are 78; two scopes are 64")
+  @Test("invalid settings, and a scope that the provider does not support, exit with 78; two scopes exit with 64")
   func mistakes() throws {
     let bench = try bench()
     try expectEqual(run(["token", "--trip", "a", "--task", "b"], bench).exitCode, 64)
@@ -155,7 +155,7 @@ import Testing
     expectEqual(missing.exitCode, 78)
     expect(missing.errors.text.contains("outside the service"))
     expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
-    // Of all that the doctor looks at, it is one thing; of the token alone, it is all.
+    // One check of many for the doctor; for the token command it is the only one.
     let doctor = try run(["doctor"], bench)
     expect(doctor.output.text.contains(", 1 failed\nCause: no installed service reads"))
     expect(doctor.output.text.contains("  warn  no token is requested: "))
@@ -166,7 +166,7 @@ import Testing
     try expectEqual(run(["token"], bench).exitCode, 78)
   }
 
-  @Test("another user's secret file is reported with how to read it", .enabled(if: geteuid() == 0))
+  @Test("a secret file of another user is reported with the command that reads it", .enabled(if: geteuid() == 0))
   func otherUser() throws {
     let bench = try bench()
     chmod(bench.directory.path, 0o755)

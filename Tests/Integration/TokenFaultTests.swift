@@ -4,12 +4,12 @@ import Foundation
 import Glibc
 import Testing
 
-/// Token providers that fail: what a technician reads, and that positions arrive once the provider is well.
+/// Token providers that fail: the message, and the delivery of positions once the provider works.
 @Suite struct TokenFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let fault: String
-    /// Part of the journal's line, and of the status where it is not the provider's word.
+    /// Expected in the journal's message, and in the status unless it is the provider's own text.
     let says: String
     var isExternal = false
   }
@@ -34,7 +34,7 @@ import Testing
   ]
 
   @Test(
-    "a wrong response of the provider is in the status, and positions arrive when it is correct again",
+    "a wrong response of the provider is in the status, and positions are delivered when it is correct again",
     arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
@@ -53,7 +53,7 @@ import Testing
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
   }
 
-  @Test("an unreachable provider is reported with its address, and asked again")
+  @Test("an unreachable provider is reported with its address, and retried")
   func down() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

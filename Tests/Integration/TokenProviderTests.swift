@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tokens from programs and files, as a technician sets them up.
+/// Tokens from commands and files.
 @Suite struct TokenProviderTests {
-  /// A bench whose token comes from elsewhere than a URL.
+  /// A test bench whose token does not come from a URL.
   private func bench(_ provider: String, _ keys: [String: String]) throws -> TestBench {
     let bench = try TestBench()
     for key in ["url", "expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "a token command gets the vehicle in its arguments and its environment, and its standard error is in the journal")
+    "a token command gets the vehicle in its arguments and environment, and its standard error is in the journal")
   func command() throws {
     let bench = try bench("command", ["response": "\"lmfs\""])
     try bench.directory.write(try answer(bench), to: "answer")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "a failing token command is reported with the cause, and positions arrive when it works again",
+    "a failing token command is reported with the cause, and positions are delivered when it works again",
     arguments: [
       Fault(testDescription: "exit code", script: "echo no licence >&2; exit 4", says: "exit code 4"),
       Fault(testDescription: "hangs", script: "sleep 60", says: "longer than 1 s"),
@@ -74,17 +74,17 @@ import Testing
     try bench.wait("the status says so") {
       daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains(program) && $0.contains(fault.says) }
     }
-    // What the program wrote is for the journal.
+    // The output of the command is only in the journal.
     if fault.script.contains("no licence") {
       expect(daemon.logs("exit code 4: no licence") && !daemon.statuses.contains { $0.contains("no licence") })
     }
-    // A program in use cannot be written: it is replaced.
+    // A running program cannot be overwritten: it is replaced.
     try bench.directory.write("#!/bin/sh\ncat \(bench.directory("answer"))\n", to: "new", mode: 0o700)
     expectEqual(rename(bench.directory("new"), program), 0)
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a missing token command is a mistake in the settings, with its line")
+  @Test("a missing token command is reported as a mistake in the settings, with its line")
   func missing() throws {
     let bench = try bench("command", ["command": "[\"/nonexistent/get-token\"]"])
     bench.settings.source("serial", ["device": "\"/dev/null\""])
@@ -135,7 +135,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a token file that is replaced by rename, or behind a link, is read at once, also as JSON")
+  @Test("a token file that is replaced by rename or through a link is read at once, also as JSON")
   func renewed() throws {
     let bench = try bench("file", ["response": "\"lmfs\""])
     let path = bench.directory("link")
@@ -149,7 +149,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     func obtained() -> Int { daemon.log.count { $0.contains("Token obtained") || $0.contains("Token renewed") } }
     expectEqual(obtained(), 1)
-    // The emulator signs by the second: the next token is another then.
+    // The emulator's tokens change once a second: wait for a different one.
     try bench.watch(for: .milliseconds(1100))
     try bench.directory.write(try token(bench), to: "new")
     rename(bench.directory("new"), bench.directory("first"))
@@ -162,7 +162,7 @@ import Testing
     expect(!daemon.logs("No token"))
   }
 
-  @Test("a token file that every user may read is rejected with the command that corrects it, and used afterwards")
+  @Test("a token file that every user may read is rejected with the command that corrects it, and used once corrected")
   func exposed() throws {
     let bench = try bench("file", [:])
     let path = try bench.directory.write(try token(bench), to: "token", mode: 0o644)
@@ -177,7 +177,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("the keys of Google's rides sample need only its name, and a POST has its configured body")
+  @Test("with Google's rides sample, a key needs only its name, and a POST has its configured body")
   func rides() throws {
     let bench = try TestBench()
     let json = try JSONSerialization.jsonObject(with: Data(try answer(bench).utf8)) as? [String: Any]
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(
-    "a clock that is decades wrong is reported with its size, and changes nothing",
+    "a clock that is decades wrong is reported with its size, and changes nothing else",
     arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])

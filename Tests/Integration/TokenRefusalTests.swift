@@ -3,18 +3,18 @@ import Expectations
 import Glibc
 import Testing
 
-/// Tokens that Fleet Engine does not take: a technician reads why.
+/// Tokens that Fleet Engine rejects: the message in the journal.
 @Suite struct TokenRefusalTests {
   struct Flaw: CustomTestStringConvertible {
     let testDescription: String
-    /// In Fleet Engine's response.
+    /// Expected in Fleet Engine's response.
     let category: String
-    /// In the sentence about fresh tokens.
+    /// Expected in the message about fresh tokens.
     let says: String
   }
 
   @Test(
-    "after a rejected fresh token the journal says what is wrong with it",
+    "when a fresh token is rejected, the journal says what is wrong with it",
     arguments: [
       Flaw(testDescription: "not-yet-valid", category: "clock", says: "s in the future"),
       Flaw(testDescription: "long-life", category: "clock", says: "it lives for 7200 s"),
@@ -34,14 +34,14 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.log.contains { $0.contains("Offline (\(flaw.category))") } }
-    // The emulator signs by the second: the fresh token is another then.
+    // The emulator's tokens change once a second: wait for a different one.
     try bench.wait("fresh tokens are refused") {
       receiver.send(drive.next())
       return daemon.log.contains {
         $0.contains("Fleet Engine rejects fresh tokens") && $0.contains(flaw.says)
       }
     }
-    // A compact update that is answered with 403 is compared with a plain one, once in an hour.
+    // After a 403 a compact update is compared with a plain one, at most once an hour.
     expect(emulator.updates.count <= (flaw.category == "denied" ? 4 : 3))
   }
 
@@ -54,7 +54,7 @@ import Testing
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    // Another emulator has another key.
+    // The other emulator has another key.
     try bench.emulator?.stop()
     bench.emulator = try Emulator(in: bench.directory, port: port)
     let before = bench.emulator?.updates.count ?? 0

@@ -7,7 +7,7 @@ import Testing
 
 /// The real daemon with a vehicle of on-demand trips.
 @Suite struct TripsTests {
-  /// Settings of a vehicle of on-demand trips that drives, and the emulator as Google's sample backend for rides.
+  /// Settings of a simulated vehicle of on-demand trips, and the emulator as Google's sample backend for rides.
   private func taxi() throws -> (TestBench, Emulator) {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -30,7 +30,7 @@ import Testing
     let state = bench.directory("state")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
-    // What was under way when the program was killed counts for as long.
+    // A request that was in flight when the program was killed may arrive until its deadline.
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
@@ -55,7 +55,8 @@ import Testing
     expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
   @Test(
-    "offline: OFFLINE at once, positions go on with it, also after a SIGKILL; online: ONLINE with the next position")
+    "offline: OFFLINE at once, and positions continue with it, also after a SIGKILL; online: ONLINE with the next position"
+  )
   func offDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -87,7 +88,7 @@ import Testing
     expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
 
-  @Test("a duty that cannot be read is OFFLINE, and doctor fails")
+  @Test("a duty file that cannot be read means OFFLINE, and doctor fails")
   func unreadableDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -108,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "deliveries, and trips whose state another program sets, have no duty: the commands are refused with the reason",
+    "deliveries, and trips whose state another system sets, have no duty: the commands are refused with the reason",
     arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     let bench: TestBench
@@ -129,7 +130,8 @@ import Testing
   }
 
   @Test(
-    "doctor's test update, token and metrics are those of its service, and a token for the other service is reported")
+    "doctor's test update, token and metrics match the configured service, and a token for the other service is reported"
+  )
   func service() throws {
     let (bench, emulator) = try taxi()
     let settings = try bench.writeSettings()

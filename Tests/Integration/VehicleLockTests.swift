@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Several daemons on one machine, with one vehicle.
+/// Several daemons on one machine, for one vehicle.
 @Suite struct VehicleLockTests {
-  /// A second daemon beside the one of the bench, whose settings are as `settings.toml` is now.
+  /// A second daemon beside the one of the bench, with the current `settings.toml`.
   private func second(_ bench: TestBench) throws -> Daemon {
     let path = try bench.directory.write(bench.settings.text, to: "van.toml")
     mkdir(bench.directory("run-van"), 0o700)
@@ -42,13 +42,15 @@ import Testing
     return process
   }
 
-  @Test("the second sends nothing and names the first; when that is killed, it takes over within seconds")
+  @Test(
+    "the second daemon sends nothing and names the first; when the first is killed, the second takes over within seconds"
+  )
   func second() throws {
     let bench = try bench()
     let first = try #require(bench.daemon)
     try bench.wait("the first is online") { first.shows("Online") }
     let fetches = try #require(bench.emulator?.stats()["tokens"] as? Int)
-    // A copied file without its change; the receiver of the second must stay closed.
+    // A settings file that was copied and not edited; the second daemon must not open its receiver.
     let receiver = try bench.receiver()
     let van = try second(bench)
     let holder = "by process \(first.process.processID) on this machine"
@@ -79,7 +81,8 @@ import Testing
     try bench.wait("its end") { van.process.hasEnded }
   }
 
-  @Test("after a reload with the vehicle of its own, both are online; with that of the other, it waits again")
+  @Test(
+    "after a reload with its own vehicle both daemons are online; with the first one's vehicle again, the second waits")
   func reload() throws {
     let bench = try bench()
     let first = try #require(bench.daemon)
@@ -98,7 +101,7 @@ import Testing
     let count = bench.emulator?.accepted.count { $0.path.contains("van-1") }
     try bench.watch(for: .seconds(3))
     expectEqual(bench.emulator?.accepted.count { $0.path.contains("van-1") }, count)
-    // The vehicle that it had is free: the first may have it.
+    // The second daemon's vehicle is free: the first may use it.
     bench.settings["vehicle.vehicle_id"] = "\"van-1\""
     try bench.writeSettings()
     first.process.signal(SIGHUP)
@@ -113,7 +116,7 @@ import Testing
     try bench.wait("its end") { van.process.hasEnded }
   }
 
-  @Test("without a directory for locks the daemon sends, and warns if its unit names one", arguments: [true, false])
+  @Test("without a lock directory the daemon sends updates, and warns if its unit names one", arguments: [true, false])
   func withoutLocks(isNamed: Bool) throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -123,12 +126,12 @@ import Testing
   }
 
   @Test(
-    "started by hand with the settings of a service that runs or is paused, the program ends; in a container it starts",
+    "started by hand with the settings of a running or paused service, the program exits; in a container it starts",
     .enabled(if: ChildProcess.canMount))
   func byHand() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
-    // Directories of its own, of which the program sees those of systemd and of the service.
+    // Its own directories, mounted for the program as those of systemd and of the service.
     let script = """
       mount -t tmpfs none /etc && mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit 99
       mkdir -p /etc/fleet-locationd /run/systemd/system /run/fleet-locationd-van /var/lib/fleet-locationd-van || exit 99
@@ -158,7 +161,7 @@ import Testing
         bench.directory.path,
       ])
     try process.finish(within: .seconds(60))
-    // timeout(1) ends what runs with SIGTERM, and says 124.
+    // timeout(1) ends a running process with SIGTERM, and exits with 124.
     expectEqual(
       process.output.lines,
       [
@@ -172,7 +175,7 @@ import Testing
     expect(errors.contains("fleet-locationd@van.service runs with these settings"))
   }
 
-  @Test("settings that were taken back do not hold the vehicle against those that come back at a start")
+  @Test("settings that were rolled back do not keep the vehicle locked for the restored ones at a start")
   func takenBack() throws {
     let bench = try TestBench()
     let state = bench.directory("state")

@@ -2,23 +2,23 @@
 import Foundation
 import Glibc
 
-/// A program under test. It dies with this object, and with the tests.
+/// A program under test, which is killed when this object is released, and when the tests end.
 final class ChildProcess {
   let processID: pid_t
   let output: LinePipe
   let errors: LinePipe
-  /// As of waitpid(2), once it has ended.
+  /// The status of waitpid(2), once it has exited.
   private(set) var status: Int32?
 
-  /// Where the tests' own executable is: the build's products lie beside it.
+  /// The directory of the tests' executable and the other products of the build.
   static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path
 
-  /// Whether a child may have mounts of its own: as root, and not in a chroot.
+  /// Whether a child can have its own mount namespace: as root, and not in a chroot.
   static let canMount =
     (try? ChildProcess("/usr/bin/unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).finish()) == 0
 
-  /// The root of the package.
+  /// The root directory of the package.
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 
@@ -47,7 +47,7 @@ final class ChildProcess {
     posix_spawn_file_actions_adddup2(&actions, output.writer, 1)
     posix_spawn_file_actions_adddup2(&actions, errors.writer, 2)
 
-    // The threads that run tests block signals, which a child would inherit.
+    // The threads that run tests block signals, and a child would inherit that.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -88,20 +88,20 @@ final class ChildProcess {
     return true
   }
 
-  /// Nil while it runs; 128 and the signal when one ended it.
+  /// The exit status; nil while it runs; 128 plus the signal if a signal ended it.
   var exitCode: Int32? {
     guard hasEnded, let status else { return nil }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// Whether a signal has ended it, and the kernel has written its memory to a core file.
+  /// Whether a signal has ended it, and the kernel has written a core file.
   var hasDumpedCore: Bool { status.map { $0 & 0x7F != 0 && $0 & 0x80 != 0 } ?? false }
 
   func signal(_ number: Int32) {
     if !hasEnded { Glibc.kill(processID, number) }
   }
 
-  /// Runs to its end.
+  /// Runs it until it exits.
   @discardableResult
   func finish(within limit: Duration = .seconds(20)) throws -> Int32 {
     try wait(for: "the end of process \(processID)", within: limit, reading: sources) { hasEnded }
@@ -109,15 +109,15 @@ final class ChildProcess {
     return exitCode ?? -1
   }
 
-  /// Whether a program's descriptors and counters can be read: they are root's, because it forbids core files.
+  /// Whether a program's descriptors and counters can be read: only root can, because the program forbids core files.
   static let canInspect = geteuid() == 0
 
-  /// How many descriptors it has open.
+  /// The number of its open descriptors.
   func descriptorCount() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count
   }
 
-  /// A line of /proc/PID/status, as in `Threads`.
+  /// A line of /proc/PID/status, such as `Threads`.
   func statusField(_ name: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
     for line in text.split(separator: "\n") where line.hasPrefix("\(name):") {

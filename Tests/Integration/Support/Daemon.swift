@@ -30,7 +30,7 @@ final class Daemon {
   func logs(_ part: String) -> Bool { log.contains { $0.contains(part) } }
   func shows(_ part: String) -> Bool { statuses.contains { $0.contains(part) } }
 
-  /// What a technician could have read, for a test that failed.
+  /// The log and status, for the message of a test that failed.
   var transcript: String {
     (["standard error:"] + log + ["notifications:"]
       + notifications.messages.map { $0.assignments.map { "\($0)=\($1)" }.sorted().joined(separator: " ") })

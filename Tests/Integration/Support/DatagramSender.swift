@@ -17,7 +17,7 @@ final class DatagramSender {
 
   deinit { close(descriptor) }
 
-  /// A datagram that nothing receives is lost.
+  /// A datagram without a receiver is lost.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))

@@ -3,9 +3,9 @@ import FileTesting
 import Foundation
 import Glibc
 
-/// A Fleet Engine and token provider of a test's own.
+/// A Fleet Engine and token provider of one test.
 final class Emulator {
-  /// One position of an update, as it was sent.
+  /// One position of an update, as sent.
   struct Position: Hashable {
     let latitude: Double
     let longitude: Double
@@ -28,7 +28,7 @@ final class Emulator {
     let status: Int
     let path: String
     let mask: String
-    /// Of a vehicle of on-demand trips, as in `ONLINE`.
+    /// The state of a vehicle of on-demand trips, such as `ONLINE`.
     let state: String?
     let live: Position?
     let past: [Position]
@@ -77,7 +77,7 @@ final class Emulator {
 
   var accepted: [Update] { updates.filter(\.isAccepted) }
 
-  /// Asks for trouble; see the emulator's `--help`.
+  /// Injects a fault; see the emulator's `--help`.
   func fault(_ json: String) throws {
     _ = try Loopback.request("POST", "/debug/faults", port: port, body: json)
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Something that gives data while a test waits.
+/// A source of data that is read while a test waits.
 protocol Readable: AnyObject {
-  /// What poll(2) is to watch; nil when no more comes.
+  /// The descriptor for poll(2); nil at the end of the data.
   var descriptor: Int32? { get }
-  /// Takes what is there, without waiting.
+  /// Reads what is available, without blocking.
   func drain()
 }
 
-/// The reading end of a pipe, cut into lines.
+/// The read end of a pipe, split into lines.
 final class LinePipe: Readable {
   private(set) var descriptor: Int32?
-  /// For the child; closed by `closeWriter`.
+  /// The write end, for the child; closed by `closeWriter`.
   private(set) var writer: Int32
   private(set) var lines: [String] = []
   private var rest: [UInt8] = []
@@ -22,7 +22,7 @@ final class LinePipe: Readable {
     guard pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
     descriptor = ends[0]
     writer = ends[1]
-    // A child of another test may inherit an end in between; no harm, because no test waits for the end of the pipe.
+    // A child of another test may inherit a copy meanwhile, which does no harm: no test waits for the end of the pipe.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
   }
@@ -32,7 +32,7 @@ final class LinePipe: Readable {
     closeReader()
   }
 
-  /// Leaves the writer without a reader.
+  /// Closes the read end.
   func closeReader() {
     if let descriptor { close(descriptor) }
     descriptor = nil
@@ -43,7 +43,7 @@ final class LinePipe: Readable {
     writer = -1
   }
 
-  /// Everything so far, with a last line that has not ended yet.
+  /// Everything so far, including an incomplete last line.
   var text: String { (lines + [String(decoding: rest, as: UTF8.self)]).joined(separator: "\n") }
 
   func drain() {
@@ -66,9 +66,9 @@ final class LinePipe: Readable {
   }
 }
 
-/// Waits until the condition holds, while it takes what the sources give.
+/// Waits until the condition holds, and reads the sources meanwhile.
 ///
-/// - Throws: when the time is over.
+/// - Throws: at the timeout.
 func wait(
   for what: String, within limit: Duration, reading sources: [any Readable], until condition: () throws -> Bool
 ) throws {
@@ -78,7 +78,7 @@ func wait(
     if try condition() { return }
     guard ContinuousClock.now < end else { throw TestFailure("\(what): not within \(limit)") }
     var requests = sources.compactMap(\.descriptor).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    // Some conditions, such as the end of a process, show nowhere else.
+    // Some conditions, such as the end of a process, wake up no descriptor.
     _ = poll(&requests, nfds_t(requests.count), 20)
   }
 }

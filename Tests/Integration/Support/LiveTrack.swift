@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A receiver that goes on in real time, ten times a second, as often as it is asked to.
+/// A receiver in real time, ten fixes a second, driven by the polling test.
 final class LiveTrack {
   private let receiver: Receiver
   private var drive: NMEADrive
   private var next = ContinuousClock.now
-  /// The time of each position that was sent, and when it was.
+  /// The times of each position that was sent, and when it was sent.
   private(set) var sent: [(time: Date, at: ContinuousClock.Instant)] = []
 
   init(_ receiver: Receiver) {
@@ -16,7 +16,7 @@ final class LiveTrack {
     drive.step = 0.000_01
   }
 
-  /// Sends what has become due; without a reader it is not sent, and does not count.
+  /// Sends what is due; without a reader nothing is sent or counted.
   func pump() {
     let now = ContinuousClock.now
     while next <= now {

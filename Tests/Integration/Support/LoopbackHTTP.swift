@@ -2,7 +2,7 @@
 import Foundation
 import Glibc
 
-/// Sockets of 127.0.0.1.
+/// Sockets on 127.0.0.1.
 enum Loopback {
   static func address(_ port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
@@ -56,7 +56,7 @@ enum Loopback {
     return descriptor
   }
 
-  /// One request, and the body of its response.
+  /// Sends one request. Returns the body of its response.
   static func request(_ method: String, _ path: String, port: UInt16, body: String = "") throws -> String {
     let descriptor = try connect(to: port)
     defer { close(descriptor) }
@@ -77,7 +77,7 @@ enum Loopback {
   }
 }
 
-/// A server that gives every request the same response, and remembers what it was asked.
+/// A server that sends the same response to every request, and records the requests.
 final class CannedServer: Readable {
   let port: UInt16
   var answer: String
@@ -85,7 +85,7 @@ final class CannedServer: Readable {
   private(set) var requests: [String] = []
   private let listener: Int32
 
-  /// - Parameter status: as in `200 OK`, with more headers on lines of their own.
+  /// - Parameter status: such as `200 OK`, with additional headers on lines of their own.
   init(answer: String, status: String = "200 OK", port: UInt16 = 0) throws {
     self.answer = answer
     self.status = status

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// NMEA 0183 of a drive that a test makes up.
+/// The NMEA 0183 sentences of a synthetic drive.
 struct NMEADrive {
-  /// Where it is, and when.
+  /// The position and its time.
   private(set) var latitude = 48.1
   var longitude = 11.5
   private(set) var date: Date
   /// Seconds between positions.
   var period = 1.0
-  /// Degrees of latitude between positions, so many that the vehicle counts as moving.
+  /// Degrees of latitude between positions, enough for the vehicle to count as moving.
   var step = 0.000_1
 
   /// - Parameter date: of the first position.
   init(from date: Date = Date()) {
-    // Whole tenths: what sentences can say.
+    // Whole tenths: the resolution of the sentences.
     self.date = Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 10).rounded() / 10)
   }
 

@@ -44,7 +44,7 @@ final class NotifySocket: Readable {
     }
   }
 
-  /// Every STATUS so far.
+  /// Every STATUS= so far.
   var statuses: [String] { messages.compactMap { $0.assignments["STATUS"] } }
 
   func count(of name: String) -> Int { messages.count { $0.assignments[name] != nil } }

@@ -8,7 +8,7 @@ final class Receiver {
   let device: String
   private var descriptor: Int32 = -1
 
-  /// - Parameter device: path of the link, which comes with `plugIn`.
+  /// - Parameter device: path of the link, which `plugIn` creates.
   init(device: String) {
     self.device = device
   }
@@ -23,13 +23,13 @@ final class Receiver {
     guard symlink(name, device) == 0 else { throw TestFailure("symlink \(device): \(errno)") }
   }
 
-  /// Whether the daemon has set the line to raw: what is sent before is lost.
+  /// Whether the daemon has set the line to raw mode: bytes sent before that are lost.
   var isOpened: Bool {
     var settings = termios()
     return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON) == 0
   }
 
-  /// Pulls the plug: the line hangs up, and the link goes.
+  /// Unplugs the receiver: the line hangs up, and the link is removed.
   func unplug() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1

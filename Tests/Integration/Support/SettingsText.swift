@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A settings file in the making: `section.key` to the value as TOML.
+/// A settings file under construction: `section.key` to the value as TOML.
 struct SettingsText {
   var values: [String: String] = [:]
-  /// Several sources in the order of preference, each with its keys; for the section when there are none.
+  /// Several sources in order of priority, each with its keys; default: the section of one source.
   var sourceList: [[String: String]] = []
 
   subscript(_ key: String) -> String? {
@@ -14,7 +14,7 @@ struct SettingsText {
   /// A string in TOML.
   static func string(_ text: String) -> String { "\"\(text)\"" }
 
-  /// Settings for a simulated, serial or replayed source; what stood in the section before goes.
+  /// Settings for a simulated, serial or replayed source; the section's previous content is replaced.
   mutating func source(_ type: String, _ keys: [String: String]) {
     for key in values.keys where key.hasPrefix("source.") { values[key] = nil }
     values["source.type"] = SettingsText.string(type)

@@ -3,11 +3,11 @@ import FileTesting
 import Foundation
 import Glibc
 
-/// The clocks of a machine that are not as they should be, for one program: `machine_shim.c`, preloaded.
+/// Wrong clocks for one program: `machine_shim.c`, preloaded.
 final class ShiftedClock {
   private let path: String
 
-  /// Made once for all tests, with the compiler that the package needs anyway.
+  /// Compiled once for all tests, with the compiler that the package needs anyway.
   private static let shim = Result {
     let path = "/tmp/flit-machine-shim-\(getpid()).so"
     let process = try ChildProcess(
@@ -18,7 +18,7 @@ final class ShiftedClock {
     return path
   }
 
-  /// - Parameter wall: what the wall clock shows; it runs on from there.
+  /// - Parameter wall: what the wall clock shows at the start; it runs from there.
   init(in directory: TemporaryDirectory, wall: Date = Date()) throws {
     path = directory("clock")
     try set(wall: wall)
@@ -28,10 +28,10 @@ final class ShiftedClock {
     get throws { ["LD_PRELOAD": try ShiftedClock.shim.get(), "CLOCK_SHIM": path] }
   }
 
-  /// Sets the wall clock, and lets the machine have slept for so many seconds in all.
+  /// Sets the wall clock, and the total number of seconds that the machine has slept.
   func set(wall: Date = Date(), slept: Int = 0) throws {
     let text = "\(Int(wall.timeIntervalSinceNow.rounded())) \(slept)\n"
-    // In one step: the program must never find half of it.
+    // Atomically: the program must never read a partial file.
     try text.write(toFile: path, atomically: true, encoding: .utf8)
   }
 }

@@ -13,13 +13,13 @@ final class TLSFront {
   }
 
   let port: UInt16
-  /// PEM file of the authority to trust.
+  /// PEM file of the trusted authority.
   let authority: String
   private let process: ChildProcess
 
   private static let script = "\(ChildProcess.root)/Tests/Interop/tls-front.sh"
 
-  /// Made once for all tests; it takes a second.
+  /// Made once for all tests, because it takes a second.
   private static let certificates = Result {
     let path = "/tmp/flit-certificates-\(getpid())"
     let process = try ChildProcess("/bin/sh", [script, "certificates", path])

@@ -2,7 +2,7 @@
 import FileTesting
 import Glibc
 
-/// One test's vehicle: a directory, an emulator, settings that go together, and daemons.
+/// The vehicle of one test: a directory, an emulator, consistent settings, and daemons.
 final class TestBench {
   static let vehicle = "truck-17"
 
@@ -10,7 +10,7 @@ final class TestBench {
   var emulator: Emulator?
   var settings = SettingsText()
   var daemon: Daemon?
-  /// Read while the test waits.
+  /// The sources that are read while the test waits.
   var servers: [any Readable] = []
 
   /// - Parameter emulator: its options; nil starts none, and the settings name a port without a server.
@@ -44,7 +44,7 @@ final class TestBench {
     return daemon
   }
 
-  /// A recording that is played one position at a time.
+  /// A recording that is replayed one position at a time.
   func recording(_ text: String, pace: String = "0") throws {
     let file = try directory.write(text, to: "drive.nmea")
     settings.source("replay", ["file": "\"\(file)\"", "pace": pace])
@@ -63,9 +63,9 @@ final class TestBench {
     return daemon
   }
 
-  /// Waits while everything that runs is heard.
+  /// Waits, and reads all outputs meanwhile.
   ///
-  /// - Throws: with all that the daemon said, when the time is over.
+  /// - Throws: at the timeout, with everything that the daemon has logged.
   func wait(
     _ what: String, within limit: Duration = .seconds(20), until condition: () throws -> Bool
   ) throws {
@@ -77,13 +77,13 @@ final class TestBench {
     }
   }
 
-  /// Lets the daemon run on for a while.
+  /// Lets the daemon run for a while.
   func watch(for time: Duration) throws {
     let end = ContinuousClock.now + time
     try wait("the time", within: time + .seconds(10)) { ContinuousClock.now >= end }
   }
 
-  /// Waits for the daemon's end.
+  /// Waits until the daemon exits.
   func exitCode(within limit: Duration = .seconds(20)) throws -> Int32? {
     guard let daemon else { throw TestFailure("no daemon") }
     try wait("the daemon ends", within: limit) { daemon.process.hasEnded }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a test could not do, or waited for in vain.
+/// What a test could not do, or the condition that was not met in time.
 struct TestFailure: Error, CustomStringConvertible {
   let description: String
 
