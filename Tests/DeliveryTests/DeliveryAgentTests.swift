@@ -11,7 +11,7 @@ import Timekeeping
 @testable import PositionBacklog
 @testable import Delivery
 
-/// Transcripts: an input, and the effects that are expected of it.
+/// Transcripts: an input, and the expected effects.
 @Suite struct DeliveryAgentTests {
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
@@ -51,7 +51,7 @@ import Timekeeping
       .failed(UpdateFailure(category, "no", from: .deliveries, retryAfter: retryAfter))
     }
 
-    /// The effects in brief; seconds are since the start.
+    /// The effects in short form; seconds are since the start.
     mutating func handle(_ input: DeliveryAgent.Input, at second: Double) -> [String] {
       agent.handle(input, at: .boot + .milliseconds(Int64(second * 1000))).map { effect in
         func second(_ time: Timestamp) -> Int64 { (time - Bench.start).wholeSeconds }
@@ -80,7 +80,7 @@ import Timekeeping
     }
   }
 
-  @Test("a position that is due is in the backlog before it is sent, and leaves it when it has arrived")
+  @Test("a due position is in the backlog before it is sent, and is removed when it is delivered")
   func accepted() throws {
     var bench = try Bench()
     try expectEqual(bench.send(0), ["add 0", "send 1"])
@@ -89,11 +89,11 @@ import Timekeeping
     expectEqual(bench.handle(.ended(id: 1, .accepted), at: 1), ["remove [0] delivered", "accepted 0 and 0"])
     expect(bench.agent.isIdle && !bench.agent.hasOverduePosition && bench.agent.backlog.isEmpty)
     expectEqual(bench.agent.delivered, (try Bench.location(0)))
-    // What is known at Fleet Engine is not kept again.
+    // A position that Fleet Engine has is not queued again.
     expectEqual(bench.handle(.due(try Bench.location(0)), at: 50), [])
   }
 
-  @Test("a full backlog is not thinned for a position that arrives, only for one that does not")
+  @Test("a full backlog is thinned only for a position that is not delivered")
   func full() throws {
     var bench = try Bench { $0.maxLocations = 3 }
     for second in 0..<3 { _ = bench.handle(.due(try Bench.location(second)), at: Double(second)) }
@@ -105,19 +105,19 @@ import Timekeeping
     try expectEqual(bench.send(30), ["add 30", "send 2 with past"])
     let effects = bench.handle(.ended(id: 2, Bench.failure(.unavailable)), at: 31)
     expectEqual(effects.prefix(2), ["failed unavailable", "remove [21, 22] thinned"])
-    // Nor is it kept over the limit by a request that is given up.
+    // An abandoned request does not exceed the limit either.
     _ = bench.handle(.due(try Bench.location(31)), at: 31)
     try expectEqual(bench.send(40), ["add 40", "send 3 with past"])
     expectEqual(bench.handle(.cancel, at: 41).prefix(2), ["cancel 3", "remove [30, 31] thinned"])
     expectEqual(bench.agent.backlog.count, 2)
   }
 
-  @Test("a position that is due while another one is sent once more, which is not queued, counts against the limit")
+  @Test("a position that becomes due while another one, which is not queued, is sent again counts against the limit")
   func fullBesideAnother() throws {
     var bench = try Bench { $0.maxLocations = 1 }
     _ = bench.handle(.due(try Bench.location(0)), at: 0)
     try expectEqual(bench.send(10, isDue: false), ["send 1 with past"])
-    // Refused for its form, perhaps: it is compared with the plain one.
+    // Possibly rejected for its form: it is compared with the plain one.
     let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
     expectEqual(bench.handle(.ended(id: 1, refusal), at: 11), ["resends rejected"])
     try expectEqual(bench.send(12).prefix(2), ["add 12", "remove [0] full"])
@@ -140,7 +140,7 @@ import Timekeeping
     expect(bench.agent.failure == nil && !bench.agent.isIdle)
   }
 
-  @Test("after a failure the position is queued, and sent with the next; the failure lasts until one is accepted")
+  @Test("after a failure the position is queued and sent with the next; the failure lasts until an update is accepted")
   func failed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -158,7 +158,7 @@ import Timekeeping
     expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
   }
 
-  @Test("a request that the server has not processed is made again after the least spacing, once, and is no outage")
+  @Test("a request that the server has not processed is repeated once after the minimum spacing, and is no outage")
   func unprocessed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -170,7 +170,7 @@ import Timekeeping
     expect(bench.agent.wasLastAttemptAccepted && bench.agent.hasOverduePosition && bench.agent.failure == nil)
     expectEqual(bench.agent.earliest.at, .boot + .seconds(11))
     try expectEqual(bench.send(11), ["add 11", "send 3 with past"])
-    // The second in a row is a failure like any other.
+    // The second in a row is an ordinary failure.
     expectEqual(bench.handle(.ended(id: 3, .failed(failure)), at: 11.1), ["failed network"])
     expect(!bench.agent.wasLastAttemptAccepted)
     _ = try bench.send(30)
@@ -180,7 +180,9 @@ import Timekeeping
     expectEqual(bench.handle(.ended(id: 5, .failed(failure)), at: 40.1), ["resends network"])
   }
 
-  @Test("a compact update that is refused is sent again as it was, but plain: no outage, and nobody is blamed")
+  @Test(
+    "a compact update that is rejected is sent again unchanged in the plain form: no outage, and no position is suspected"
+  )
   func refusedForm() throws {
     for status in [400, 403, 413] {
       var bench = try Bench()
@@ -202,7 +204,7 @@ import Timekeeping
     }
   }
 
-  @Test("when the plain update is refused as well, the past positions are suspected as ever")
+  @Test("when the plain update is rejected as well, the past positions are suspected as usual")
   func refusedInBothForms() throws {
     var bench = try Bench()
     let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
@@ -214,7 +216,7 @@ import Timekeeping
     try expectEqual(bench.send(12, isDue: false), ["send 3, plain"])
   }
 
-  @Test("the first reset of a request is retried soon, as on another connection; the next ones wait as after 503")
+  @Test("the first reset of a request is retried soon, over another connection; the next ones back off as after 503")
   func resets() throws {
     for kind in [TransportFailure.Kind.broken, .unprocessed] {
       var bench = try Bench()
@@ -231,7 +233,7 @@ import Timekeeping
         now = (now + wait + 1).rounded(.up)
       }
       expect(waits[0] <= 1)
-      // Evenly from none to 30 s, as after 503; after a network failure the most is 10 s.
+      // Uniformly distributed up to 30 s, as after 503; after a network failure the maximum is 10 s.
       let mean = waits.dropFirst(3).reduce(0, +) / Double(waits.count - 3)
       expect((11...19).contains(mean), "\(kind): \(mean)")
       _ = try bench.send(Int(now), at: now)
@@ -242,7 +244,7 @@ import Timekeeping
     }
   }
 
-  @Test("a failure between two resets starts their count again")
+  @Test("a failure between two resets restarts their count")
   func resetsApart() throws {
     var bench = try Bench()
     var reset = UpdateFailure(.network, "reset", from: .deliveries)
@@ -260,7 +262,7 @@ import Timekeeping
     }
   }
 
-  @Test("what becomes due during a request is pending after it, without another fix")
+  @Test("a position that becomes due during a request is pending after it, without another fix")
   func dueMeanwhile() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -309,7 +311,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(id: 3, .accepted), at: 301).last, "accepted -10 and 0")
   }
 
-  @Test("a position that was accepted before and is refused alone now is not replaced by an older one")
+  @Test("a position that was accepted before and is now rejected alone is not replaced by an older one")
   func acceptedLiveRefused() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -319,7 +321,8 @@ import Timekeeping
     expect(bench.agent.mayBeLive(try Bench.location(0)))
   }
 
-  @Test("another vehicle begins with an empty state, and the floor of the previous one is stored for its return")
+  @Test(
+    "another vehicle begins with an empty state, and the minimum interval of the previous one is stored for its return")
   func otherVehicle() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -330,11 +333,11 @@ import Timekeeping
     expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.hasOverduePosition)
     expectEqual(bench.agent.earliest.at, .boot + .seconds(11))
     expectEqual(bench.handle(.configured(Bench.configuration(), isOtherVehicle: true), at: 12), [])
-    // The request that was given up may have arrived.
+    // The abandoned request may have arrived.
     expect(bench.agent.earliest == (.boot + .seconds(16), .floor))
   }
 
-  @Test("what is too old, and what bears a time that has not come, goes for a reason with a name")
+  @Test("positions that are too old, or have a time in the future, are removed with a named reason")
   func tidies() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
@@ -351,7 +354,7 @@ import Timekeeping
     expectEqual(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 302), ["remove [-50] misdated"])
   }
 
-  @Test("the backlog alone is worth a request an interval after the last, or minutes after a refusal")
+  @Test("the backlog alone causes a request an interval after the last, or minutes after a rejection")
   func backfill() throws {
     var bench = try Bench()
     let newest = try Bench.location(0)
@@ -363,7 +366,7 @@ import Timekeeping
     _ = bench.handle(.ended(id: 1, Bench.failure(.permissionDenied)), at: 1)
     _ = try bench.send(0, isDue: false, at: 2)
     _ = bench.handle(.ended(id: 2, .accepted), at: 3)
-    // From the response to the request without it two minutes.
+    // Two minutes from the response to the request without it.
     expectEqual(bench.agent.backfillDeadline(before: newest.time) { _ in token }, .boot + .seconds(123))
     let next = try Bench.token(2)
     expectEqual(bench.agent.backfillDeadline(before: newest.time) { _ in next }, .boot + .seconds(12))

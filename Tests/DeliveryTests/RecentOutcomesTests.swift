@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Delivery
 
 @Suite struct RecentOutcomesTests {
-  @Test("minutes without an update are listed as empty, and those older than half an hour are not listed")
+  @Test("minutes without an update are listed as empty, and those older than half an hour are omitted")
   func minutes() {
     var outcomes = RecentOutcomes()
     func at(_ minute: Int64) -> BootInstant { .boot + .seconds(minute * 60 + 5) }

@@ -7,14 +7,14 @@ import Timekeeping
 @testable import Delivery
 
 @Suite struct UpdateFloorTests {
-  /// The settings that name this vehicle.
+  /// Settings that name this vehicle.
   private static func settings(_ vehicle: String, floor seconds: Int64 = 5) -> DeliveryAgent.Configuration {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle)
     return DeliveryAgent.Configuration(
       endpoint: FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle), floor: .seconds(seconds))
   }
 
-  @Test("before the first update there is none; after it, the next waits")
+  @Test("before the first update there is no minimum interval; after it, the next update waits")
   func update() {
     var floor = UpdateFloor()
     expectEqual(floor.end(after: .seconds(5)), .boot)
@@ -23,7 +23,7 @@ import Timekeeping
     expectEqual(floor.end(after: .seconds(20)), .boot + .seconds(30))
   }
 
-  @Test("a vehicle that the settings name again has its floor, other vehicles have their own")
+  @Test("a vehicle that is configured again keeps its minimum interval, and other vehicles have their own")
   func switched() {
     var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))
@@ -38,7 +38,7 @@ import Timekeeping
     expectEqual(floor.start, .boot + .seconds(11))
   }
 
-  @Test("what is past is forgotten, by the longer of both floors")
+  @Test("past intervals are discarded, by the longer of both minimums")
   func past() {
     var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))

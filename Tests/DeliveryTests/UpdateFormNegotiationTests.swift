@@ -8,13 +8,13 @@ import Timekeeping
 
 @testable import Delivery
 
-/// Transcripts: what a server answers to each form, and the form that follows.
+/// Transcripts: a server's responses to each form, and the form that is used next.
 @Suite struct UpdateFormNegotiationTests {
   /// A negotiation and its server.
   private struct Bench {
     var negotiation: UpdateFormNegotiation
     var now = BootInstant.boot
-    /// What was stored last.
+    /// The last stored result.
     var stored: String?
 
     init(_ mode: UpdateFormNegotiation.Mode = .auto, release: String = "1", server: String = "https://e.test") {
@@ -37,7 +37,7 @@ import Timekeeping
 
     /// An update fails: with this HTTP status, or without a response.
     ///
-    /// - Returns: whether it is repeated at once.
+    /// - Returns: whether it is retried at once.
     mutating func fail(_ status: Int?, _ transport: TransportFailure.Kind? = nil, isOpen: Bool = false) -> Bool {
       var failure = UpdateFailure(status == nil ? .network : .rejected, "no", from: .deliveries, httpStatus: status)
       failure.transport = transport
@@ -56,7 +56,7 @@ import Timekeeping
     }
   }
 
-  @Test("as long as nothing is refused every update is compact, and nothing is stored")
+  @Test("as long as nothing is rejected every update is compact, and nothing is stored")
   func accepted() {
     var bench = Bench()
     expectEqual(bench.negotiation.summary, .untested)
@@ -65,7 +65,7 @@ import Timekeeping
   }
 
   @Test(
-    "two pairs of a refusal and an acceptance, ten minutes apart, end it",
+    "a rejection and an acceptance, twice, ten minutes apart, end the use of the compact form",
     arguments: [400, 403, 406, 413, 415, 500, 501, 502])
   func refused(status: Int) throws {
     var bench = Bench()
@@ -88,7 +88,7 @@ import Timekeeping
     }
   }
 
-  @Test("the first pair is known to the next run, which needs one more; an acceptance clears it")
+  @Test("the first pair is known to the next run, which needs only one more; an acceptance clears it")
   func nextRun() throws {
     var bench = Bench()
     _ = bench.fail(415)
@@ -107,7 +107,9 @@ import Timekeeping
     expect(last.negotiation.summary != .rejected(httpStatus: 415))
   }
 
-  @Test("when the plain update is refused as well, the cause is another: plain until one is accepted, and an hour more")
+  @Test(
+    "when the plain update is rejected too, the form is not the cause: plain until one is accepted, and for an hour after"
+  )
   func otherCause() {
     var bench = Bench()
     expectEqual(bench.fail(400), true)
@@ -121,7 +123,7 @@ import Timekeeping
     expectEqual(bench.accept(), .compact)
   }
 
-  @Test("a comparison that the network interrupts goes on")
+  @Test("a comparison that the network interrupts is continued")
   func interrupted() {
     var bench = Bench()
     _ = bench.fail(415)
@@ -132,7 +134,7 @@ import Timekeeping
   }
 
   @Test(
-    "failures that say nothing about the form change nothing",
+    "failures that do not depend on the form change nothing",
     arguments: [
       (401, nil), (429, nil), (503, nil), (nil, .unreachable), (nil, .unresolved), (nil, .refused), (nil, .unprocessed),
       (nil, .certificateUntrusted),
@@ -155,7 +157,7 @@ import Timekeeping
     expectEqual(bench.fail(status, transport), false)
     expectEqual(bench.accept(), .plain)
     expectNil(bench.stored)
-    // The wait doubles while the trial fails, up to a day.
+    // The wait doubles while the probe fails, up to a day.
     var waits: [Int64] = []
     for _ in 0..<10 {
       waits.append(bench.waitForTrial())
@@ -167,7 +169,7 @@ import Timekeeping
     expectEqual(bench.accept(), .compact)
   }
 
-  @Test("after an acceptance three failures in a row with a response reopen it; without a response ten")
+  @Test("after an acceptance, three failures in a row with a response reopen the comparison; without a response ten")
   func reopened() {
     for isReset in [false, true] {
       var bench = Bench()
@@ -190,7 +192,7 @@ import Timekeeping
     expectEqual(tunnel.form, .plain)
   }
 
-  @Test("with compact_updates = off everything is plain, and the result so far stays")
+  @Test("with compact_updates = off everything is plain, and the result so far is kept")
   func off() {
     var bench = Bench(.off)
     for _ in 0..<10 { expectEqual(bench.accept(), .plain) }
@@ -208,7 +210,7 @@ import Timekeeping
     expectEqual(bench.negotiation.summary, .untested)
   }
 
-  @Test("a file that is damaged in any byte, cut off or from a later release is as good as none, or says the same")
+  @Test("a file that is damaged, truncated or from a later release is ignored, or has the same meaning")
   func damaged() throws {
     var bench = Bench()
     for _ in 0..<2 {
@@ -238,7 +240,7 @@ import Timekeeping
     }
   }
 
-  @Test("a server that refuses one compact update in ten is seldom given up within an hour")
+  @Test("a server that rejects one compact update in ten seldom loses the compact form within an hour")
   func random() {
     var ended = 0
     for seed in 0..<500 as Range<UInt64> {
@@ -252,7 +254,8 @@ import Timekeeping
       }
       if case .rejected = bench.negotiation.summary { ended += 1 }
     }
-    // At the start and ten minutes later, or three in a row and ten minutes later: one in a hundred, and three.
+    // At the start and ten minutes later, or three in a row and ten minutes later: a probability of one and three in a
+    // hundred.
     expect(ended <= 35, "\(ended)")
   }
 }

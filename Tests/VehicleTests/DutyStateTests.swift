@@ -17,7 +17,7 @@ import Timekeeping
     expectEqual(dutyState.pause, note)
   }
 
-  @Test("the end of a pause says which one it was, and there is none to end twice")
+  @Test("the end of a pause names the pause, and a pause ends only once")
   mutating func resume() {
     expectNil(dutyState.resume())
     _ = dutyState.pause(note)
@@ -27,7 +27,7 @@ import Timekeeping
     expectNil(dutyState.resume())
   }
 
-  @Test("a token's file that changes is read at once on duty, and after the pause off duty")
+  @Test("a token file that changes is read at once on duty, and after the pause off duty")
   mutating func token() {
     expectEqual(dutyState.tokenFileChanged(), true)
     _ = dutyState.pause(note)
@@ -35,12 +35,12 @@ import Timekeeping
     expectEqual(dutyState.pause, note)
     expectEqual(dutyState.resume()?.isTokenFileChanged, true)
     _ = dutyState.pause(note)
-    // OFFLINE may wait for it.
+    // It does not wait for OFFLINE.
     expectEqual(dutyState.tokenFileChanged(isNeeded: true), true)
     expectEqual(dutyState.resume()?.isTokenFileChanged, false)
   }
 
-  @Test("OFFLINE is pending in a pause until it is accepted for the vehicle of the settings")
+  @Test("in a pause OFFLINE is pending until it is accepted for the configured vehicle")
   mutating func offline() {
     expect(!dutyState.isOfflinePending(for: "a"))
     _ = dutyState.pause(note)
@@ -55,7 +55,7 @@ import Timekeeping
     expect(dutyState.isOfflinePending(for: "a"))
   }
 
-  @Test("OFFLINE counts once no position can follow it")
+  @Test("OFFLINE is final once no position can arrive after it")
   mutating func early() {
     _ = dutyState.pause(note)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: true), false)
@@ -73,13 +73,13 @@ import Timekeeping
     expectEqual(dutyState.goOffline(record), record)
     expectNil(dutyState.goOffline(DutyRecord(since: nil, vehicle: "a")))
     expect(dutyState.isOffline && dutyState.isOfflinePending(for: "a"))
-    // A pause meanwhile is settled by the same OFFLINE.
+    // The same OFFLINE serves a pause in the meantime.
     expectNil(dutyState.pause(note)?.offline)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
     expect(dutyState.offDuty?.isAccepted == true && dutyState.pause?.offline == "a")
     _ = dutyState.resume()
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
-    // A pause after it has nothing to send.
+    // A later pause has nothing to send.
     expectEqual(dutyState.pause(note)?.offline, "a")
     expect(dutyState.goOnline()?.since == note.since && dutyState.goOnline() == nil)
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "a duty that is read is the duty that was written, and any other text is OFFLINE of the vehicle of the settings")
+    "a stored duty is read as it was written, and any other text means OFFLINE of the configured vehicle")
   func dutyText() {
     var record = DutyRecord(since: note.since, vehicle: "trips/p/v%201")
     expectEqual(record.text, note.text + "vehicle trips/p/v%201\n")
@@ -99,7 +99,7 @@ import Timekeeping
     record.isAccepted = true
     expectEqual(record.text, note.text + "vehicle trips/p/v%201\naccepted\n")
     expectEqual(DutyRecord(text: record.text), record)
-    // Half a line is none.
+    // Half a line is not accepted.
     expectEqual(DutyRecord(text: String(record.text.dropLast())).isAccepted, false)
     for text in [
       "", "\n", "unknown\n", "\nvehicle ", "\nvehicle a", "\nvehicle a b\n", "\nvehicle \naccepted\n", "\u{0}",
@@ -108,14 +108,14 @@ import Timekeeping
     }
   }
 
-  @Test("a note that is read is the note that was written, and any other text is a pause of unknown beginning")
+  @Test("a stored pause is read as it was written, and any other text is a pause with an unknown start")
   func text() {
     expectEqual(PauseRecord(text: note.text), note)
     var offline = note
     offline.offline = "trips/p/v%201"
     expectEqual(offline.text, note.text + "offline trips/p/v%201\n")
     expectEqual(PauseRecord(text: offline.text), offline)
-    // Half a line is none.
+    // Half a line is not accepted.
     for text in ["\noffline ", "\noffline a", "\noffline a b\n", "\noffline \n", "\nonline a\n"] {
       expectEqual(PauseRecord(text: text), PauseRecord(since: nil))
     }

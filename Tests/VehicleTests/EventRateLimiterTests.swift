@@ -10,13 +10,15 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// Which of the things that repeat are reported.
+/// Rate limits of repeated events.
 @Suite struct EventRateLimiterTests {
   private var eventLimiter = EventRateLimiter()
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
-  @Test("a rejection is reported once in ten minutes for each reason, and anew after an accepted fix; a repeat never")
+  @Test(
+    "a rejection is reported once in ten minutes per reason, and again after an accepted fix; a duplicate is never reported"
+  )
   mutating func rejections() {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(0)), .fixRejected(.stale, suppressed: 0))
     expectNil(eventLimiter.fixRejected(.stale, at: at(1)))
@@ -27,7 +29,7 @@ import Timekeeping
     expectEqual(eventLimiter.fixRejected(.stale, at: at(602)), .fixRejected(.stale, suppressed: 0))
   }
 
-  @Test("a failure of the token provider is reported anew after a token, and after new settings")
+  @Test("a failure of the token provider is reported again after a token, and after new settings")
   mutating func tokens() {
     let failure = TokenFailure(.missingField, "no token")
     func report(left: Duration? = nil) -> Event { .tokenFailed(failure, left: left, suppressed: 0) }
@@ -39,7 +41,7 @@ import Timekeeping
     expectEqual(eventLimiter.tokenFailed(failure, left: nil, at: at(20)), report())
   }
 
-  @Test("positions that leave the backlog are reported unless they have arrived")
+  @Test("positions that leave the backlog are reported unless they were delivered")
   mutating func removals() {
     expectNil(eventLimiter.removed(3, .delivered, within: 0, at: at(0)))
     expectEqual(
@@ -52,7 +54,7 @@ import Timekeeping
     )
   }
 
-  @Test("a store that fails is reported with its return, and a failure after that anew")
+  @Test("a store failure is reported, then its recovery, and a later failure again")
   mutating func store() {
     let failed = BacklogStoreState.memoryOnly("no space")
     expectEqual(
@@ -66,7 +68,7 @@ import Timekeeping
     expectNil(eventLimiter.storeChanged(from: .off, to: .healthy, count: 0, at: at(20)))
   }
 
-  @Test("a network that flaps is reported once in ten minutes, and its return only after a loss that was reported")
+  @Test("a flapping network is reported once in ten minutes, and its return only after a reported loss")
   mutating func network() {
     expectEqual(eventLimiter.network(.lost, names: [], at: at(0)), .networkLost(suppressed: 0))
     expectEqual(
@@ -78,7 +80,7 @@ import Timekeeping
     expectEqual(eventLimiter.network(.lost, names: [], at: at(600)), .networkLost(suppressed: 1))
   }
 
-  @Test("steps of the wall clock are reported once a minute, with the number of those in between")
+  @Test("clock steps are reported once a minute, with the number of those in between")
   mutating func clockSteps() {
     expectEqual(eventLimiter.clockStepped(.seconds(5), at: at(0)), .clockStepped(.seconds(5), suppressed: 0))
     for second in [10, 20, 59] { expectNil(eventLimiter.clockStepped(.seconds(-5), at: at(second))) }
@@ -96,7 +98,7 @@ import Timekeeping
       eventLimiter.updateAccepted(past: 0, pending: 0, at: at(20)), [.online(after: nil, delivered: 0, pending: 0)])
   }
 
-  @Test("positions of an earlier run are announced, and reported when they have come")
+  @Test("positions of a previous run are reported at the start, and when they are delivered")
   mutating func restored() {
     _ = eventLimiter.updateAccepted(past: 0, pending: 2, at: at(0))
     expectEqual(eventLimiter.backlogRestored(2), .backlogRestored(2))

@@ -17,7 +17,7 @@ import Timekeeping
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
-  @Test("the first fix is an edge, and those after it are not")
+  @Test("only the first fix is an edge")
   mutating func first() {
     expect(monitor.newest == nil && monitor.missingAt == nil && !monitor.isLost)
     expectEqual(monitor.accepted(fix, at: at(5)), .firstFix(fix))
@@ -25,7 +25,7 @@ import Timekeeping
     expect(monitor.newest?.at == at(6) && monitor.missingAt == at(36))
   }
 
-  @Test("a fix is lost once, and regained after the time since the last one")
+  @Test("a lost fix is reported once, and its return with the time since the last one")
   mutating func lost() {
     expectNil(monitor.reportMissing(inView: nil, at: at(40)))
     _ = monitor.accepted(fix, at: at(5))
@@ -37,7 +37,7 @@ import Timekeeping
     expect(!monitor.isLost && monitor.missingAt == at(90))
   }
 
-  @Test("a first fix that does not come is missed once, a while after a source is read")
+  @Test("a missing first fix is reported once, some time after a source is read")
   mutating func overdue() {
     expectNil(monitor.reportMissing(inView: nil, at: at(100)))
     monitor.setReading(true, at: at(5))
@@ -54,7 +54,7 @@ import Timekeeping
     expectNil(monitor.missingSince)
   }
 
-  @Test("why the last fix was rejected is known until one is accepted")
+  @Test("the reason why the last fix was rejected is known until one is accepted")
   mutating func rejection() {
     monitor.rejected(.inaccurate)
     monitor.rejected(.stale)

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// How a run ends, and what it has come to.
+/// How a run ends, and its exit status.
 @Suite struct LifecycleTests {
   private static let soon = BootInstant.boot + .seconds(10)
   private static let later = BootInstant.boot + .seconds(20)
@@ -18,7 +18,7 @@ import Timekeeping
     return statistics
   }
 
-  @Test("the end of the sources begins the end of a run, once")
+  @Test("the end of all sources begins the end of a run, once")
   func drain() {
     var lifecycle = Lifecycle()
     expect(lifecycle.isRunning)
@@ -27,7 +27,7 @@ import Timekeeping
     expect(lifecycle.state == .draining(until: LifecycleTests.soon) && !lifecycle.isRunning)
   }
 
-  @Test("a request to stop ends a drain by its own deadline, and the first request counts")
+  @Test("a request to stop replaces the drain deadline, and only the first request counts")
   func stop() {
     var lifecycle = Lifecycle()
     _ = lifecycle.drain(until: LifecycleTests.later)
@@ -40,7 +40,7 @@ import Timekeeping
     expectEqual(other.state, .stopping(until: LifecycleTests.soon, attempted: false))
   }
 
-  @Test("half of the time is reserved for OFFLINE, at most 5 s; positions end before it")
+  @Test("half of the stop timeout, at most 5 s, is reserved for OFFLINE; positions end before it")
   func leave() {
     expectEqual(Lifecycle.reserve(of: .seconds(3)), .milliseconds(1500))
     expectEqual(Lifecycle.reserve(of: .seconds(60)), .seconds(5))
@@ -61,7 +61,7 @@ import Timekeeping
     expectEqual(stopped.state, .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
-  @Test("a run that ends for a new start ends as that, unless it was already ending")
+  @Test("a run that ends for a restart ends as a restart, unless it was already ending")
   func restart() {
     var lifecycle = Lifecycle()
     expectEqual(lifecycle.stop(until: LifecycleTests.soon, isRestart: true), true)
@@ -73,7 +73,7 @@ import Timekeeping
     expectEqual(stopped.finish(undelivered: 0, Statistics()).result, .stopped)
   }
 
-  @Test("only the attempt of a run that was asked to stop is its last")
+  @Test("only the attempt of a run that was asked to stop is its last one")
   func attempt() {
     var lifecycle = Lifecycle()
     lifecycle.attempt()
@@ -87,7 +87,7 @@ import Timekeeping
     expect(lifecycle.isFinalAttemptMade)
   }
 
-  @Test("a run that was asked to stop has ended as asked, whatever is left or was rejected")
+  @Test("a run that was asked to stop succeeds, whatever is pending or was rejected")
   func stopped() {
     var lifecycle = Lifecycle()
     _ = lifecycle.stop(until: LifecycleTests.soon)
@@ -99,7 +99,7 @@ import Timekeeping
   }
 
   @Test(
-    "a recording is delivered, not delivered, or rejected when no more than half of its positions were accepted",
+    "a recording is delivered, undelivered, or rejected if at most half of its positions were accepted",
     arguments: [
       (counts(fixes: 10), 0, Lifecycle.Ending.Result.delivered), (counts(fixes: 10), 1, .undelivered),
       (counts(fixes: 10, rejected: 4), 0, .delivered), (counts(fixes: 10, rejected: 5), 0, .rejected),

@@ -25,12 +25,12 @@ import Timekeeping
     gate.update(state, isNeeded: true, at: at(second))
   }
 
-  @Test("as long as nothing is known of the network, nothing is suppressed")
+  @Test("as long as the network's state is unknown, nothing is suppressed")
   func unknown() {
     expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
-  @Test("without a network at the start one attempt is made at once, then one in three minutes")
+  @Test("without a network one attempt is made at the start, then one every three minutes")
   mutating func absentAtStart() {
     expectEqual(take(NetworkState(), at: 1), .lost)
     expect(gate.absentSince == at(1) && gate.earliest == at(1))
@@ -40,7 +40,7 @@ import Timekeeping
     expectEqual(gate.earliest, at(370))
   }
 
-  @Test("a network that goes away suppresses attempts for three minutes, and its return ends that at once")
+  @Test("loss of the network suppresses attempts for three minutes, and its return ends that at once")
   mutating func lostAndBack() {
     expectEqual(take(network(2), at: 0), .none)
     expectEqual(take(NetworkState(), at: 10), .lost)
@@ -50,7 +50,7 @@ import Timekeeping
     expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
-  @Test("another address or route is a move, the same ones are none")
+  @Test("another address or route is a change of network, the same ones are not")
   mutating func moved() {
     _ = take(network(2), at: 0)
     expectEqual(take(network(2), at: 1), .none)
@@ -69,7 +69,7 @@ import Timekeeping
     expect(gate.absentSince == at(10) && gate.earliest == at(190))
   }
 
-  @Test("what worked without a visible network says nothing after one was visible and went away")
+  @Test("a response without a visible network proves nothing after a network was visible and lost")
   mutating func provenWrongIsForgotten() {
     _ = take(NetworkState(), at: 0)
     gate.reached()
@@ -78,7 +78,7 @@ import Timekeeping
     expectEqual(gate.earliest, at(190))
   }
 
-  @Test("a failure with a network suppresses nothing, and neither does a response")
+  @Test("a failure with a network suppresses nothing, and nor does a response")
   mutating func present() {
     _ = take(network(2), at: 0)
     gate.failed(at: at(1))
@@ -86,7 +86,7 @@ import Timekeeping
     expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
-  @Test("where no network is needed none is missing")
+  @Test("where no network is needed, none is missing")
   mutating func notNeeded() {
     _ = take(NetworkState(), at: 0)
     expect(gate.isAbsent)

@@ -23,7 +23,7 @@ import Timekeeping
     notices.accepted(delivered: delivered, pending: pending, at: at(second))
   }
 
-  @Test("an outage is reported with its end, how long it was, and what came with it")
+  @Test("an outage is reported with its end, its duration, and the positions that were delivered after it")
   mutating func outage() {
     expectEqual(accept(0), [.online(after: nil, delivered: 0, pending: 0)])
     expectEqual(fail(100), .offline(failure(), after: .zero, suppressed: 0))
@@ -32,7 +32,7 @@ import Timekeeping
     expectEqual(accept(350, delivered: 3), [])
   }
 
-  @Test("what is announced is reported when it has come")
+  @Test("positions that were announced are reported when they are delivered")
   mutating func announced() {
     _ = fail(0)
     expectEqual(accept(200, delivered: 100, pending: 7), [.online(after: .seconds(200), delivered: 100, pending: 7)])
@@ -40,7 +40,7 @@ import Timekeeping
     expectEqual(accept(220, delivered: 1), [.backfilled(107)])
   }
 
-  @Test("short outages after one that was reported are counted, and the next that is reported says how many")
+  @Test("short outages after a reported one are counted, and the next reported one includes the number")
   mutating func shortOnes() {
     _ = fail(0)
     _ = accept(5)
@@ -53,7 +53,7 @@ import Timekeeping
     expectEqual(accept(710), [.online(after: .seconds(10), delivered: 0, pending: 0)])
   }
 
-  @Test("an outage that lasts a minute is reported in any case, and its end with it")
+  @Test("an outage that lasts a minute is always reported, and so is its end")
   mutating func long() {
     _ = fail(0)
     _ = accept(5)
@@ -64,7 +64,7 @@ import Timekeeping
   }
 
   @Test(
-    "what the network does not explain is reported at once, however often",
+    "failures that the network does not explain are reported at once, however often",
     arguments: [UpdateFailure.Category.permissionDenied, .notFound])
   mutating func fault(category: UpdateFailure.Category) {
     for second in [0, 20, 40] {
@@ -73,7 +73,7 @@ import Timekeeping
     }
   }
 
-  @Test("another kind of failure within an outage is reported too")
+  @Test("another kind of failure during an outage is reported too")
   mutating func otherKind() {
     _ = fail(0)
     expectEqual(fail(30, .notFleetEngine), .offline(failure(.notFleetEngine), after: .seconds(30), suppressed: 0))
@@ -81,7 +81,8 @@ import Timekeeping
     expectNil(fail(50, .notFleetEngine))
   }
 
-  @Test("a weekend without network is reported after 10, 20 and 40 minutes and every hour, with the tries in between")
+  @Test(
+    "a weekend without network is reported after 10, 20 and 40 minutes and then hourly, with the number of attempts")
   mutating func weekend() {
     var reminders: [Int] = []
     for second in stride(from: 0, to: 48 * 3600, by: 10) {

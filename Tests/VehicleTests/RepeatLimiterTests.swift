@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Vehicle
 
 @Suite struct RepeatLimiterTests {
-  @Test("the first goes through, then one in ten minutes with the number of those between")
+  @Test("the first event is reported, then one in ten minutes with the number suppressed")
   func row() {
     var limiter = RepeatLimiter()
     var admitted: [(second: Int, suppressed: Int)] = []
@@ -30,7 +30,7 @@ import Timekeeping
     expectEqual(admitted, 12)
   }
 
-  @Test("subjects without end take no memory without end")
+  @Test("memory is bounded, however many subjects there are")
   func manySubjects() {
     var limiter = RepeatLimiter()
     for number in 0..<1000 { expect(limiter.admit("\(number)", at: .boot + .seconds(number)) != nil) }

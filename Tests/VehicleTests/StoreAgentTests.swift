@@ -7,7 +7,7 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// Transcripts: what happens, and what is done with the file and reported.
+/// Transcripts: inputs, and the resulting file operations and reports.
 @Suite struct StoreAgentTests {
   private static let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private static let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
@@ -35,7 +35,7 @@ import Timekeeping
       agent = StoreAgent(configuration(directory, interval: interval), vehicle: truck, seed: 1)
     }
 
-    /// One whose file is open, and has nothing to write.
+    /// An agent with an open file and nothing to write.
     static func open(interval: Duration? = .seconds(5)) -> Bench {
       var bench = Bench(interval: interval)
       _ = bench.handle(.start)
@@ -65,7 +65,7 @@ import Timekeeping
       handle(.ended(.failed(StoreAgent.Failure(kind, message))))
     }
 
-    /// Lets time pass until the next deadline. Of a commit: `+` what is put and `-` what is deleted, by its second.
+    /// Advances to the next deadline. In a commit `+` is a put and `-` a delete, by its second.
     mutating func written() -> [String] {
       guard let deadline else { return ["no deadline"] }
       return handle(.deadline, at: deadline)
@@ -107,7 +107,7 @@ import Timekeeping
 
   // MARK: - What is written, and when
 
-  @Test("at the start the file is opened, and the vehicle's positions in it are reported once")
+  @Test("at the start the file is opened, and the stored positions of the vehicle are reported once")
   func start() throws {
     var bench = Bench()
     expectNil(bench.deadline)
@@ -119,7 +119,7 @@ import Timekeeping
     expectNil(bench.deadline)
   }
 
-  @Test("what is added and removed before it is written is never written")
+  @Test("a record that is removed before it is written is never written")
   func cancels() throws {
     var bench = Bench.open()
     try expectEqual(bench.add(1), [])
@@ -129,7 +129,7 @@ import Timekeeping
     expectEqual(bench.handle(.deadline, at: 100), [])
   }
 
-  @Test("changes are written together, when the first of them has waited for the interval")
+  @Test("changes are written together, when the oldest of them has waited for the interval")
   func together() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -138,13 +138,13 @@ import Timekeeping
     expectEqual(bench.handle(.deadline, at: 5), ["commit +1 +2"])
     expectNil(bench.deadline)
     expectEqual(bench.handle(.ended(.committed)), [])
-    // What is written has to be deleted.
+    // A written record has to be deleted.
     expectEqual(bench.remove(1, 2, at: 6), [])
     expectEqual(bench.written(), ["commit -1 -2"])
     expectEqual(bench.now, 11)
   }
 
-  @Test("what changes is written anew, and deleted when it goes; unless it was never written")
+  @Test("a changed record is written again, and deleted when it is removed, unless it was never written")
   func changes() throws {
     var bench = Bench.open()
     _ = try bench.change(1)
@@ -156,7 +156,7 @@ import Timekeeping
     expectEqual(bench.written(), ["commit -1 +3"])
   }
 
-  @Test("a time that goes and comes again is written anew, and deleted as often as it goes")
+  @Test("a record that is removed and added again is written again, and deleted each time")
   func comesAgain() throws {
     var bench = Bench.open()
     _ = bench.remove(1)
@@ -175,7 +175,7 @@ import Timekeeping
     try expectEqual(bench.add(1, at: 3), ["commit +1"])
   }
 
-  @Test("in a long outage changes are collected for a minute, and a stop is written at once with them")
+  @Test("in a long outage changes are collected for a minute, and a stop writes them at once")
   func outage() throws {
     var bench = Bench.open(interval: nil)
     expectEqual(bench.handle(.outage(true), at: 0), [])
@@ -190,7 +190,7 @@ import Timekeeping
     expectEqual(bench.handle(.commit), [])
     _ = try bench.add(4, at: 80)
     expectEqual(bench.deadline, 140)
-    // The end of the outage counts for what waits as well.
+    // The end of the outage also applies to pending changes.
     expectEqual(bench.handle(.outage(false), at: 90), [])
     expectEqual(bench.deadline, 95)
     _ = bench.remove(4)
@@ -198,7 +198,7 @@ import Timekeeping
     expectEqual(bench.deadline, 105)
   }
 
-  @Test("an interval of the settings is obeyed in a long outage")
+  @Test("a configured interval also applies in a long outage")
   func intervalInOutage() throws {
     var bench = Bench.open(interval: .seconds(20))
     _ = bench.handle(.outage(true), at: 0)
@@ -207,7 +207,7 @@ import Timekeeping
     expectEqual(bench.deadline, 20)
   }
 
-  @Test("what changes while something is written is written next, and counts as held by the store")
+  @Test("a change during a write is written next, and counts as stored")
   func during() throws {
     var bench = Bench.open(interval: .zero)
     try expectEqual(bench.add(1), ["commit +1"])
@@ -219,7 +219,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.committed)), [])
   }
 
-  @Test("what was removed while its writing failed is not written")
+  @Test("a record that was removed while its write failed is not written")
   func duringFailure() throws {
     var bench = Bench.open(interval: .zero)
     _ = try bench.add(1)
@@ -230,7 +230,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
   }
 
-  @Test("a time that comes again while its deletion is written, or fails to be, is what the store holds in the end")
+  @Test("a record that is added again while its deletion is written, or fails, is in the store in the end")
   func againDuringDeletion() throws {
     for hasFailed in [false, true] {
       var bench = Bench.open(interval: .zero)
@@ -238,7 +238,7 @@ import Timekeeping
       try expectEqual(bench.add(1), [])
       if hasFailed {
         _ = bench.fail(.other)
-        // The store still has what was there before.
+        // The store still has the earlier records.
         expectEqual(bench.remove(1), [])
         _ = bench.written()
         expectEqual(bench.handle(.ended(.opened(nil))), ["commit -1"])
@@ -261,11 +261,11 @@ import Timekeeping
     for second in Int64(2)...9 {
       waits.append(try #require(bench.deadline) - bench.now)
       let deadline = bench.deadline
-      // A change does not move it, and is not forgotten.
+      // A change does not move the retry, and is not lost.
       try expectEqual(bench.add(second), [])
       expectEqual(bench.deadline, deadline)
       expectEqual(bench.written(), ["open /a"])
-      // The same failure is reported once.
+      // The same failure is reported only once.
       expectEqual(bench.fail(.other, "I/O error"), ["close"])
     }
     for (wait, bound) in zip(waits, [5.0, 10, 20, 40, 80, 160, 300, 300]) {
@@ -275,21 +275,21 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
     expectEqual(bench.handle(.ended(.committed)), ["healthy"])
     expectNil(bench.deadline)
-    // The waits begin anew.
+    // The backoff starts again.
     bench.now += 100
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 1)))
     expectEqual(bench.fail(.other), ["close", "memory only: why"])
     expect(try #require(bench.deadline) - bench.now < 5)
   }
 
-  @Test("a file that cannot be opened is tried again, also with nothing to write")
+  @Test("opening a file that fails is retried, also with nothing to write")
   func openFails() throws {
     var bench = Bench()
     _ = bench.handle(.start)
     expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
     expectEqual(bench.written(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
-    // What it holds is still reported, once it can be read.
+    // Its contents are still reported, once it can be read.
     expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
     _ = bench.written()
     _ = bench.handle(.ended(.opened(nil)))
@@ -304,9 +304,9 @@ import Timekeeping
     expectEqual(bench.handle(.start), ["open /a"])
   }
 
-  // MARK: - Room
+  // MARK: - Limits
 
-  @Test("what other vehicles left is dropped until the batch fits, and reported with its number")
+  @Test("records of other vehicles are dropped until the batch fits, and their number is reported")
   func makesRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -320,7 +320,7 @@ import Timekeeping
     expectNil(bench.deadline)
   }
 
-  @Test("where nothing can be dropped the failure is that there is no room")
+  @Test("where nothing can be dropped, the failure is that there is no space")
   func noRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -338,7 +338,7 @@ import Timekeeping
 
   // MARK: - Files that begin empty
 
-  @Test("the replacement of a file that was set aside is filled from memory, without deletions")
+  @Test("the replacement of a damaged file is filled from memory, without deletions")
   func setAsideAtStart() throws {
     var bench = Bench()
     _ = bench.remove(1)
@@ -353,7 +353,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that proves unusable is replaced once, without a wait", arguments: ["commit", "room", "read"])
+    "an unusable file is replaced once, without a wait", arguments: ["commit", "room", "read"])
   func replaces(during operation: String) throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -364,18 +364,18 @@ import Timekeeping
     expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
     expectEqual(
       bench.handle(.ended(.opened(Self.setAside))), ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    // Meanwhile the backlog changes.
+    // The backlog changes meanwhile.
     try expectEqual(bench.add(2), [])
     expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])), ["commit +1 +2"])
     expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
-    // The next attempt may replace it again.
+    // The next attempt may replace the file again.
     expectEqual(bench.written(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2"])
     expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
     expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
   }
 
-  @Test("a record that an empty file has got is deleted when it goes")
+  @Test("a record that was written to an empty file is deleted when it is removed")
   func deletesAfterStartOver() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -389,7 +389,7 @@ import Timekeeping
 
   // MARK: - Other vehicles
 
-  @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise the next time")
+  @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise later")
   func forgetsOthers() throws {
     var bench = Bench()
     expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
@@ -399,12 +399,12 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.forgotten)), ["commit +1"])
     expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
     _ = bench.handle(.ended(.committed))
-    // A file that turns out to be damaged is replaced when it is opened.
+    // A file that proves damaged is replaced when it is opened.
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 50)))
     expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
   }
 
-  @Test("another vehicle's positions are reported after the pending ones of the first are written")
+  @Test("another vehicle's positions are reported after the pending ones of the previous vehicle are written")
   func otherVehicle() throws {
     var bench = Bench.open()
     _ = try bench.add(7)
@@ -419,7 +419,7 @@ import Timekeeping
     expectEqual(bench.written(), ["commit truck-2:-7"])
   }
 
-  @Test("a write that is due at new settings reports nothing of another vehicle before its agent is ready")
+  @Test("a write that is due when settings change reports nothing of the new vehicle before its agent is ready")
   func dueAtNewSettings() throws {
     var bench = Bench.open()
     _ = try bench.add(7, at: 0)
@@ -429,7 +429,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
   }
 
-  @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
+  @Test("records of a vehicle that is no longer configured are not reported")
   func replacedVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -440,9 +440,9 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
-  // MARK: - Settings, and the end
+  // MARK: - Settings and the end
 
-  @Test("another directory gets all that is in memory, after the old one has got what it lacks")
+  @Test("a new directory gets everything that is in memory, after pending changes are written to the old one")
   func moves() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -455,7 +455,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
   }
 
-  @Test("what is in memory moves under the vehicle that it is of, when the vehicle changes with the directory")
+  @Test("records in memory move with the vehicle that they belong to, when vehicle and directory change together")
   func movesWithVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -463,7 +463,7 @@ import Timekeeping
     _ = try bench.add(1)
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.other)), ["close", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(1)])), [])
-    // No wait for a retry of the old one, nor before `start`.
+    // It does not wait for a retry of the old one, nor before `start`.
     expectEqual(bench.deadline, bench.now + 5)
     _ = try bench.add(2)
     expectEqual(bench.handle(.start), ["open /b"])
@@ -481,7 +481,7 @@ import Timekeeping
     expectEqual(bench.handle(.start), ["open /b"])
   }
 
-  @Test("a start that comes before the contents of memory is not lost")
+  @Test("a start that precedes the contents of memory is not lost")
   func startWhileMoving() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["close", "starts over"])
@@ -489,7 +489,7 @@ import Timekeeping
     expectEqual(bench.handle(.snapshot([])), ["open /b"])
   }
 
-  @Test("without a directory nothing is done, and it says so; with one everything is written")
+  @Test("without a directory nothing is written, and that is reported; with one everything is written")
   func off() throws {
     var bench = Bench(nil)
     expectEqual(bench.handle(.start), ["off"])
@@ -508,7 +508,7 @@ import Timekeeping
     expectEqual(bench.handle(.close), ["close"])
   }
 
-  @Test("another interval applies from the next change on")
+  @Test("a new interval applies from the next change on")
   func interval() throws {
     var bench = Bench.open()
     _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
@@ -516,7 +516,7 @@ import Timekeeping
     expectEqual(bench.deadline, 30)
   }
 
-  @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
+  @Test("at the end pending changes are written, also while a retry is due, and the file is closed")
   func close() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.close), ["commit "])
@@ -533,12 +533,12 @@ import Timekeeping
     _ = bench.fail(.other)
     expectEqual(bench.handle(.close), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
-    // Once.
+    // Only once.
     expectEqual(bench.fail(.other), ["close", "close"])
     expectNil(bench.deadline)
   }
 
-  @Test("a file that is gone is reported, and the one in its place gets all that is in memory")
+  @Test("a deleted file is reported, and its replacement gets everything that is in memory")
   func replaced() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
@@ -546,10 +546,10 @@ import Timekeeping
     expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
-    // It may be a backup, with positions of its own.
+    // The replacement may be a backup with positions of its own.
     expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
     expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]"])
-    // Whatever deletes it at once is waited for as any other failure.
+    // A file that is deleted again at once is retried like any other failure.
     _ = try bench.add(4)
     _ = bench.written()
     expectEqual(bench.fail(.replaced), ["close", "open /a"])
@@ -558,7 +558,7 @@ import Timekeeping
     expectEqual(bench.fail(.replaced), ["close", "memory only: why"])
   }
 
-  @Test("a file that was gone while it could not be opened gets all that is in memory when it can be")
+  @Test("a file that was deleted while it could not be opened gets everything in memory when it can be")
   func replacedLater() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
@@ -572,7 +572,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
-  @Test("a file that is gone at the end is written anew before it is closed")
+  @Test("a file that was deleted is written again at the end before it is closed")
   func replacedAtEnd() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.close), ["commit "])
@@ -583,7 +583,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "close"])
   }
 
-  @Test("rows that are no positions are reported by their number, and deleted with the next commit")
+  @Test("invalid rows are reported by their number, and deleted with the next commit")
   func damagedRows() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -597,7 +597,7 @@ import Timekeeping
     expectEqual(bench.written(), ["commit -7 -9"])
   }
 
-  @Test("a file that turns out to be damaged at the end is replaced as at any other time")
+  @Test("a file that proves damaged at the end is replaced as at any other time")
   func damagedAtEnd() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
@@ -609,7 +609,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended(.committed)), ["close"])
   }
 
-  /// The number of writes of each commit that follows the deadline.
+  /// The number of writes of each commit after the deadline.
   private func commits(_ bench: inout Bench) throws -> [Int] {
     var sizes: [Int] = []
     let first = try #require(bench.agent.nextDeadline)
@@ -622,12 +622,12 @@ import Timekeeping
     return sizes
   }
 
-  @Test("thousands of changes are written in several commits with short pauses, and at the end without")
+  @Test("thousands of changes are written in several commits with short pauses, and at the end without pauses")
   func batches() throws {
     var bench = Bench.open()
     for second in 0..<10_000 { _ = try bench.add(Int64(second)) }
     try expectEqual(commits(&bench), [4096, 4096, 1808])
-    // What is left after a failure is written later, with later changes.
+    // What is left after a failure is written later, together with later changes.
     for second in 0..<9000 { _ = try bench.change(Int64(second)) }
     let now = try #require(bench.agent.nextDeadline)
     _ = bench.agent.handle(.deadline, at: now)
@@ -653,7 +653,7 @@ import Timekeeping
     expectEqual(rest.count, 9000 - 8192)
   }
 
-  @Test("a commit does not end between thinned positions and the record with their interpolation error")
+  @Test("a commit never separates thinned positions from the record with their interpolation error")
   func wholeSegments() throws {
     var bench = Bench.open()
     for second in 0..<4090 { _ = try bench.change(Int64(second)) }
@@ -662,7 +662,7 @@ import Timekeeping
     try expectEqual(commits(&bench), [4201, 99])
   }
 
-  @Test("changes in any order are written in the order of time, and an added one that is removed not at all")
+  @Test("changes in any order are written in the order of time, and a record that was added and removed is not written")
   func order() throws {
     var bench = Bench.open()
     var random = SplitMix64(seed: 7)
@@ -681,6 +681,6 @@ import Timekeeping
 }
 
 extension BootInstant {
-  /// Since boot.
+  /// Seconds since boot.
   fileprivate var seconds: Double { Double((self - .boot).nanoseconds) / 1e9 }
 }

@@ -13,9 +13,9 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// What the agent and a store on disk may expect of each other.
+/// What the agent and a store on disk require of each other.
 @Suite struct StoreContractTests {
-  /// Records at these seconds since the fixture's start; negative is before.
+  /// Records at these seconds since the fixture's start; negative: before it.
   private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     return seconds.map {
@@ -35,7 +35,7 @@ import Timekeeping
     expectEqual(fixture.snapshot().pendingCount, 1)
   }
 
-  @Test("positions of an earlier run are sent with the first update, oldest first, and removed when they have arrived")
+  @Test("positions of a previous run are sent with the first update, oldest first, and removed when they are delivered")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
@@ -52,7 +52,7 @@ import Timekeeping
     expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
-  @Test("a store is read when the first request has ended, and its positions are sent with the next")
+  @Test("a store is read when the first request ends, and its positions are sent with the next")
   func readAfterFirstRequest() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.store(.unread), at: 0).brief, [])
@@ -71,7 +71,7 @@ import Timekeeping
   }
 
   @Test(
-    "where no request is made a store is read after three seconds, which do not count among those that a fix is waited for"
+    "where no request is made, a store is read after three seconds, which do not count as waiting for a fix"
   )
   func readWithoutRequest() throws {
     var fixture = try AgentFixture()
@@ -98,7 +98,7 @@ import Timekeeping
     expectEqual(fixture.handle(.restored(left), at: 0.2).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
-  @Test("a live position that is rejected alone is replaced by the newest queued one, until the next fix")
+  @Test("a live position that is rejected alone is replaced by the newest queued one until the next fix")
   func rejectedLive() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -127,17 +127,17 @@ import Timekeeping
     expect(live(next, isAt: 101))
   }
 
-  @Test("a position that is known to be delivered is not restored from the store")
+  @Test("a position that was delivered is not restored from the store")
   func knownDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     expectEqual(fixture.handle(.restored(try records([-5, 0])), at: 1).brief, ["drop [0.0] delivered"])
-    // A store that comes late, with what is in memory too.
+    // A store that is read late also has positions that are in memory.
     expectEqual(fixture.handle(.restored(try records([-5])), at: 2).events, [])
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test("a backlog above its limit, by number or by bytes, is thinned", arguments: [true, false])
+  @Test("a backlog above its limit, in positions or bytes, is thinned", arguments: [true, false])
   func tooMuch(isByBytes: Bool) throws {
     var fixture = try AgentFixture {
       if isByBytes { $0.delivery.maxBytes = 2 * Backlog.recordSize + 255 } else { $0.delivery.maxLocations = 2 }
@@ -147,7 +147,7 @@ import Timekeeping
   }
 
   @Test(
-    "age depends on the positions' own time, once that has agreed with elapsed time for five minutes; until then old ones stay unsent"
+    "positions expire by their own time once it has agreed with elapsed time for five minutes; until then old ones stay unsent"
   )
   func age() throws {
     var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }
@@ -175,7 +175,7 @@ import Timekeeping
     expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
-  @Test("a receiver with a date years off expires nothing, and positions from the future are not pending")
+  @Test("a receiver whose date is years off expires nothing, and positions from the future are not pending")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
@@ -195,7 +195,8 @@ import Timekeeping
     expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
-  @Test("another vehicle's positions are dropped from memory without a change, and restored when it is named again")
+  @Test(
+    "another vehicle's positions are dropped from memory but not from disk, and restored when it is configured again")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -210,7 +211,7 @@ import Timekeeping
     for second in [40, 50] { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
   }
 
-  @Test("the store may let go what other vehicles left, when the time is certain, and not every second")
+  @Test("the store may drop positions of other vehicles when the time is certain, and not every second")
   func others() throws {
     var fixture = try AgentFixture()
     var removals = 0
@@ -221,7 +222,7 @@ import Timekeeping
     expectEqual(removals, 1)
   }
 
-  @Test("a store that fails is reported once, shows in the snapshot until it works again, and then no more")
+  @Test("a store failure is reported once, and is in the snapshot until the store works again")
   func state() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.store(.healthy), at: 0).events, [])
@@ -236,7 +237,7 @@ import Timekeeping
       fixture.handle(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events, [.storeSetAside])
   }
 
-  @Test("a store that starts over gets all that is in memory, also after the end, and nothing else happens")
+  @Test("a store that starts over gets everything that is in memory, also after the end, and nothing else happens")
   func startsOver() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([-20, -10])), at: 0)

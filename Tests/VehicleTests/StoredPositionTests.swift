@@ -29,7 +29,8 @@ import Timekeeping
   }
 
   @Test(
-    "without a fix the newest is sent as the live position with its own time after an interval, and the others with it")
+    "without a fix the newest is sent as the live position with its own time after an interval, together with the others"
+  )
   func withoutFix() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -43,14 +44,14 @@ import Timekeeping
     expect(body.contains(String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))))
     let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4)
     expectEqual(last.brief, ["drop [-300.0, -200.0, -100.0] delivered"])
-    // What is missing is a fix, which is reported after a minute.
+    // A fix is missing, which is reported after a minute.
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
-    // The next fix is the first of all: it waits for the floor only.
+    // The next fix counts as the first: it waits only for the minimum interval.
     expect(try fixture.drive(to: 13).brief.isEmpty)
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(16_400))
   }
 
-  @Test("what does not fit into a request follows an interval later, with the same live position")
+  @Test("positions that do not fit into a request follow an interval later, with the same live position")
   func batches() throws {
     var fixture = try AgentFixture { $0.delivery.batch = 2 }
     _ = fixture.handle(.restored(try StoredPositionTests.records(Array(-60 ..< -55))), at: 1)
@@ -70,7 +71,7 @@ import Timekeeping
     expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a fix that comes before goes first, with what is stored")
+  @Test("a fix that comes earlier is sent first, with the stored positions")
   func fixFirst() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200])), at: 1)
@@ -85,7 +86,7 @@ import Timekeeping
       ])
   }
 
-  @Test("a failed attempt is made again; a source that is lost changes nothing")
+  @Test("a failed attempt is retried; loss of a source changes nothing")
   func failure() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.source(0, .lost("unplugged")), at: 0.5)
@@ -101,7 +102,7 @@ import Timekeeping
     expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("not during a pause")
+  @Test("nothing is sent during a pause")
   func pause() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.pause(PauseRecord(since: nil)), at: 0.5)
@@ -111,7 +112,7 @@ import Timekeeping
     expectEqual(fixture.handle(.deadline, at: 210).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
-  @Test("a recording that ends without a fix takes along what was stored")
+  @Test("a recording that ends without a fix also delivers what was stored")
   func recording() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-200, -100])), at: 1)
@@ -132,13 +133,13 @@ import Timekeeping
     if case .http(let outcome) = token { .http(dated(outcome, date)) } else { token }
   }
 
-  @Test("a single time of the provider that is half an hour behind loses no position, and delays none for long")
+  @Test("one wrong time from the provider, half an hour behind, loses no position and delays none for long")
   func providerBehind() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = StoredPositionTests.dated(fixture.token(), "Mon, 30 Nov 2026 23:30:11 GMT")
-    // By that word all are from the future: the oldest goes, and Fleet Engine says what time it is.
+    // By that time all positions are from the future: the oldest is sent, and Fleet Engine responds with the time.
     expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1"])
     let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
     expectEqual(fixture.handle(.updateEnded(id: 1, answer), at: 11.4).brief, ["drop [-300.0] delivered"])
@@ -147,7 +148,7 @@ import Timekeeping
       fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief, ["drop [-200.0, -100.0] delivered"])
   }
 
-  @Test("a server's time that was reported once is not stored for the next run, and removes nothing there")
+  @Test("a server time that was reported only once is not stored for the next run, and removes nothing there")
   func loneWordAndRestart() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -162,7 +163,7 @@ import Timekeeping
     expectEqual(next.agent.delivery.backlog.count, 3)
   }
 
-  @Test("a single time of Fleet Engine that is hours behind suppresses nothing for longer than a minute")
+  @Test("one wrong time from Fleet Engine, hours behind, suppresses nothing for longer than a minute")
   func loneWordOfFleetEngine() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)
@@ -181,7 +182,7 @@ import Timekeeping
     expect(sent && second < 73)
   }
 
-  @Test("a stored position from the future is not the live one, and is removed when two time sources agree")
+  @Test("a stored position from the future is not used as live position, and is removed when two time sources agree")
   func future() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-100, 9000])), at: 1)
@@ -194,14 +195,14 @@ import Timekeeping
     let first = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
     expectEqual(fixture.handle(.updateEnded(id: 1, first), at: 11.4).brief, ["drop [-100.0] delivered"])
     expect(!fixture.handle(.deadline, at: 16).brief.contains("send 2"))
-    // The receiver bears Fleet Engine out.
+    // The receiver confirms Fleet Engine's time.
     let fix = try fixture.drive(to: 17).brief
     expect(fix.contains("send 2") && fix.contains("drop [9000.0] misdated"))
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2)
     expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("what is restored is held against a time that two servers have given already")
+  @Test("restored positions are checked against a time on which two servers already agree")
   func restoredLate() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)

@@ -10,20 +10,20 @@ import Timekeeping
 @testable import ClockEstimation
 @testable import Vehicle
 
-/// What is promised to Fleet Engine does not end with a run.
+/// Limits towards Fleet Engine hold across runs.
 @Suite struct StoredRunStateTests {
   private func kept(_ effects: [VehicleAgent.Effect]) -> String? {
     effects.compactMap { if case .storeRunState(let text) = $0 { text } else { nil } }.last
   }
 
-  @Test("the floor of five seconds holds across a restart, and is that of this vehicle")
+  @Test("the minimum interval of five seconds holds across a restart, per vehicle")
   func floor() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
     let sent = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     let accepted = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
     let (inFlight, ended) = (try #require(kept(sent)), try #require(kept(accepted)))
-    // It is written before the request goes.
+    // It is written before the request is sent.
     let places = sent.indices.filter {
       switch sent[$0] {
       case .storeRunState, .sendUpdate: true
@@ -45,7 +45,7 @@ import Timekeeping
     }
   }
 
-  @Test("twelve requests in a minute are counted across restarts")
+  @Test("the limit of twelve requests a minute holds across restarts")
   func minute() throws {
     let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 2) }
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
@@ -58,7 +58,7 @@ import Timekeeping
     expectEqual(fixture.agent.delivery.limits.attempts, attempts)
   }
 
-  @Test("a server's time of the previous run is used in this one")
+  @Test("a server time of the previous run is used in this one")
   func time() throws {
     var estimator = TimeEstimator(buildDate: AgentFixture.start - .seconds(864_000))
     estimator.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
@@ -86,7 +86,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that is not this program's, or cannot be now, changes nothing and is reported",
+    "a file that is not the program's, or cannot be read now, changes nothing and is reported",
     arguments: [
       "", "fleet-locationd limits 1\n", "fleet-locationd limits 2\nboot b1\n", "\u{0}\u{0}",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
@@ -103,7 +103,7 @@ import Timekeeping
     expectEqual(fixture.agent.delivery.earliest.at, before)
   }
 
-  @Test("whatever bits are flipped, nothing traps, and the next update is at most a minute late", arguments: 0..<20)
+  @Test("whichever bits are flipped, nothing traps, and the next update is at most a minute late", arguments: 0..<20)
   func flipped(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
@@ -127,7 +127,7 @@ import Timekeeping
     }
   }
 
-  @Test("a request that was in flight counts until its deadline, and not anew at each start")
+  @Test("a request in flight counts until its deadline, which a restart does not extend")
   func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = StoredRunState(
@@ -139,7 +139,7 @@ import Timekeeping
   }
 
   @Test(
-    "OFFLINE that was in flight when the program ended may arrive until its deadline: ONLINE is sent once more after it"
+    "OFFLINE that was in flight at the end of the program may arrive until its deadline: ONLINE is sent again after it"
   )
   func offlineUnderWay() throws {
     var fixture = try AgentFixture {
@@ -156,7 +156,7 @@ import Timekeeping
     _ = next.handle(.runStateFound(text), at: 7)
     expectEqual(next.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
     expect(next.agent.delivery.earliest.at < .boot + .seconds(7))
-    // An earlier release stored only what was in flight.
+    // An earlier release stored only requests in flight.
     let earlier = try #require(text.split(separator: "arrivals").first)
     var upgraded = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -164,7 +164,7 @@ import Timekeeping
     }
     _ = upgraded.handle(.runStateFound(String(earlier)), at: 7)
     expectEqual(upgraded.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
-    // Accepted, it keeps nothing back.
+    // Once accepted, it delays nothing.
     let accepted = try #require(kept(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
     next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -174,7 +174,7 @@ import Timekeeping
     expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
   }
 
-  @Test("the newest position that Fleet Engine has is known in the next run; a file of a version before has none")
+  @Test("the newest position that Fleet Engine has is known in the next run; a file of the previous release has none")
   func delivered() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)

@@ -22,7 +22,7 @@ import Timekeeping
     }
   }
 
-  /// Drives, a fix each second, until there is a request.
+  /// Drives with one fix a second until there is a request.
   private static func next(_ fixture: inout AgentFixture) throws -> [String] {
     for _ in 0..<400 {
       let requests = requests(try fixture.drive(to: fixture.now.rounded(.down) + 1))
@@ -31,7 +31,7 @@ import Timekeeping
     return []
   }
 
-  @Test("the update after a reset one goes over a new connection, and the one after that stays on it")
+  @Test("the update after a reset uses a new connection, and the next one reuses it")
   func update() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -42,7 +42,7 @@ import Timekeeping
     try expectEqual(Self.next(&fixture), ["update"])
   }
 
-  @Test("two 503 in a row: the third attempt uses a new connection, not before Retry-After")
+  @Test("after two 503 in a row the third attempt uses a new connection, not before Retry-After")
   func unavailable() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -71,7 +71,7 @@ import Timekeeping
     }
   }
 
-  @Test("the token provider has a rule of its own: two 5xx, then a new connection")
+  @Test("the token provider has its own rule: two 5xx, then a new connection")
   func token() throws {
     var fixture = try AgentFixture()
     let broken = TokenOutcome.http(.response(HTTPResponse(status: 502, body: Array("<html>".utf8))))

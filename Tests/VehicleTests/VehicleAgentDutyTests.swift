@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// A vehicle of on-demand trips: the state that goes with the duty.
+/// A vehicle of on-demand trips: its state follows the driver's duty.
 @Suite struct VehicleAgentDutyTests {
   private static let paused = "keep pause 2026-12-01T00:00:05Z"
   private static let settled = "\(paused)\noffline trips/p/truck-1"
@@ -38,7 +38,7 @@ import Timekeeping
     try expectEqual(fixture.drive(to: 21).brief.last, "send 3")
   }
 
-  @Test("a position that was in flight may still arrive: OFFLINE is sent once more after its deadline")
+  @Test("a position that was in flight may still arrive: OFFLINE is sent again after its deadline")
   func inFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -57,11 +57,11 @@ import Timekeeping
     expect(fixture.isPausedForGood)
   }
 
-  @Test("OFFLINE is not held apart from a position as positions are from each other, and is no position of its own")
+  @Test("OFFLINE need not keep the minimum interval from a position, and does not count as a position")
   func spacing() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    // 1 s after the position, and the next position 5 s after the one before.
+    // 1 s after the position, and the next position 5 s after the previous one.
     expectEqual(fixture.handle(.pause(nil), at: 1.5).brief.last, "send 2 OFFLINE")
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
     _ = fixture.handle(.resume, at: 2)
@@ -70,7 +70,7 @@ import Timekeeping
   }
 
   @Test(
-    "a pause that was OFFLINE for good before a restart sends nothing; one for another vehicle, or not accepted, does")
+    "a pause whose OFFLINE was final before a restart sends nothing; one for another vehicle, or not accepted, does")
   func restored() throws {
     func effects(_ note: String) throws -> [String] {
       var fixture = try fixture()
@@ -83,7 +83,7 @@ import Timekeeping
     try expectEqual(effects(""), ["send 1 OFFLINE"])
   }
 
-  @Test("deliveries, and trips whose state another sets, send nothing in a pause", arguments: [true, false])
+  @Test("deliveries, and trips whose state another system sets, send nothing in a pause", arguments: [true, false])
   func noState(isDelivery: Bool) throws {
     var fixture = try fixture {
       if isDelivery {
@@ -114,7 +114,7 @@ import Timekeeping
   }
 
   @Test(
-    "resumed while OFFLINE is in flight: ONLINE is sent after its outcome, and the journal has only the end of the pause"
+    "resumed while OFFLINE is in flight: ONLINE is sent after its outcome, and only the end of the pause is reported"
   )
   func resumeUnderWay() throws {
     var fixture = try fixture()
@@ -129,7 +129,7 @@ import Timekeeping
   }
 
   @Test(
-    "OFFLINE without a response, or given up for another network, holds back no position; ONLINE is sent once more when it can no longer arrive",
+    "OFFLINE without a response, or abandoned, delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
     arguments: [true, false])
   func lateOffline(isGivenUp: Bool) throws {
     var fixture = try fixture()
@@ -146,7 +146,7 @@ import Timekeeping
     let sent = try (8...12).first { try fixture.drive(to: Double($0), speed: 0).brief.contains("send 3") }
     let second = Double(try #require(sent))
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: second + 0.2)
-    // Parked, nothing else is due for a minute.
+    // While parked, nothing else is due for a minute.
     let until = BootInstant.boot + .seconds(20)
     expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).next, .report(until))
     expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).until, until)
@@ -155,7 +155,7 @@ import Timekeeping
     expectNil(fixture.agent.delivery.onlineDue)
   }
 
-  @Test("OFFLINE that was refused, or had no connection, cannot arrive: ONLINE goes with the first fix after it")
+  @Test("OFFLINE that was rejected, or had no connection, cannot arrive later: ONLINE is sent with the first fix")
   func certain() throws {
     for outcome in [AgentFixture.error(503, "UNAVAILABLE"), AgentFixture.unreachable] {
       var fixture = try fixture()
@@ -168,7 +168,7 @@ import Timekeeping
   }
 
   @Test(
-    "a position without a response shortly before the pause may follow too, also if it was sent on a reused connection that was closed without any data: OFFLINE is sent once more",
+    "a position without a response just before the pause may arrive later, on a closed connection too: OFFLINE is sent again",
     arguments: [TransportFailure.Kind.broken, .unanswered, .timedOut])
   func unansweredBefore(kind: TransportFailure.Kind) throws {
     var fixture = try fixture()
@@ -182,7 +182,7 @@ import Timekeeping
     expectEqual(fixture.agent.plan(at: .boot + .seconds(14)).next, .offline(sentAt + .seconds(15)))
   }
 
-  @Test("a position that the server has refused unread cannot follow: one OFFLINE is enough")
+  @Test("a position that the server refused unread cannot arrive later: one OFFLINE is enough")
   func refusedBefore() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -195,7 +195,7 @@ import Timekeeping
     expect(isSettled)
   }
 
-  @Test("an unanswered position may follow although the next one was accepted, also after a restart")
+  @Test("an unanswered position may arrive later although the next one was accepted, also after a restart")
   func unansweredAndResent() throws {
     var fixture = try fixture { $0.boot = "b1" }
     try fixture.comeOnline()
@@ -212,14 +212,14 @@ import Timekeeping
     expect(!isSettled)
   }
 
-  @Test("offline_on_stop: a last position that hangs is given up with its connection before OFFLINE is sent")
+  @Test("offline_on_stop: a last position that hangs is abandoned and its connection closed before OFFLINE is sent")
   func leave() throws {
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     expectEqual(fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief, ["stopping"])
     expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "drop connections", "send 3 OFFLINE"])
-    // With its outcome known there is nothing to close.
+    // Once its outcome is known there is nothing to close.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
@@ -235,7 +235,7 @@ import Timekeeping
     expect(restart.contains(.event(.stopping(.directoryDeleted("/run/x")))))
   }
 
-  @Test("what was wrong with a position puts off OFFLINE no longer than its limit")
+  @Test("a failure of a position does not delay OFFLINE beyond its limit")
   func rejected() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -249,7 +249,8 @@ import Timekeeping
   private static let off = "keep duty 2026-12-01T00:00:05Z\nvehicle trips/p/truck-1"
 
   @Test(
-    "offline: OFFLINE at once, without a fix; positions go on with OFFLINE; online: ONLINE with the newest position")
+    "offline: OFFLINE at once, without a fix, and positions continue with OFFLINE; online: ONLINE with the newest position"
+  )
   func offDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -264,7 +265,7 @@ import Timekeeping
     for second in 6...9 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
     expect(try fixture.drive(to: 10).brief.contains("send 3 with OFFLINE"))
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 10.2).events, [.updateAccepted])
-    // Only Fleet Engine's minimum distance of updates delays ONLINE.
+    // Only Fleet Engine's minimum interval delays ONLINE.
     let online = fixture.handle(.goOnline, at: 12)
     expect(online.brief == ["keep duty no more"] && online.events == [.onDuty])
     expectEqual(fixture.agent.plan(at: .boot + .seconds(12)).next, .report(.boot + .milliseconds(15_200)))
@@ -273,7 +274,7 @@ import Timekeeping
     expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
   }
 
-  @Test("a position with ONLINE is in flight: OFFLINE follows its response at once, and is final")
+  @Test("with a position with ONLINE in flight, OFFLINE follows its response at once, and is final")
   func offDutyInFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -285,7 +286,8 @@ import Timekeeping
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).events, [.stateOffline])
   }
 
-  @Test("a position with ONLINE that had no response: OFFLINE is sent, and once more when it can no longer arrive")
+  @Test(
+    "after a position with ONLINE and no response, OFFLINE is sent, and again when the position can no longer arrive")
   func offDutyUnanswered() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -293,7 +295,7 @@ import Timekeeping
     let sentAt = try #require(fixture.agent.delivery.sentAt)
     _ = fixture.handle(.goOffline(nil), at: 11)
     _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
-    // The backlog has the position, which goes with OFFLINE.
+    // The backlog has the position, which is sent with OFFLINE.
     let retried = fixture.handle(.deadline, at: 14).brief
     expectEqual(retried.last, "send 3 with OFFLINE", "\(retried)")
     expectEqual(
@@ -304,7 +306,7 @@ import Timekeeping
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
-  @Test("OFFLINE that failed is repeated with the waits of a position, alone or with the next one")
+  @Test("OFFLINE that failed is retried with a position's backoff, alone or with the next position")
   func offDutyRefused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -325,7 +327,7 @@ import Timekeeping
       fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: fixture.now + 0.2).events.contains(.stateOffline))
   }
 
-  @Test("a position that Fleet Engine rejects does not keep OFFLINE from being sent alone")
+  @Test("a position that Fleet Engine rejects does not prevent OFFLINE from being sent alone")
   func rejectedOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -339,7 +341,7 @@ import Timekeeping
     expectEqual(sent, ["send 3 OFFLINE"])
   }
 
-  @Test("a pause while off duty sends nothing more; resume restores the duty that was chosen, also in the pause")
+  @Test("a pause while off duty sends nothing more; resume restores the chosen duty, also one chosen during the pause")
   func pauseOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -359,7 +361,7 @@ import Timekeeping
   }
 
   @Test(
-    "a restart off duty sends nothing for a state that was accepted; otherwise OFFLINE, once more after 15 s; that of another vehicle is forgotten"
+    "a restart off duty sends nothing for an accepted state; otherwise OFFLINE, and again after 15 s; that of another vehicle is dropped"
   )
   func restoredOffDuty() throws {
     func effects(_ note: String) throws -> (AgentFixture, [String]) {
@@ -384,7 +386,7 @@ import Timekeeping
   }
 
   @Test(
-    "a duty that could not be read is OFFLINE, and its file stays as it is until the driver chooses",
+    "a duty file that could not be read means OFFLINE, and stays as it is until the driver chooses",
     arguments: [true, false])
   func unreadableDuty(goesOnline: Bool) throws {
     var fixture = try fixture()
@@ -400,7 +402,7 @@ import Timekeeping
       [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
-  @Test("another vehicle after a reload begins on duty, and a missing OFFLINE of the first is reported")
+  @Test("another vehicle after a reload begins on duty, and a missing OFFLINE of the previous one is reported")
   func otherVehicleOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -411,7 +413,7 @@ import Timekeeping
     expectEqual(fixture.snapshot().duty, .online)
   }
 
-  @Test("deliveries, and trips whose state another sets, have no duty", arguments: [true, false])
+  @Test("deliveries, and trips whose state another system sets, have no duty", arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     var fixture = try fixture {
       if isDelivery {
@@ -423,13 +425,13 @@ import Timekeeping
     try fixture.comeOnline()
     expectEqual(fixture.agent.dutyRefusal, (isDelivery ? .noState : .setElsewhere))
     expectNil(fixture.snapshot().duty)
-    // An unreadable file is the only way to get here.
+    // Only an unreadable file leads here.
     expect(fixture.handle(.goOffline(DutyRecord(since: nil)), at: 5).brief.isEmpty)
     for second in 6...9 { _ = try fixture.drive(to: Double(second)) }
     expect(try fixture.drive(to: 10).brief.contains("send 2"))
   }
 
-  @Test("a stop off duty: nothing more once OFFLINE was accepted, and otherwise OFFLINE as the last request")
+  @Test("a stop while off duty sends nothing more once OFFLINE was accepted, and otherwise OFFLINE as the last request")
   func stopOffDuty() throws {
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
@@ -446,7 +448,7 @@ import Timekeeping
     expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
   }
 
-  @Test("after a kill in the same boot, the next run knows until when each state may still arrive")
+  @Test("after a kill within the same boot, the next run knows until when each state may still arrive")
   func arrivalsRestored() throws {
     var fixture = try fixture { $0.boot = "b1" }
     try fixture.comeOnline()
@@ -467,7 +469,7 @@ import Timekeeping
 }
 
 extension AgentFixture {
-  /// Whether the pause waits for nothing but its end.
+  /// Whether the pause needs nothing but its end.
   fileprivate var isPausedForGood: Bool {
     if case .paused(_, offline: nil) = agent.plan(at: moment.boot).cause { true } else { false }
   }

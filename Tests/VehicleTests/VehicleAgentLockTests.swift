@@ -13,7 +13,7 @@ import Timekeeping
 @Suite struct VehicleAgentLockTests {
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
-  @Test("with another process's vehicle, nothing is sent, recorded or fetched, and the lock is tried every 5 s")
+  @Test("while another process has the vehicle, nothing is sent, recorded or fetched, and the lock is tried every 5 s")
   func inUse() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.vehicleLocked(by: Self.van), at: 0).events, [.vehicleInUse])
@@ -31,7 +31,7 @@ import Timekeeping
     expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
-  @Test("when the other process ends, the next fix is sent, and none of the time before")
+  @Test("when the other process ends, the next fix is sent, and no earlier one")
   func free() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -39,7 +39,7 @@ import Timekeeping
     let effects = fixture.handle(.vehicleLocked(by: nil), at: 10)
     expectEqual(effects.events, [.vehicleFree])
     expect(effects.brief.isEmpty)
-    // The other one may have sent an update just before its end.
+    // The other process may have sent an update just before its end.
     for second in 11...14 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
     expect(try fixture.drive(to: 15).brief.contains { $0.hasPrefix("fetch 1") })
     expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 15.5).brief.contains("send 1"))
@@ -58,7 +58,8 @@ import Timekeeping
         .accepted(sentAt: .boot + .milliseconds(100))))
   }
 
-  @Test("settings with another process's vehicle cancel what is in flight; those with a free one are used")
+  @Test(
+    "settings for a vehicle in use by another process cancel requests in flight; settings for a free one are applied")
   func configure() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -77,7 +78,7 @@ import Timekeeping
     expect(try fixture.drive(to: 19).brief.contains { $0.hasPrefix("fetch") })
   }
 
-  @Test("another process than before is reported, the same one is not")
+  @Test("a different process that has the vehicle is reported, the same one is not")
   func otherHolder() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -87,7 +88,7 @@ import Timekeeping
     expectEqual(fixture.agent.plan(at: .boot + .seconds(11)).cause, .vehicleInUse(by: manual, since: .boot))
   }
 
-  @Test("a stop ends at once, without a final attempt, and without OFFLINE")
+  @Test("a stop ends at once, without a final attempt and without OFFLINE")
   func stop() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -100,7 +101,7 @@ import Timekeeping
     expect(!effects.events.contains(.stateOfflineMissing))
   }
 
-  @Test("OFFLINE of a pause is not sent while another process has the vehicle, and is afterwards")
+  @Test("OFFLINE of a pause is sent only once the other process has released the vehicle")
   func pause() throws {
     var fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
     try fixture.comeOnline()
@@ -110,7 +111,7 @@ import Timekeeping
     expectEqual(fixture.handle(.vehicleLocked(by: nil), at: 10).brief, ["send 2 OFFLINE"])
   }
 
-  @Test("a token file that changes meanwhile is read when the vehicle is free, or after the pause that began")
+  @Test("a token file that changes meanwhile is read when the vehicle is free, or after a pause that began")
   func tokenFile() throws {
     for isPaused in [false, true] {
       var fixture = try AgentFixture()

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Vehicle
 
 @Suite struct VehicleAgentNetworkTests {
-  /// Usable, with this as the last byte of the address.
+  /// Usable, with this last byte of the address.
   private static func network(_ byte: UInt8 = 2) -> NetworkState {
     var state = NetworkState()
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
@@ -21,7 +21,7 @@ import Timekeeping
     return state
   }
 
-  @Test("without a network nothing is tried, and due positions are queued")
+  @Test("without a network nothing is sent, and due positions are queued")
   func lost() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -38,7 +38,8 @@ import Timekeeping
     expect(!fixture.snapshot().isOnline)
   }
 
-  @Test("after two minutes without a network the store collects changes, a stop is committed, and a response ends it")
+  @Test(
+    "after two minutes without a network the store collects changes; a stop commits them, and a response ends the mode")
   func longOutage() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -51,7 +52,7 @@ import Timekeeping
       expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
     }
     try expectEqual((121...130).flatMap { stores(try fixture.drive(to: Double($0))) }, ["collect", "keep 130.0"])
-    // It stops.
+    // The program stops.
     var seen: [String] = []
     for second in 131...150 {
       fixture.now = Double(second)
@@ -63,7 +64,7 @@ import Timekeeping
     }
     expectEqual(seen.filter { $0 == "commit" }.count, 1, "\(seen)")
     expectEqual(seen.last, "commit", "\(seen)")
-    // The first response is the end.
+    // The first response ends the outage.
     let effects =
       fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 160) + fixture.handle(.deadline, at: 161)
     let id = try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.last)
@@ -72,7 +73,7 @@ import Timekeeping
       fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: 161.2).brief.contains("collect no more"))
   }
 
-  @Test("a response to a request that was given up ends a long outage")
+  @Test("a response to an abandoned request ends a long outage")
   func lateResponse() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -85,7 +86,8 @@ import Timekeeping
   }
 
   @Test(
-    "while the machine's clock is not set, certificates are checked at the receiver's time, and not before the build")
+    "while the machine's clock is not set, certificates are verified at the receiver's time, never before the build date"
+  )
   func certificates() throws {
     var fixture = try AgentFixture()
     let build = fixture.agent.configuration.filter.buildDate
@@ -125,11 +127,11 @@ import Timekeeping
     expect(fixture.snapshot().isOnline)
   }
 
-  @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
+  @Test("a connection that works without a visible network is tried every three minutes, and then used like any other")
   func strangeSetup() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(NetworkState()), at: 0)
-    // At the start once is cheap.
+    // One attempt at the start is cheap.
     try expectEqual(fixture.drive(to: 1).brief.first, "fetch 1 https://t.test/truck-1")
     expectEqual(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief, [])
     for second in 2...180 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
@@ -140,13 +142,13 @@ import Timekeeping
     for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
     let next = try fixture.drive(to: 192).brief
     expectEqual(next, ["keep 192.0", "send 2"])
-    // Until it fails.
+    // Until an attempt fails.
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
     for second in 194...372 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
     expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
   }
 
-  @Test("a server that answers, with whatever, is a network that works")
+  @Test("any response of a server proves that the network works")
   func anyAnswer() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(NetworkState()), at: 0)
@@ -156,7 +158,7 @@ import Timekeeping
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) }, true)
   }
 
-  @Test("another address cancels the request in flight and sends its position through a new connection")
+  @Test("another address cancels the request in flight and sends its position over a new connection")
   func moved() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -169,7 +171,7 @@ import Timekeeping
     expectEqual(fixture.agent.statistics.abandoned, 1)
   }
 
-  @Test("another address during a token fetch asks again through a fresh connection")
+  @Test("another address during a token fetch repeats the request over a new connection")
   func movedWhileFetching() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -178,7 +180,7 @@ import Timekeeping
     expectEqual(effects.brief, ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
   }
 
-  @Test("a second network with a worse route disturbs nothing")
+  @Test("a second network with a worse route changes nothing")
   func second() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -198,7 +200,7 @@ import Timekeeping
     try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
   }
 
-  @Test("a resume from suspend drops what was open, and what is due goes at once")
+  @Test("a resume from suspend drops open connections, and due positions are sent at once")
   func resume() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -206,17 +208,17 @@ import Timekeeping
     let effects = fixture.handle(.resumed(after: .seconds(3600)), at: 3611)
     expectEqual(effects.events.first, .resumed)
     expectEqual(effects.brief, ["cancel update 2", "drop connections"])
-    // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
+    // The receiver gets a moment to report its position. The token has expired meanwhile.
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(3_612_500))
     expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
   }
 
   @Test(
-    "a step of the clock is reported with its size, at most once a minute",
+    "a clock step is reported with its size, at most once a minute",
     arguments: [Duration.seconds(1_796_083_200), .milliseconds(-2500), .seconds(3600)])
   func clockStep(step: Duration) throws {
     var fixture = try AgentFixture()
-    // Nothing else is waited for.
+    // Nothing else is pending.
     _ = fixture.handle(.source(0, .lost("gone")), at: 0)
     expectEqual(fixture.handle(.clockStepped(step), at: 10), [.event(.clockStepped(step, suppressed: 0))])
     for second in 11..<70 { expect(fixture.handle(.clockStepped(step), at: Double(second)).isEmpty) }

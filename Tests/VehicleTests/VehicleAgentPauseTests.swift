@@ -30,7 +30,7 @@ import Timekeeping
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test("off duty no fix makes an effect, and none of them is sent later; the first after it goes at once")
+  @Test("off duty no fix has an effect, and none is sent later; the first after it is sent at once")
   func fixes() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -43,7 +43,7 @@ import Timekeeping
     expect(first.events.isEmpty)
   }
 
-  @Test("a pause that an earlier run has stored is in force before the first fix, and is not written again")
+  @Test("a pause that a previous run has stored is in force before the first fix, and is not written again")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.pause(PauseRecord(text: "2026-12-01T00:00:05Z\n")), at: 0)
@@ -52,7 +52,7 @@ import Timekeeping
     expectEqual(fixture.snapshot().pause, PauseRecord(since: AgentFixture.start + .seconds(5)))
   }
 
-  @Test("in a pause fixes are needed until the time is known and OFFLINE accepted, and again from resume on")
+  @Test("in a pause fixes are needed until the time is known and OFFLINE is accepted, and again from resume on")
   func need() throws {
     func needs(_ effects: [VehicleAgent.Effect]) -> [Bool] {
       effects.compactMap { if case .needFixes(let areNeeded) = $0 { areNeeded } else { nil } }
@@ -66,7 +66,7 @@ import Timekeeping
     expectEqual(needs(fixture.handle(.pause(nil), at: 9.5)), [false])
     expectEqual(fixture.snapshot().sources.sources.map(\.isUnread), [true])
     expect(needs(fixture.handle(.sources([source]), at: 20)).isEmpty)
-    // No fix is missing meanwhile, and the next one is no first after a gap.
+    // No fix is missing meanwhile, and the next one is not the first after a gap.
     expectNil(fixture.agent.nextDeadline(at: .boot + .seconds(90)))
     expect(fixture.handle(.deadline, at: 90).events.isEmpty)
     expectEqual(needs(fixture.handle(.resume, at: 100.5)), [true])
@@ -89,7 +89,7 @@ import Timekeeping
     expect(again.events.isEmpty)
   }
 
-  @Test("a machine that does not know the time pauses all the same")
+  @Test("a machine that does not know the time can be paused")
   func noClock() throws {
     var fixture = try AgentFixture()
     let effects = fixture.agent.handle(

@@ -13,14 +13,14 @@ import Timekeeping
 /// Several sources, with receivers whose clocks may differ.
 @Suite struct VehicleAgentSourcesTests {
   @Test(
-    "failover between clocks that differ: nothing is refused, nothing goes back in time, and the plan names the cause",
+    "failover between receivers with different clocks rejects nothing, sends nothing out of order, and the plan names the cause",
     arguments: [[0.0, 0.0], [0, -3], [0, -8], [-3, 0], [-8, 0], [-3, -8]])
   func clocksDiffer(clocks: [Double]) throws {
     var bench = try TwoReceivers(clocks: clocks)
     bench.giving = [0, 1]
     try bench.play(21)
     let lag = clocks[0] - clocks[1]
-    // The first report is at 1 s, the last before this at 21 s.
+    // The first report is at 1 s, the last one before this at 21 s.
     let chosen = bench.report(0, .lost("/dev/gps0: the device is gone")).last
     expectEqual(chosen?.kind, .sourceChosen)
     bench.giving = [1]
@@ -37,7 +37,7 @@ import Timekeeping
     }
     expectNil(bench.fixture.snapshot().sources.hold)
     let before = bench.live.count
-    // Positions go on at their interval, however the clocks differ.
+    // Positions keep their interval, however the clocks differ.
     try bench.play(30)
     expect(bench.live.count >= before + 3)
     bench.report(0, .reading("/dev/gps0"))
@@ -48,7 +48,7 @@ import Timekeeping
     expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
   }
 
-  @Test("a first fix that does not come within a minute of reading is reported once, with the satellites in view")
+  @Test("a first fix that is missing a minute after reading begins is reported once, with the satellites in view")
   func noFix() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
@@ -58,19 +58,19 @@ import Timekeeping
     expectEqual(effects, [.event(.noFix(after: .seconds(60), inView: 3, nil))])
     expectEqual(fixture.snapshot(at: 75).fixMissingSince, .boot)
     expectNil(fixture.agent.nextDeadline(at: fixture.moment.boot))
-    // Nor again when the receiver comes back without one.
+    // Nor again when the receiver returns without one.
     _ = fixture.handle(.source(0, .lost("gone")), at: 80)
     expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
     expectEqual(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events, [.sourceOpened])
     expectEqual(fixture.handle(.deadline, at: 200).events, [])
     try expectEqual(fixture.drive(to: 201).events, [.firstFix])
     expectNil(fixture.snapshot().fixMissingSince)
-    // From then on it is the loss of a fix.
+    // From then on it is a loss of the fix.
     expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
     expectEqual(fixture.snapshot().fixMissingSince, .boot + .seconds(201))
   }
 
-  @Test("a source that is not read is not said to have no fix")
+  @Test("a source that is not read is not reported to have no fix")
   func noFixUnread() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.source(0, .lost("gone")), at: 10)
@@ -98,7 +98,7 @@ import Timekeeping
     try expectEqual(bench.play(12).filter(\.isOfSources).map(\.kind), [.noSourceGood])
   }
 
-  @Test("one source alone is reported by its name, when it is another than before")
+  @Test("a single source is reported by its name when it differs from the previous one")
   func alone() throws {
     var fixture = try AgentFixture()
     func events(_ report: SourceReport) -> [Event] {
@@ -124,7 +124,7 @@ import Timekeeping
     expectEqual(ending.result, .rejected)
   }
 
-  @Test("simulated positions are announced once, and again after new settings; not on this machine's own Fleet Engine")
+  @Test("simulated positions are reported once, and again after new settings; not with a Fleet Engine on this machine")
   func simulated() throws {
     var fixture = try AgentFixture { $0.remoteEndpoint = "https://e.test" }
     func alarms(at second: Double) throws -> [Event] {

@@ -7,7 +7,7 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// When a token is kept for the next run, and when it is not.
+/// When a token is cached for the next run.
 @Suite struct VehicleAgentStoredTokenTests {
   private static let key = StoredToken.Key(subject: "truck-1", boot: "b007")
 
@@ -20,7 +20,7 @@ import Timekeeping
     return nil
   }
 
-  /// What a run that has got a token leaves.
+  /// What a run that has fetched a token leaves on disk.
   private func left() throws -> Secret {
     var fixture = try fixture()
     _ = try fixture.drive(to: 0)
@@ -36,7 +36,7 @@ import Timekeeping
     expectEqual(next.agent.statistics.tokenFetches, 0)
   }
 
-  @Test("an unusable stored token is reported and removed, and the provider is asked")
+  @Test("an unusable cached token is reported and removed, and a new one is requested")
   func useless() throws {
     let text = try left()
     var next = try fixture(StoredToken.Key(subject: "truck-1", boot: "b008"))
@@ -46,7 +46,7 @@ import Timekeeping
     expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
   }
 
-  @Test("if tokens are not stored, the one of a previous run is removed without an event")
+  @Test("if tokens are not cached, the one of a previous run is removed without an event")
   func off() throws {
     let text = try left()
     var next = try fixture(nil)
@@ -67,7 +67,7 @@ import Timekeeping
         .removeStoredToken))
   }
 
-  @Test("another vehicle, another provider, or no cache any more: the cached token is removed")
+  @Test("another vehicle, another provider, or a cache that is switched off: the cached token is removed")
   func otherSettings() throws {
     let changes: [(inout VehicleAgent.Configuration) throws -> Void] = [
       { configuration in
@@ -94,7 +94,7 @@ import Timekeeping
     }
   }
 
-  @Test("the same settings again change nothing, and a cache that is switched on gets the token in hand")
+  @Test("the same settings again change nothing, and a cache that is switched on gets the current token")
   func switchedOn() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

@@ -15,7 +15,7 @@ import Timekeeping
 
 @Suite struct VehicleAgentTests {
   @Test(
-    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record dropped"
+    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record removed"
   )
   func firstUpdate() throws {
     var fixture = try AgentFixture()
@@ -29,7 +29,7 @@ import Timekeeping
     expectEqual(last.events, [.online, .updateAccepted])
   }
 
-  @Test("one request in flight: positions that are due meanwhile are queued, and follow")
+  @Test("one request in flight: positions that become due are queued, and follow")
   func oneInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -43,7 +43,7 @@ import Timekeeping
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief, ["drop [20.2] delivered"])
   }
 
-  @Test("a position on request goes at once, or after the minimum between updates; without a network it is queued")
+  @Test("a position on request is sent at once, or after the minimum interval; without a network it is queued")
   func sendNow() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.agent.sendRefusal, .noFix)
@@ -65,7 +65,7 @@ import Timekeeping
     expectEqual(fixture.agent.sendRefusal, .paused)
   }
 
-  @Test("an outage: each due position is queued once, retries carry the newest, all are delivered in order")
+  @Test("an outage: each due position is queued once, retries send the newest, all are delivered in order")
   func outage() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -91,7 +91,7 @@ import Timekeeping
     expectEqual(id, 24)
   }
 
-  @Test("401 costs one fresh token and a second; the second 401 is said aloud and slows down")
+  @Test("401 causes one fresh token and a second attempt; a second 401 is reported and slows down the attempts")
   func unauthenticated() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -109,7 +109,7 @@ import Timekeeping
     }
   }
 
-  @Test("past locations that are denied: once more without them, before the token is touched")
+  @Test("past locations that are denied: sent again without them, before the token is replaced")
   func pastDenied() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -122,7 +122,7 @@ import Timekeeping
     expectEqual(denied.events, [.backfillRefused])
     expectEqual(fixture.handle(.deadline, at: 13.2).brief, ["send 4"])
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
-    // After a gap the first fix waits for another.
+    // After a gap the first fix needs a second one to confirm it.
     expect(try fixture.drive(to: 23).brief.isEmpty)
     try expectEqual(fixture.drive(to: 24).brief, ["keep 24.0", "send 5"])
     expectEqual(fixture.agent.statistics.tokenFetches, 1)
@@ -140,13 +140,13 @@ import Timekeeping
     expect(effects.brief.contains("cancel update 3"))
     expect(!effects.brief.contains { $0.hasPrefix("drop") })
     expect(fixture.agent.delivery.backlog.isEmpty)
-    // The spacing of attempts holds for the new vehicle too.
+    // The minimum spacing of attempts applies to the new vehicle too.
     expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
     let next = fixture.handle(.deadline, at: 13.1)
     expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
-  @Test("a vehicle that the settings name again within five seconds keeps its floor; the other one has its own")
+  @Test("a vehicle that is configured again within five seconds keeps its minimum interval; the other one has its own")
   func thereAndBack() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -165,7 +165,7 @@ import Timekeeping
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(7500))
   }
 
-  @Test("a reload of the same vehicle keeps token, backlog and requests in flight")
+  @Test("a reload with the same vehicle keeps token, backlog and requests in flight")
   func sameVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -178,7 +178,7 @@ import Timekeeping
     try expectEqual(fixture.drive(to: 30.2).brief, ["keep 30.2", "send 3"])
   }
 
-  @Test("asked to stop with all delivered, it ends at once; a second request to stop changes nothing")
+  @Test("a stop with everything delivered ends at once; a second request to stop changes nothing")
   func stopDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -188,7 +188,7 @@ import Timekeeping
     expectNil(fixture.agent.nextDeadline(at: fixture.moment.boot))
   }
 
-  @Test("asked to stop, it waits for the floor of five seconds if there is time, and sends the newest")
+  @Test("a stop waits for the minimum interval of five seconds if there is time, and sends the newest position")
   func stopWaits() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -203,7 +203,7 @@ import Timekeeping
       ])
   }
 
-  @Test("at the stop timeout, the positions in flight are stored for the next start")
+  @Test("at the stop timeout, positions in flight are stored for the next start")
   func stopInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -213,7 +213,7 @@ import Timekeeping
     expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "finished 1"])
   }
 
-  @Test("progress: a request that does not end by its deadline is noticed after half a minute")
+  @Test("progress: a request that does not end by its deadline is detected after half a minute")
   func progress() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -222,7 +222,7 @@ import Timekeeping
     expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
   }
 
-  @Test("progress: a step that is due and not done is detected after half a minute, with nothing in flight")
+  @Test("progress: a step that is due and not performed is detected after half a minute, with nothing in flight")
   func progressWithoutRequest() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -232,7 +232,7 @@ import Timekeeping
     expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
-  @Test("a source that waits may deliver its next fix once the last one is delivered or dropped")
+  @Test("a source that waits may deliver its next fix once the previous one is delivered or dropped")
   func readyForNextFix() throws {
     var fixture = try AgentFixture {
       $0.reporting.interval = .zero
@@ -248,13 +248,13 @@ import Timekeeping
     expectEqual(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last, "ready")
     // Once for each fix.
     expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
-    // No limit on the loopback: a hundred in a tenth of a second.
+    // There is no limit on the loopback: a hundred in a tenth of a second.
     for step in 1...100 {
       try expectEqual(fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last, "send \(step + 1)")
       let effects = fixture.handle(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
       expectEqual(effects.brief.last, "ready")
     }
-    // A fix that is rejected, here the last one again, goes nowhere.
+    // A rejected fix, here a duplicate, is not sent.
     try expectEqual(fixture.drive(to: 0.11, speed: 0.5).brief, ["ready"])
     // During a pause a recording waits.
     _ = fixture.handle(.pause(nil), at: 1)
@@ -279,14 +279,14 @@ import Timekeeping
     expectEqual(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count, 2)
   }
 
-  @Test("a source that runs by a clock is not notified when it may give its next fix")
+  @Test("a real-time source is not notified that it may deliver its next fix")
   func clocked() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     try expectEqual(fixture.drive(to: 1).brief, [])
   }
 
-  @Test("where the clock that dates positions jumps, a segment ends: nothing is thinned across it")
+  @Test("where the clock that dates positions jumps, a segment ends, and nothing is thinned across it")
   func clockJump() throws {
     var fixture = try AgentFixture()
     var records = [Backlog.Record]()

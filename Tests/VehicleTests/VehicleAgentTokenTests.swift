@@ -10,7 +10,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What a vehicle does when its tokens are refused.
+/// What a vehicle does when its tokens are rejected.
 @Suite struct VehicleAgentTokenTests {
   private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
     let body =
@@ -24,13 +24,13 @@ import Timekeeping
   private static let expired = refusal(
     401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", reason: "ACCESS_TOKEN_EXPIRED")
 
-  /// Why an outage that is reported began.
+  /// The reported cause of an outage.
   private func failure(_ effects: [VehicleAgent.Effect]) -> UpdateFailure? {
     for case .event(.offline(let failure, _, _)) in effects { return failure }
     return nil
   }
 
-  @Test("the connection for the first update is made while its token is fetched, and for no later one")
+  @Test("the connection for the first update is established while its token is fetched, and for no later one")
   func connectsAhead() throws {
     func connections(_ effects: [VehicleAgent.Effect]) -> [String] {
       effects.compactMap { if case .connect(let url, _) = $0 { url } else { nil } }
@@ -45,22 +45,22 @@ import Timekeeping
     expectEqual(connections(second), [])
   }
 
-  @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
+  @Test("iat or exp rejected: one fresh token at once, then the clock is reported as the cause, and attempts slow down")
   func clock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     try expectEqual(fixture.drive(to: 10.3).brief, ["keep 10.3", "send 2"])
     let first = fixture.handle(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
     expect(failure(first)?.category == .clockSkew && failure(first)?.cause == .expired)
-    // A second later there is a fresh token, and the position goes with it.
+    // A second later there is a fresh token, and the position is sent with it.
     let asked = fixture.handle(.deadline, at: 11.5)
     expectEqual(asked.brief, ["fetch 2 https://t.test/truck-1"])
     expectEqual(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief, ["send 3"])
     let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
-    // What is wrong with the token itself shows without asking anybody.
+    // A flaw in the token itself is detected locally.
     let failures = second.compactMap { if case .event(.tokenRefused(let failure, _)) = $0 { failure } else { nil } }
     expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
-    // And it is what every other output says.
+    // Every other output says the same.
     let snapshot = fixture.snapshot(at: 11.8)
     expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
     for second in stride(from: 12.0, to: 71, by: 1) {
@@ -92,11 +92,11 @@ import Timekeeping
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
-    // It wakes up two hours later; the wall clock may have slept as well.
+    // It resumes two hours later; the wall clock may have stopped as well.
     fixture.now = 7210
     var moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
     var effects = fixture.agent.handle(.resumed(after: .seconds(7200)), at: moment)
-    // The receiver gets a moment to say where the vehicle is now.
+    // The receiver gets a moment to report its position.
     moment = Moment(boot: moment.boot + .seconds(2), wall: moment.wall + .seconds(2))
     effects += fixture.agent.handle(.deadline, at: moment)
     expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
@@ -115,7 +115,7 @@ import Timekeeping
     let payload = "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
     let text = #"{"token":"e30.\#(payload).s","end":\#(AgentFixture.start.milliseconds / 1000 + 600)}"#
     _ = try fixture.drive(to: 0)
-    // The receiver has given the time; the clock steps before the file is read.
+    // The receiver has reported the time; the clock steps before the file is read.
     let moment = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 2_147_483_648))
     let effects = fixture.agent.handle(
       .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
@@ -135,7 +135,7 @@ import Timekeeping
     expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
   }
 
-  @Test("a receiver that is ahead does not make a good token an expired one: another clock, or none, decides")
+  @Test("a receiver that is ahead does not make a good token look expired: another clock, or none, decides")
   func aheadReceiver() throws {
     var fixture = try AgentFixture {
       $0.tokenProvider = .command(
