@@ -6,7 +6,7 @@ import Timekeeping
 
 @Suite struct BaudProbeTests {
   @Test(
-    "Every usual speed is tried for its time, in a circle, until two sentences are right", arguments: BaudProbe.rates)
+    "Each usual speed is tried for a fixed time, in turn, until two sentences are valid", arguments: BaudProbe.rates)
   func search(right: Int) {
     var probe = BaudProbe()
     var now = BootInstant.boot
@@ -25,7 +25,7 @@ import Timekeeping
     expectNil(probe.nextDeadline)
     expectNil(probe.advance(at: now + .seconds(100)))
     expectEqual(probe.received(sentences: 5), 5)
-    // After a replug it comes first, and all others after it.
+    // After a replug the last speed comes first, then all others.
     probe.closed()
     expectEqual(probe.baud, right)
     probe.opened(at: now)
@@ -37,7 +37,7 @@ import Timekeeping
     expectEqual(Set(again), Set(BaudProbe.rates))
   }
 
-  @Test("A first sentence earns its speed more time, once")
+  @Test("A first valid sentence extends the time for its speed, once")
   func promise() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
@@ -47,7 +47,7 @@ import Timekeeping
     expectEqual(probe.advance(at: .boot + BaudProbe.dwell * 2), 4800)
   }
 
-  @Test("A speed that the device does not do is not tried again")
+  @Test("A speed that the device does not support is not tried again")
   func refused() {
     var probe = BaudProbe()
     probe.opened(at: .boot)

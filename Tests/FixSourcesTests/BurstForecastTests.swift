@@ -4,10 +4,10 @@ import FixSources
 import Testing
 import Timekeeping
 
-/// A receiver on a UART whose bursts are predicted: how often the daemon wakes up, and how late a fix is.
+/// A receiver on a UART whose bursts are predicted: the daemon's wake-ups, and the delay of fixes.
 @Suite struct BurstForecastTests {
   @Test(
-    "once the receiver's bursts are known to be regular, one wake-up reads each, and no fix is older for it",
+    "once the receiver's bursts are regular, each is read with one wake-up, and no fix is delayed",
     arguments: [
       (115_200, 12, 0, 1.25), (115_200, 12, 5, 1.3), (115_200, 1, 0, 1.25), (115_200, 1, 20, 1.4),
       (115_200, 12, 50, 2.4),
@@ -31,7 +31,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver's clock that is fast or slow, and one that comes later or earlier for once and for good",
+    "a receiver's clock may be fast or slow, and its bursts may shift once or permanently",
     arguments: [
       { $0 * 0.1 }, { $0 * -0.1 }, { $0 * -0.3 }, { $0 == 60 ? 350 : 0 }, { $0 == 60 ? -45 : 0 }, { $0 < 60 ? 0 : 300 },
       { $0 < 60 ? 0 : -40 },
@@ -47,7 +47,7 @@ import Timekeeping
       line.delays(from: 20_000).allSatisfy { $0 <= .milliseconds(100) }, "\(line.delays(from: 20_000).max() ?? .zero)")
   }
 
-  @Test("bursts that come much earlier from now on are noticed at the sixteenth at the latest")
+  @Test("bursts that permanently come much earlier are detected after sixteen at the latest")
   func early() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences
@@ -60,7 +60,7 @@ import Timekeeping
     expect(line.wakeUps(100_000..<200_000) < 1.3)
   }
 
-  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is there as soon")
+  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is read as soon")
   func tunnel() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences
@@ -73,7 +73,8 @@ import Timekeeping
   }
 
   @Test(
-    "5 and 10 Hz", arguments: [(115_200, 5, 12, 6.5), (115_200, 10, 12, 20.1), (38_400, 5, 1, 6.5), (9600, 5, 0, 8)])
+    "5 and 10 Hz are predicted",
+    arguments: [(115_200, 5, 12, 6.5), (115_200, 10, 12, 20.1), (38_400, 5, 1, 6.5), (9600, 5, 0, 8)])
   func fast(baud: Int, rate: Int, sentences: Int, most: Double) {
     var line = UARTLine(baud: baud)
     line.sentences = Array(UARTLine.manySentences.prefix(sentences))
@@ -84,7 +85,7 @@ import Timekeeping
     expect(line.delays(from: 10_000).allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays().max() ?? .zero)")
   }
 
-  @Test("a receiver that changes its rate: its fixes are late once, by less than its old period", arguments: [1, 5])
+  @Test("when a receiver changes its rate, its fixes are delayed once, by less than the old period", arguments: [1, 5])
   func rate(first: Int) {
     var line = UARTLine(baud: 115_200)
     line.sentences = Array(UARTLine.manySentences.prefix(2))

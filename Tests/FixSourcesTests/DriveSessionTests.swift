@@ -30,7 +30,7 @@ import DriveTesting
     }
   }
 
-  @Test("it names itself, reports a fix a second, and ends once")
+  @Test("a simulated drive reports its name, a fix a second, and one end")
   func drive() throws {
     var session = try session()
     expectNil(session.nextDeadline)
@@ -52,7 +52,7 @@ import DriveTesting
     expectEqual(session.handle(.deadline, at: moment(second + 1)), [])
   }
 
-  @Test("after suspend it continues at the current position, with one fix and not with those in between")
+  @Test("after suspend it continues at the current position, with one fix and none of those in between")
   func catchUp() throws {
     var session = try session()
     _ = session.handle(.start, at: moment(0))
@@ -61,7 +61,7 @@ import DriveTesting
     expectEqual(session.nextDeadline, .boot + .seconds(8))
   }
 
-  @Test("with a wall clock that is not set it begins at the build date")
+  @Test("with a wall clock that is not set it starts at the build date")
   func clockUnset() throws {
     var session = try session()
     expectEqual(times(session.handle(.start, at: moment(5, wall: 0))), [1_795_000_000])

@@ -49,7 +49,7 @@ import Timekeeping
   }
 
   @Test(
-    "An eph that gpsd has computed from HDOP is no accuracy of the receiver's: it counts as the HDOP of the fix",
+    "An eph that gpsd has computed from HDOP is no accuracy of the receiver: it is used as the HDOP of the fix",
     arguments: [
       (#""eph":20.9"#, 1.1, 5.5), (#""eph":950.000"#, 50, 250), (#""status":2,"eph":3.467"#, 0.73, 1.46),
       (#""status":3,"eph":14.440"#, 0.76, 0.0152), (#""status":4,"eph":14.440"#, 0.76, 0.38),
@@ -67,7 +67,7 @@ import Timekeeping
   }
 
   @Test(
-    "Satellites that SKY counts as 0 are of another epoch, unless the position is extrapolated or gpsd is too old to say so",
+    "Satellites that SKY reports as 0 belong to another epoch, unless the position is extrapolated or gpsd is too old",
     arguments: [(nil, "", nil), (14, "", nil), (nil, #","status":6"#, nil), (nil, #","status":5"#, 0), (12, "", 0)]
       as [(Int?, String, Int?)])
   func noSatellites(minor: Int?, members: String, satellites: Int?) throws {
@@ -79,7 +79,7 @@ import Timekeeping
     expectEqual(fix.satellites, satellites)
   }
 
-  @Test("With eph, the other errors that gpsd computes from dilutions are no accuracies either")
+  @Test("With eph, the other errors that gpsd computes from dilutions are not used as accuracies either")
   func derivedErrors() throws {
     let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
     expectEqual(fix.verticalAccuracy, 6.5)
@@ -96,7 +96,7 @@ import Timekeeping
     try expectEqual(#require(events([device, text]).fixes.first).reportedAccuracy, 19)
   }
 
-  @Test("What a u-blox says about itself is one standard deviation already")
+  @Test("The accuracy of a u-blox is already one standard deviation")
   func ownEstimate() throws {
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
     let fix = try #require(events([device, GPSDDecoderTests.position]).fixes.first)
@@ -106,7 +106,7 @@ import Timekeeping
     expectEqual(fix.headingAccuracy, 3.92)
   }
 
-  @Test("gpsd 3.17, which knows one altitude, two errors of the plane, and satellites to count")
+  @Test("gpsd 3.17 is supported, with one altitude, two horizontal errors, and a list of satellites")
   func oldProtocol() throws {
     let fix = try #require(
       events([
@@ -137,7 +137,7 @@ import Timekeeping
   }
 
   @Test(
-    "The status says how the position came about",
+    "The status tells how the position was determined",
     arguments: [
       (0, Fix.Quality.gnss), (1, .gnss), (2, .dgnss), (3, .rtkFixed), (4, .rtkFloat), (5, .estimated), (6, .gnss),
       (7, .estimated), (8, .simulated), (9, .gnss), (10, .gnss), (-1, .gnss),
@@ -147,7 +147,7 @@ import Timekeeping
   }
 
   @Test(
-    "A report without mode, position or time is no fix, but a sign of life",
+    "A report without mode, position or time is no fix, but shows that the receiver is alive",
     arguments: [
       #"{"class":"TPV","device":"/dev/a","mode":0}"#,
       #"{"class":"TPV","device":"/dev/a","mode":1,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,
@@ -163,7 +163,7 @@ import Timekeeping
     expectEqual(events([line]), [.report(device: "/dev/a", nil)])
   }
 
-  @Test("A zero is a number, and a member of the wrong type takes no other with it")
+  @Test("A zero is a value, and a member of the wrong type invalidates no other")
   func zeros() throws {
     let fix = try #require(position(#","speed":0,"track":0,"altMSL":0,"eph":"bad","epx":null,"epv":[]"#))
     expectEqual(fix.speed, 0)
@@ -174,7 +174,7 @@ import Timekeeping
   }
 
   @Test(
-    "Values that cannot be are left out",
+    "Impossible values are omitted",
     arguments: [
       #","speed":-1"#, #","speed":1e5"#, #","track":361"#, #","track":-1"#, #","eph":0"#, #","eph":-5"#,
       #","eph":1e300"#,
@@ -186,7 +186,7 @@ import Timekeeping
   }
 
   @Test(
-    "Control messages and classes without a position are never a report",
+    "Control messages and classes without a position are not reported",
     arguments: [
       #"{"class":"WATCH","enable":true,"json":true,"device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
       #"{"class":"DEVICE","path":"/dev/a","activated":0,"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
@@ -207,7 +207,7 @@ import Timekeeping
     expectEqual(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]), [.refused("Unrecognized request")])
   }
 
-  @Test("Any split of the stream gives the same")
+  @Test("Any split of the stream gives the same result")
   func splits() {
     let bytes =
       Array(
@@ -224,7 +224,7 @@ import Timekeeping
     }
   }
 
-  @Test("A line that never ends is passed over, and the next one counts")
+  @Test("A line that never ends is skipped, and the next one is read")
   func overlong() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     var all: [GPSDDecoder.Event] = []
@@ -234,19 +234,19 @@ import Timekeeping
     expectEqual(decoder.counters.overlong, 1)
   }
 
-  @Test("Nested far too deep is unreadable, not a crash")
+  @Test("Deeply nested JSON is unreadable, and does not crash")
   func deep() {
     let line = #"{"class":"DEVICES","devices":"# + String(repeating: "[", count: 20_000)
     expect(events([line]).isEmpty)
   }
 
-  @Test("With a device named, only its reports count")
+  @Test("With a device named, only its reports are used")
   func named() {
     let lines = [GPSDTranscript.tpv("/dev/b", 1), GPSDTranscript.tpv("/dev/a", 2), GPSDTranscript.tpv(nil, 3)]
     expectEqual(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude), [2])
   }
 
-  @Test("The first receiver with a fix is stayed with; another takes over when it has been silent, and two never mix")
+  @Test("The first receiver with a fix stays selected; another takes over after its silence, and two are never mixed")
   func choice() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     func latitudes(_ second: Int, _ lines: String...) -> [Double] {
@@ -260,21 +260,21 @@ import Timekeeping
         1
       ])
     expectEqual(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)), [1])
-    // Without a fix it counts as silent, however much it says.
+    // Without a fix it counts as silent, whatever it sends.
     expectEqual(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)), [])
     expectEqual(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)), [2])
     expectEqual(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
-    // A new connection changes nothing in that.
+    // A new connection does not change that.
     decoder.restart()
     expectEqual(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
   }
 
-  @Test("Satellites and dilution are those of the same receiver, and not of long ago")
+  @Test("Satellites and dilution are those of the same receiver, and recent")
   func skyOfTheSame() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
     _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
     expectEqual(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites, 2)
-    // A SKY with dilution alone changes no count.
+    // A SKY with dilution alone does not change the count.
     _ = decoder.events([#"{"class":"SKY","device":"/dev/a","hdop":2}"#], at: .boot + .seconds(5))
     let later = decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
     expectEqual(later?.hdop, 2)

@@ -5,7 +5,7 @@ import GPSDTesting
 import Testing
 import Timekeeping
 
-/// gpsd's reports, and the kernel that wakes up the daemon when as many bytes have come as it waits for.
+/// gpsd's reports, and a kernel that wakes up the daemon at a low-water mark.
 @Suite struct GPSDGroupsTests {
   private struct Connection {
     private var session: GPSDSession
@@ -14,7 +14,7 @@ import Timekeeping
     private var positions: [BootInstant] = []
     /// When the daemon wakes up.
     private(set) var turns: [BootInstant] = []
-    /// How long after its report each fix was there.
+    /// How long after its report each fix was available.
     private(set) var delays: [Duration] = []
     private var leastBytes = 1
     private var unread: [String] = []
@@ -82,7 +82,7 @@ import Timekeeping
     }
   }
 
-  @Test("a group is read at once, when its position comes: no fix is later than with a read for each report")
+  @Test("a group is read at once when its position comes: no fix is later than with a read per report")
   func regular() {
     var connection = Connection()
     for second in 1...60 {
@@ -90,15 +90,15 @@ import Timekeeping
     }
     connection.run()
     expectEqual(connection.delays, Array(repeating: .zero, count: 60))
-    // Each further satellite is one more.
+    // Each additional satellite adds one.
     let turns = connection.turns.count { $0 > .boot + .seconds(10) }
     expect(turns < 60, "\(turns)")
   }
 
   @Test(
-    "groups of other lengths cost no more wake-ups than reports, and one that is shorter than expected 12 ms",
+    "groups of other lengths cost no more wake-ups than reports, and one that is shorter than expected is delayed by 12 ms",
     arguments: [
-      // Satellites are reported in every fifth second, or never; many fall away at once; their number varies.
+      // Satellites are reported every five seconds, or never; many disappear at once; their number varies.
       { second in second % 5 == 0 ? 20 : nil }, { _ in nil }, { second in second == 30 ? 8 : 30 },
       { 5 + $0 * 7919 % 30 },
     ] as [@Sendable (Int) -> Int?])
@@ -133,7 +133,7 @@ import Timekeeping
     expect(connection.delays.allSatisfy { $0 <= .milliseconds(12) }, "\(connection.delays)")
   }
 
-  @Test("a receiver that changes its rate delays its fixes by less than its old period, once")
+  @Test("when a receiver changes its rate, its fixes are delayed by less than the old period, once")
   func rate() {
     var connection = Connection()
     for second in 1...20 { connection.position(at: Int64(second) * 1000, satellites: 20) }

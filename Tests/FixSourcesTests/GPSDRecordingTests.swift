@@ -22,7 +22,8 @@ import Timekeeping
     #"{"class":"TPV","device":"\#(device)","mode":3,"time":"2026-11-21T08:30:\#(second).000Z","lat":52.5,"lon":13.4}"#
   }
 
-  @Test("each fix is there, whatever the portions, and without the last line's end", arguments: [1, 7, 64, 100_000])
+  @Test(
+    "every fix is read, however the data is split, and also without a final line end", arguments: [1, 7, 64, 100_000])
   func portions(portion: Int) {
     let text =
       #"{"class":"VERSION","release":"3.25","proto_major":3,"proto_minor":15}"# + "\r\n"
@@ -34,13 +35,13 @@ import Timekeeping
       ])
   }
 
-  @Test("time goes by as the fixes state it: satellites grow old, and another receiver takes over after a silence")
+  @Test("time follows the fixes of the recording: satellites expire, and another receiver takes over after a silence")
   func time() {
     let sky = #"{"class":"SKY","device":"/dev/ttyUSB0","hdop":0.9,"uSat":9}"#
     let lines = [
       sky, GPSDRecordingTests.position(10), GPSDRecordingTests.position(12, device: "/dev/ttyUSB1"),
       GPSDRecordingTests.position(18), GPSDRecordingTests.position(30),
-      // One fix later, for a report is decoded at the time of the one before it.
+      // One fix later, because a report is decoded at the time of the previous one.
       GPSDRecordingTests.position(31), GPSDRecordingTests.position(50, device: "/dev/ttyUSB1"),
       GPSDRecordingTests.position(55, device: "/dev/ttyUSB1"),
     ]

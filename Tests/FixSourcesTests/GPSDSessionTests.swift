@@ -18,7 +18,7 @@ import Timekeeping
     return ""
   }
 
-  @Test("It connects, asks for reports, says what it reads, and gives fixes")
+  @Test("It connects, requests reports, names what it reads, and reports fixes")
   func conversation() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
     expectEqual(session.handle(.start, at: .boot), [.line(.open())])
@@ -42,13 +42,13 @@ import Timekeeping
     expectEqual(session.receive(sky(7), at: .boot), [])
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     expectEqual(session.receive(sky(8), at: .boot), [])
-    // Not of a receiver that is passed over.
+    // Not of a receiver that is ignored.
     expectEqual(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)), [])
     expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
   }
 
   @Test(
-    "One receiver is asked for by name, if its name fits into a command",
+    "A receiver is requested by name, if its name fits into a command",
     arguments: [
       ("/dev/ttyUSB0", #"?WATCH={"enable":true,"json":true,"device":"/dev/ttyUSB0"};"#),
       (
@@ -64,7 +64,7 @@ import Timekeeping
     expect(command.utf8.count <= 80)
   }
 
-  @Test("A gpsd that is not there is tried again, ever more slowly, and at once after it was good")
+  @Test("A gpsd that is not running is retried with a backoff, which a good connection resets")
   func retries() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
     var now = BootInstant.boot
@@ -88,7 +88,7 @@ import Timekeeping
   }
 
   @Test(
-    "A useless connection is closed, with the known reason",
+    "A useless connection is closed, and the reason reported",
     arguments: [
       ([], nil, "may not be gpsd"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
       (
@@ -113,7 +113,7 @@ import Timekeeping
     expect(loss(effects).contains(word), "\(loss(effects))")
   }
 
-  @Test("A receiver that falls silent ends the connection; one without a fix does not")
+  @Test("A silent receiver ends the connection; one without a fix does not")
   func receiverGone() {
     var session = connected()
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
@@ -127,7 +127,8 @@ import Timekeeping
     expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
   }
 
-  @Test("while no fix is needed the connection is emptied with 48 kB, and what it has until one is needed is discarded")
+  @Test(
+    "while no fix is needed the connection is drained in reads of 48 kB, and old data is discarded when one is needed")
   func unneeded() {
     var session = connected()
     let tpv = GPSDTranscript.tpv("/dev/a", 1)
@@ -142,14 +143,14 @@ import Timekeeping
     expectEqual(session.handle(.drained, at: .boot + .seconds(500)), [.line(.awaitBytes(1))])
     expectEqual(session.receive([tpv], at: .boot + .seconds(501)).count, 1)
     expectEqual(session.handle(.deadline, at: .boot + .seconds(510)), [])
-    // At once, now that it is known; the end of the connection is noticed.
+    // At once, now that the receiver is known; the end of the connection is noticed.
     expectEqual(session.handle(.needed(false), at: .boot + .seconds(510)), [.line(.awaitBytes(49_152))])
     expectEqual(session.handle(.ended("gone"), at: .boot + .seconds(520)), [.report(.lost("gone"))])
     expect(session.nextDeadline != nil)
     expectEqual(session.handle(.needed(true), at: .boot + .seconds(521)), [])
   }
 
-  @Test("a receiver that has stopped while no fix was needed is reported when one is")
+  @Test("a receiver that stopped while no fix was needed is reported when one is needed")
   func stoppedUnneeded() {
     var session = connected()
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
@@ -173,7 +174,7 @@ import Timekeeping
     expectEqual(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) }, true)
   }
 
-  @Test("A command that gpsd refuses is reported with the device, and without the words of gpsd")
+  @Test("A command that gpsd refuses is reported with the device, and without gpsd's text")
   func refused() {
     var session = connected(device: "/dev/b")
     let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)

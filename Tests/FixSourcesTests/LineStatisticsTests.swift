@@ -13,7 +13,7 @@ import Timekeeping
     return counters
   }
 
-  @Test("no share is taken of few lines, and a small one is no trouble")
+  @Test("with few lines no error rate is computed, and a low rate is no problem")
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))
@@ -24,14 +24,14 @@ import Timekeeping
     expectNil(statistics.trouble)
   }
 
-  @Test("over the network the advice is to look at the sender")
+  @Test("over the network the advice is to check the sender")
   func network() {
     var statistics = LineStatistics(.network)
     statistics.observe(Self.counters(96, wrong: 4))
     expectEqual(statistics.trouble, "4 % of lines have wrong checksums: the sender's receiver or its cable")
   }
 
-  @Test("what was wrong long ago is counted, and no trouble any more")
+  @Test("old errors are counted, but no longer reported as a problem")
   func window() {
     var statistics = LineStatistics(.serial)
     var counters = Self.counters(0, wrong: 400)
@@ -54,7 +54,8 @@ import Timekeeping
     expectEqual(statistics.counters, Self.counters(100, wrong: 4))
   }
 
-  @Test("lines of other languages and private sentences are counted as foreign, and their neighbours are read")
+  @Test(
+    "lines in other protocols and proprietary sentences are counted as foreign, and the sentences around them are read")
   func foreign() {
     let fix = "GPGLL,4500.0,N,00100.0,E,083002,A,A"
     func sentence(_ body: String) -> String {
@@ -78,7 +79,7 @@ import Timekeeping
     }
   }
 
-  @Test("a serial line is counted across closing and opening, and not at speeds that are only tried")
+  @Test("the counters of a serial line survive reopening, and do not include speeds that are only probed")
   func session() {
     var session = SerialSession(device: "/dev/gps0", baud: nil, silenceTimeout: .seconds(10), seed: 1)
     var now = BootInstant.boot

@@ -27,7 +27,7 @@ import Testing
     return nil
   }
 
-  @Test("the first modem with a receiver is read, and of several one that is on; it is stayed with")
+  @Test("the first modem with a receiver is read, one that is switched on before others, and stays selected")
   func first() {
     let any = ModemSelection()
     expectEqual(any.step(among: [modem(10), modem(9)]), .enable(modem(9), [.raw, .nmea]))
@@ -37,7 +37,7 @@ import Testing
     expectEqual(path(any.step(among: [modem(1, enabled: .nmea), on], keeping: on.path)), on.path)
   }
 
-  @Test("a modem that the settings name is the only one")
+  @Test("a modem that the settings name is the only one used")
   func named() {
     let modems = [modem(0), modem(1)]
     expectEqual(path(ModemSelection(device: "/sys/devices/usb1/1-1").step(among: modems)), modem(1).path)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "why there are no positions is said in the modem's own words",
+    "the reason for missing positions is reported as the modem states it",
     arguments: [
       (Modem.State.failed(.noSIM), "has no SIM, and ModemManager before 1.24"),
       (.failed(.badSIM), "cannot use the SIM"),
@@ -62,12 +62,13 @@ import Testing
     expectEqual(trouble([modem(0, state, offered: nil)])?.contains(words), true)
   }
 
-  @Test("a modem without a SIM whose ModemManager gives positions all the same is read")
+  @Test("a modem without a SIM is read if its ModemManager provides positions")
   func withoutSIM() {
     expectEqual(path(ModemSelection().step(among: [modem(0, .failed(.noSIM))])), modem(0).path)
   }
 
-  @Test("a receiver that another program has is left to it, and its port named; one that has both is read")
+  @Test(
+    "a receiver that another program uses is left alone, and its port named; one that offers both interfaces is read")
   func unmanaged() {
     var taken = modem(2, offered: [.raw, .nmea, .unmanaged], enabled: .unmanaged)
     taken.receiverPorts = ["ttyUSB1"]
@@ -79,7 +80,7 @@ import Testing
     expectEqual(trouble([modem(0, offered: Modem.LocationSources(rawValue: 1))])?.contains("no receiver"), true)
   }
 
-  @Test("a modem's words that are no plain text get nowhere")
+  @Test("a modem's strings are discarded unless they are plain text")
   func words() {
     var odd = modem(0)
     (odd.maker, odd.model) = ("Evil\u{1B}[2J", String(repeating: "x", count: 200))
@@ -87,7 +88,7 @@ import Testing
   }
 
   @Test(
-    "MMModemState's numbers",
+    "the values of MMModemState are those of ModemManager",
     arguments: [
       (Int32(-1), UInt32(2), Modem.State.failed(.noSIM)), (-1, 3, .failed(.badSIM)), (-1, 1, .failed(.other)),
       (1, 0, .starting), (2, 0, .locked), (3, 0, .disabled), (6, 0, .enabled), (11, 0, .enabled),

@@ -17,7 +17,7 @@ import NMEATesting
     "\(talker)RMC,\(time).00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
   }
 
-  @Test("sentences of a kind that is not sent any more are left out, however late their time of day")
+  @Test("sentences of a kind that is no longer sent are omitted, however late their time of day")
   func abandoned() {
     var sentences = ModemSentences()
     let old = [rmc("235959"), "GPVTG,084.4,T,,M,099.0,N,183.0,K", "GPGSA,A,3,01,02,03,,,,,,,,,,1.5,0.9,1.2"]
@@ -27,7 +27,7 @@ import NMEATesting
     expectEqual(examine(&sentences, old + [rmc("120001", "GN"), gsa]), .repeated)
   }
 
-  @Test("a sentence that comes after its epoch was given gives no position again, and is waited for from then on")
+  @Test("a sentence that comes after its epoch was reported repeats no position, and is waited for from then on")
   func late() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
@@ -39,12 +39,12 @@ import NMEATesting
     expectEqual(sentences.examine(half.span, isComplete: false), .partial)
     expectEqual(
       examine(&sentences, [rmc("120002"), gga("120002")]), .epoch(bytes([rmc("120002"), gga("120002")])))
-    // A clock that is set back replaces all times.
+    // A clock that is set back invalidates all times.
     expectEqual(
       examine(&sentences, [rmc("110000"), gga("110000")]), .epoch(bytes([rmc("110000"), gga("110000")])))
   }
 
-  @Test("what is left of a garbled line, a second sentence of a kind, makes no old position a new one")
+  @Test("the rest of a garbled line does not turn an old position into a new one")
   func secondOfKind() {
     var sentences = ModemSentences()
     let old = [rmc("120043"), rmc("120013")]
@@ -54,7 +54,7 @@ import NMEATesting
     expectEqual(examine(&sentences, [rmc("120044"), rmc("120013")]), .repeated)
   }
 
-  @Test("a receiver that is asked amid its first epochs is asked again for the rest")
+  @Test("a receiver that is polled during its first epochs is polled again for the rest")
   func amid() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
@@ -65,7 +65,7 @@ import NMEATesting
     expectEqual(sentences.examine(whole.span, isComplete: false), .epoch(whole))
   }
 
-  @Test("midnight is the next second")
+  @Test("midnight follows the last second of the day")
   func midnight() {
     var sentences = ModemSentences()
     _ = examine(&sentences, [rmc("235958")])
@@ -82,7 +82,7 @@ import NMEATesting
     expectEqual(examine(&sentences, [rmc("120001"), zda]), .epoch(bytes([rmc("120001")])))
   }
 
-  @Test("damaged sentences and noise are passed over, and without a time there is nothing to compare")
+  @Test("damaged sentences and noise are skipped, and without a time nothing is compared")
   func damage() {
     var sentences = ModemSentences()
     for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {

@@ -23,14 +23,14 @@ import Timekeeping
     return session
   }
 
-  /// One that is asked for its position for the first time.
+  /// A session that polls for the first position.
   private func reading() -> ModemSession {
     var session = session()
     expectEqual(session.handle(.modems([modem()]), at: .boot), [.locate(path: Self.path)])
     return session
   }
 
-  /// The sentences of a second of the day, as ModemManager hands them over: in any order.
+  /// The sentences of a second of the day, in any order, as ModemManager returns them.
   private func answer(_ second: Int, gga: Int? = nil, valid: Bool = true) -> ModemSession.Input {
     func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
     let lines = [
@@ -51,7 +51,7 @@ import Timekeeping
     return nil
   }
 
-  @Test("a position is asked for once a second, and the first response, whose age is unknown, is no fix")
+  @Test("the position is polled once a second, and the first response, whose age is unknown, is no fix")
   func poll() throws {
     var session = reading()
     expectNil(session.nextDeadline)
@@ -75,14 +75,14 @@ import Timekeeping
     }
   }
 
-  @Test("while no fix is needed the modem is not asked, and what it says first when one is is of the time before")
+  @Test("while no fix is needed the modem is not polled, and its first response afterwards is outdated")
   func unneeded() throws {
     var session = reading()
     var now = BootInstant.boot
     func need(_ isNeeded: Bool) -> [SourceEffect] {
       session.handle(.needed(isNeeded), at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000)))
     }
-    // Without a receiver that is known it is asked as always.
+    // Without a known receiver it is polled as usual.
     expectEqual(need(false), [])
     _ = session.handle(answer(10), at: now)
     now = try #require(session.nextDeadline)
@@ -107,7 +107,7 @@ import Timekeeping
     expectEqual(now, resumed + .milliseconds(1750))
   }
 
-  @Test("a position that was asked for before a fix is needed again is of the time before")
+  @Test("a position that was requested before a fix is needed again is outdated")
   func askedUnneeded() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -127,7 +127,7 @@ import Timekeeping
     expectEqual(fixes(session.handle(answer(13), at: now)).count, 1)
   }
 
-  @Test("a modem that repeats itself gives no fix twice, and is reported as frozen after the silence timeout")
+  @Test("a modem that repeats its response gives no fix twice, and is reported as frozen after the silence timeout")
   func frozen() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -154,7 +154,7 @@ import Timekeeping
     expectEqual(fixes(back).count, 1)
   }
 
-  @Test("what ModemManager has stored since before the start is never a fix")
+  @Test("a position that ModemManager stored before the start is never a fix")
   func frozenFromTheStart() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -169,7 +169,7 @@ import Timekeeping
     expectEqual(loss(effects)?.contains("frozen"), true)
   }
 
-  @Test("a response from the middle of an epoch is asked for again a little later, and then taken as it is")
+  @Test("a response from the middle of an epoch is requested again a little later, and then used as it is")
   func partial() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -184,7 +184,7 @@ import Timekeeping
     _ = session.handle(.deadline, at: now)
     let whole = fixes(session.handle(answer(12), at: now))
     expect(whole.count == 1 && whole.first?.satellites == 8)
-    // From then on at that moment of the second.
+    // From then on polls are made at that moment of the second.
     now = now + .seconds(1)
     expectEqual(session.nextDeadline, now)
     _ = session.handle(.deadline, at: now)
@@ -195,7 +195,7 @@ import Timekeeping
       fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339), ["2026-03-23T12:00:13.000Z"])
   }
 
-  @Test("without a fix it is read all the same, less often, and its satellites in view are reported")
+  @Test("without a fix the modem is polled less often, and its satellites in view are reported")
   func void() {
     var session = reading()
     _ = session.handle(answer(10, valid: false), at: .boot)
@@ -209,7 +209,9 @@ import Timekeeping
     expectEqual(session.nextDeadline, now + .seconds(2))
   }
 
-  @Test("a receiver that is off is switched on, and at the end off again, beside what was on before")
+  @Test(
+    "a receiver that is off is switched on, and off again at the end; the modem's other location sources stay as they were"
+  )
   func enable() {
     let cells = Modem.LocationSources(rawValue: 1)
     var session = session()
@@ -221,14 +223,14 @@ import Timekeeping
       ])
     expectEqual(session.handle(.enabled, at: .boot), [.locate(path: Self.path)])
     expectEqual(session.release, .enable(path: Self.path, cells))
-    // Another program switches it off, so there is nothing to switch back.
+    // Another program switches it off, so it need not be switched off again.
     _ = session.handle(answer(1), at: .boot)
     expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([]), at: .boot)
     expectNil(session.release)
   }
 
-  @Test("a receiver that is being switched on at the end, or that may be on without a response, is switched off")
+  @Test("a receiver that is being switched on at the end, or may be on without a response, is switched off")
   func unanswered() {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -241,7 +243,7 @@ import Timekeeping
     expectEqual(session.release, off)
   }
 
-  @Test("what ModemManager refuses to switch on is not switched off", arguments: [false, true])
+  @Test("a receiver that ModemManager refuses to switch on is not switched off", arguments: [false, true])
   func refusedToEnable(isRight: Bool) {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -250,7 +252,7 @@ import Timekeeping
     expectNil(session.release)
   }
 
-  @Test("a receiver that ModemManager cannot switch on is tried again, and where to find its words is said")
+  @Test("a receiver that ModemManager cannot switch on is retried, and the message says where to find the cause")
   func cannotEnable() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -260,7 +262,7 @@ import Timekeeping
     expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
   }
 
-  @Test("a position without a time, which may be as old as the modem, is no fix")
+  @Test("a position without a time, of unknown age, is no fix")
   func untimed() throws {
     var session = reading()
     let body = "GPRMC,,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
@@ -285,7 +287,7 @@ import Timekeeping
     expectEqual(loss(effects)?.contains("has given no sentence for 10 s"), true)
   }
 
-  @Test("a receiver that another program has switched on is left on")
+  @Test("a receiver that another program has switched on stays on")
   func notOurs() {
     var session = reading()
     _ = session.handle(answer(1), at: .boot)
@@ -293,7 +295,7 @@ import Timekeeping
   }
 
   @Test(
-    "where polkit does not let it switch the receiver on, that is said once, and tried again each minute and on news")
+    "if polkit forbids switching the receiver on, that is reported once, and retried each minute and on changes")
   func rights() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -305,15 +307,15 @@ import Timekeeping
     expectEqual(session.handle(.deadline, at: .boot + .seconds(60)), [.list])
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot + .seconds(60))
     expectEqual(session.handle(.refused(.unauthorized), at: .boot + .seconds(60)), [])
-    // Root does.
+    // Root has switched it on.
     expectEqual(session.handle(.changed, at: .boot + .seconds(70)), [.list])
     expectEqual(session.handle(.modems([modem()]), at: .boot + .seconds(70)), [.locate(path: Self.path)])
-    // And there is no right to read.
+    // And the right to read is missing too.
     let refused = session.handle(.refused(.unauthorized), at: .boot + .seconds(70))
     expectEqual(loss(refused)?.contains("ModemManager1.Location"), true)
   }
 
-  @Test("ModemManager may come and go, and nothing wakes the daemon until it does")
+  @Test("ModemManager may stop and start, and the daemon does not poll for it")
   func absent() {
     var session = session()
     expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run"), true)
@@ -323,14 +325,14 @@ import Timekeeping
     expectNil(session.nextDeadline)
     expectEqual(session.handle(.changed, at: .boot + .seconds(2)), [.list])
     expectEqual(session.handle(.modems([modem()]), at: .boot + .seconds(2)), [.locate(path: Self.path)])
-    // News during a question are looked into after its response.
+    // A signal during a call is handled after its response.
     expectEqual(session.handle(.changed, at: .boot + .seconds(2)), [])
     expectEqual(session.handle(answer(1), at: .boot + .seconds(3)), [.list])
     // It was never read, so nothing has changed.
     expectEqual(session.handle(.modems([]), at: .boot + .seconds(3)), [])
   }
 
-  @Test("a storm of signals causes one list a second, and the last change is seen")
+  @Test("a storm of signals causes one listing a second, and the last change is seen")
   func storm() throws {
     var session = session()
     var lists: [BootInstant] = []
@@ -377,7 +379,7 @@ import Timekeeping
     expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
   }
 
-  @Test("a modem that vanishes between two questions is looked for")
+  @Test("a modem that disappears between two calls is searched for")
   func gone() throws {
     var session = reading()
     expectEqual(session.handle(.refused(.gone), at: .boot), [])
@@ -386,7 +388,7 @@ import Timekeeping
     expectEqual(session.handle(.deadline, at: retry), [.list])
   }
 
-  @Test("a bus that closes is connected to again, ever more slowly")
+  @Test("a bus connection that closes is reopened with a growing backoff")
   func bus() throws {
     var session = reading()
     expectEqual(loss(session.handle(.ended("closed"), at: .boot)), "closed")
@@ -400,7 +402,7 @@ import Timekeeping
     }
   }
 
-  @Test("a modem without sentences is read by its numbers, once for each time in them")
+  @Test("a modem without sentences is read through its numeric position, once for each time")
   func raw() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: .raw, offered: .raw)]), at: .boot)
@@ -416,14 +418,14 @@ import Timekeeping
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     expect(fixes(session.handle(answer("120001.00"), at: now)).isEmpty)
-    // What ModemManager writes for none.
+    // What ModemManager writes for an unknown value.
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     let flat = fixes(session.handle(answer("120002.00", altitude: -1.7976931348623157e308), at: now))
     expect(flat.count == 1 && flat.first?.altitude == nil)
   }
 
-  @Test("no response, however foreign, ends in a trap or a fix", arguments: 0..<200)
+  @Test("no response, however malformed, ends in a trap or a fix", arguments: 0..<200)
   func noise(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var session = reading()

@@ -8,7 +8,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: what comes from the network, what is done with sockets, and what is reported.
+/// Transcripts: data from the network, operations on sockets, and reports.
 @Suite struct NMEANetworkSessionTests {
   private static let router = IPAddress(v4: 0xC0A8_0001)
   private static let spare = IPAddress(v4: 0xC0A8_0002)
@@ -27,7 +27,7 @@ import Timekeeping
 
     mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
 
-    /// Lets time pass until the next deadline.
+    /// Advances to the next deadline.
     mutating func wait() -> [String] {
       now = max(now, session.nextDeadline ?? now)
       return handle(.deadline)
@@ -108,7 +108,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended("closed by the other side")), ["lost closed by the other side"])
     expectEqual(bench.wait(), ["open"])
     expectEqual(bench.handle(.opened()), [])
-    // Half a sentence of the connection before is no part of one of this.
+    // Half a sentence of the previous connection is not joined with this one.
     expectEqual(bench.stream(Self.epoch(3)), ["reading net"])
     expectEqual(bench.wait(), ["fix 3"])
     expectEqual(
@@ -121,7 +121,8 @@ import Timekeeping
     expectEqual(bench.session.lineStatistics.counters.sentences, 4)
   }
 
-  @Test("while no fix is needed a connection is emptied with 48 kB at a time, and goes on in the middle of a burst")
+  @Test(
+    "while no fix is needed a connection is drained in reads of 48 kB, and reading continues in the middle of a burst")
   func unneeded() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -150,7 +151,7 @@ import Timekeeping
     expectEqual(bench.stream(Self.epoch(2)), ["reading net", "awaitBytes(49152)"])
   }
 
-  @Test("while no fix is needed datagrams are discarded each 20 s, and a sender that is silent is reported once")
+  @Test("while no fix is needed datagrams are discarded every 20 s, and a silent sender is reported once")
   func unneededDatagrams() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -180,7 +181,7 @@ import Timekeeping
     expectEqual(bench.datagram(Self.epoch(91)), ["reading net, from 192.168.0.1"])
   }
 
-  @Test("senders that are left unread keep their places, and the used one is used on")
+  @Test("senders that are not read keep their slots, and the selected one stays selected")
   func unreadSenders() throws {
     var bench = Bench(.listener(connections: 2))
     _ = bench.handle(.opened())
@@ -216,7 +217,7 @@ import Timekeeping
   }
 
   @Test(
-    "lines of other languages are skipped and counted, one to a datagram or before a sentence",
+    "lines in other protocols are skipped and counted, one per datagram or before a sentence",
     arguments: [
       ">RPV15714+3739438-1220384601512612;ID=1234;*7F<", "!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C",
       sentence("PCPTI,IBR600-729,120000,120001"), "\\s:r1,c:1120959341*51\\", "IBR600-729,",
@@ -233,7 +234,7 @@ import Timekeeping
       bench.session.lineStatistics.counters.wrongChecksum == 0 && bench.session.lineStatistics.counters.unchecked == 0)
   }
 
-  @Test("a sentence that a datagram cuts is not joined with the next, and counted")
+  @Test("a sentence that is cut off by the end of a datagram is not joined with the next, and is counted")
   func cut() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -244,7 +245,7 @@ import Timekeeping
     expectEqual(bench.session.lineStatistics.counters.sentences, 1)
   }
 
-  @Test("datagrams that overtake each other give each epoch once, in the order of time")
+  @Test("reordered datagrams give each epoch once, in the order of time")
   func reordered() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -259,7 +260,7 @@ import Timekeeping
     expectEqual(bench.session.lineStatistics.counters.late, 6)
   }
 
-  @Test("a stream whose clock goes back is no reordering")
+  @Test("a stream whose clock is set back is not a reordering")
   func clock() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -270,7 +271,7 @@ import Timekeeping
     expectEqual(bench.wait(), ["fix 25"])
   }
 
-  @Test("nothing of a sender that is not allowed is read, and it is named")
+  @Test("data of a sender that is not allowed is ignored, and the sender is named")
   func refused() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -294,7 +295,7 @@ import Timekeeping
     expectEqual(server.session.lineStatistics.refused.map(\.address), [Self.stranger])
   }
 
-  @Test("a flood of senders that are not allowed takes no memory")
+  @Test("a flood of senders that are not allowed uses no memory")
   func flood() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -316,13 +317,13 @@ import Timekeeping
     _ = server.handle(.opened())
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     expectEqual(ids.compactMap(\.self).count, 2)
-    // They say nothing, and the one that has for longest makes room.
+    // They are silent, and the one that has been for longest gives up its slot.
     expectEqual(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") }, [])
     let next = server.session.admit(Self.router, at: server.now)
     expectEqual(next, NMEANetworkSession.Admission(id: 3, replaced: 1))
   }
 
-  @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
+  @Test("the first sender with a fix is used until it is gone or silent, and epochs never mix two senders")
   func senders() throws {
     var bench = Bench(.listener(connections: 4))
     _ = bench.handle(.opened())
@@ -335,7 +336,7 @@ import Timekeeping
     expectEqual(bench.wait(), ["reading net, from 192.168.0.2", "fix 1"])
     expectEqual(
       bench.session.lineStatistics.senders, [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
-    // The other has a fix as well, and is in reserve.
+    // The other one has a fix as well, and is a standby.
     bench.now = .boot + .seconds(2)
     _ = bench.stream(Self.epoch(2), from: first)
     _ = bench.stream(Self.epoch(2), from: second)
@@ -345,7 +346,7 @@ import Timekeeping
     expectEqual(bench.wait(until: .boot + .seconds(4)), ["reading net, from 192.168.0.1", "fix 3"])
   }
 
-  @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
+  @Test("after the silence timeout without a fix, a sender with a fix is used instead")
   func fixLost() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -362,7 +363,7 @@ import Timekeeping
     expect(used.contains("fix 11") && !used.contains("fix 8"))
   }
 
-  @Test("talkers without a fix lose their places to a sender that needs one, after a minute, and not before")
+  @Test("senders without a fix lose their slots after a minute to another one, and not before")
   func talkers() throws {
     var bench = Bench(.listener(connections: 4))
     _ = bench.handle(.opened())
@@ -380,7 +381,7 @@ import Timekeeping
     expectEqual(admission.replaced, talkers[0])
     expectEqual(bench.stream(Self.epoch(60), from: admission.id), [])
     expectEqual(bench.wait().last, "fix 0")
-    // The talkers connect again, and displace each other, but not a sender with a fix.
+    // They connect again, and displace each other, but not a sender with a fix.
     for second in 61...300 {
       bench.now = .boot + .seconds(second)
       _ = bench.stream(Self.epoch(second), from: admission.id)
@@ -391,7 +392,7 @@ import Timekeeping
     expectEqual(bench.session.lineStatistics.senders.filter(\.isUsed), [.init(Self.router, isUsed: true)])
   }
 
-  @Test("a sender without a fix keeps its place until another one needs it, and one that had a fix keeps it longest")
+  @Test("a sender without a fix keeps its slot until another needs it, and one that had a fix keeps it longest")
   func garage() throws {
     var bench = Bench(.listener(connections: 2))
     _ = bench.handle(.opened())
@@ -407,7 +408,7 @@ import Timekeeping
     try expectEqual(bench.admit(Self.spare).replaced, other)
   }
 
-  @Test("datagrams of an address that found no place are read once a sender has had no fix for a minute")
+  @Test("datagrams of an address without a slot are read once a sender has had no fix for a minute")
   func fixlessDatagrams() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -424,7 +425,7 @@ import Timekeeping
   }
 
   @Test(
-    "a sender too far away does not replace a silent one at once, but after a minute", arguments: [true, false])
+    "a distant sender replaces a silent one only after a minute", arguments: [true, false])
   func distant(isConnected: Bool) throws {
     var bench = Bench(isConnected ? .listener(connections: 4) : .datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -446,7 +447,7 @@ import Timekeeping
     expectEqual(fixes.filter { $0.hasPrefix("fix") }, [])
     let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
     expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
-    // A nearer one is used at once.
+    // A nearby one is used at once.
     var nearer = bench
     nearer.now = .boot + .seconds(71)
     let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
@@ -461,7 +462,7 @@ import Timekeeping
     expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
   }
 
-  @Test("a far sender is used at once if the last position was a single one, or long enough ago")
+  @Test("a distant sender is used at once if the last position was a single one, or old enough")
   func notDistant() throws {
     for (fixes, pause) in [(1, 20), (5, 1700)] {
       var bench = Bench(.listener(connections: 4))
@@ -478,7 +479,7 @@ import Timekeeping
     }
   }
 
-  @Test("of two senders behind one address the first keeps its place while it gives fixes")
+  @Test("of two senders behind one address the first keeps its slot while it has a fix")
   func twoPorts() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -494,14 +495,14 @@ import Timekeeping
     expectEqual(effects.filter { $0.hasPrefix("fix") }, (1...40).map { "fix \($0)" })
     expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
     expectEqual(bench.session.lineStatistics.refused.map(\.count), [175])
-    // It falls silent: the other one is used, but is too far away at first.
+    // It falls silent: the other one is used, but is too distant at first.
     var later: [String] = []
     for second in 41...130 {
       bench.now = .boot + .seconds(second)
       later += bench.datagram(Self.epoch(second, at: Self.far), port: 6000)
       later += bench.wait(until: bench.now + .milliseconds(900))
     }
-    // From 51 s on it has the place, and a minute later its fixes are used.
+    // From 51 s on it has the slot, and a minute later its fixes are used.
     expectEqual(later.first { $0.hasPrefix("fix") }, "fix 51", "\(later)")
   }
 
@@ -541,13 +542,13 @@ import Timekeeping
     expectEqual(bench.wait(), [Self.nothing])
     expectEqual(bench.datagram(Self.epoch(2)), ["reading net, from 192.168.0.1"])
     expectEqual(bench.wait(), ["fix 2"])
-    // The interface is gone: the socket is opened anew.
+    // The interface is gone: the socket is reopened.
     expectEqual(bench.handle(.ended("no such device")), ["lost no such device"])
     expectEqual(bench.wait(), ["open"])
   }
 
   @Test(
-    "after the silence has been reported nothing is done until something comes",
+    "after the silence has been reported nothing is done until data comes",
     arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
@@ -566,7 +567,7 @@ import Timekeeping
     expectEqual(bench.wait(), ["fix 1"])
   }
 
-  @Test("a sender that was silent continues on its connection")
+  @Test("a sender that was silent continues on the same connection")
   func pause() {
     var bench = Bench(.listener(connections: 1))
     _ = bench.handle(.opened())
@@ -580,7 +581,7 @@ import Timekeeping
     expectEqual(bench.session.lineStatistics.senders, [.init(Self.router, isUsed: true)])
   }
 
-  @Test("a line without end stores nothing, and the next one is read")
+  @Test("a line without an end is not stored, and the next one is read")
   func endless() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())

@@ -12,7 +12,7 @@ import Timekeeping
 
   private func at(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("it opens at the start, reports the first sentence, and closes what falls silent")
+  @Test("it opens at the start, reports the first sentence, and closes a silent port")
   func silence() {
     var port = supervisor()
     expectEqual(port.handle(.start, at: at(0)), [.open])
@@ -29,7 +29,7 @@ import Timekeeping
       ])
   }
 
-  @Test("bytes without a sentence are no sentence, and the complaint names the speed")
+  @Test("bytes without a sentence are reported together with the speed")
   func useless() {
     var port = supervisor(firstSentenceTimeout: .seconds(30))
     _ = port.handle(.start, at: at(0))
@@ -45,7 +45,7 @@ import Timekeeping
   }
 
   @Test(
-    "a port that cannot be opened is tried ever more slowly, at once when its device appears, and afresh after it worked"
+    "a port that cannot be opened is retried with a backoff, which ends when its device appears and resets after success"
   )
   func retries() throws {
     var port = supervisor()
@@ -67,7 +67,7 @@ import Timekeeping
     expect(try #require(port.nextDeadline) - now <= .seconds(1))
   }
 
-  @Test("what does not belong to the state is ignored")
+  @Test("inputs that do not fit the state are ignored")
   func ignored() {
     var port = supervisor()
     expect(port.handle(.opened, at: at(0)).isEmpty)
@@ -79,7 +79,7 @@ import Timekeeping
     expect(port.handle(.deadline, at: at(99)).isEmpty)
   }
 
-  @Test("300 vehicles whose power comes back at one moment do not open their ports at one moment")
+  @Test("300 vehicles that are powered on at the same moment do not open their ports at the same moment")
   func depot() throws {
     let waits = try (0..<300).map { seed in
       var port = supervisor(seed: UInt64(seed))
@@ -88,7 +88,7 @@ import Timekeeping
       return try #require(port.nextDeadline) - at(0)
     }
     expectEqual(Set(waits).count, 300)
-    // In tenths of a second from half of the first wait's bound on.
+    // In tenths of a second, from half of the bound of the first wait.
     let tenths = Dictionary(grouping: waits) { ($0.nanoseconds - 500_000_000) / 100_000_000 }
     expect(tenths.values.allSatisfy { $0.count < 90 } && tenths.count >= 5)
   }

@@ -7,7 +7,7 @@ import Timekeeping
 @Suite struct ReceiverProtocolTests {
   /// Two or three messages, as receivers send them.
   private static let messages: [(ReceiverProtocol, [UInt8])] = [
-    // NAV-PVT of no length, twice.
+    // NAV-PVT with length 0, twice.
     (.ubx, [0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19, 0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19]),
     (.sirf, Array(repeating: [0xA0, 0xA2, 0, 2, 0x02, 0x0B, 0, 0x0D, 0xB0, 0xB3], count: 3).flatMap { $0 }),
     (.tsip, Array(repeating: [0x10, 0x8F, 0xAB, 0, 1, 2, 0x10, 0x10, 0x03], count: 3).flatMap { $0 }),
@@ -16,7 +16,7 @@ import Timekeeping
     (.at, Array("AT+CGNSINF\r\r\n+CGNSINF: 1,1\r\n\r\nOK\r\n".utf8)),
   ]
 
-  /// What is recognized in these bytes, which come in chunks.
+  /// The protocol that is recognized in these bytes, received in chunks.
   private static func found(in bytes: [UInt8], chunk size: Int) -> ReceiverProtocol? {
     var detector = ReceiverProtocolDetector()
     for start in stride(from: 0, to: bytes.count, by: size) {
@@ -35,7 +35,8 @@ import Timekeeping
     expectNil(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6))
   }
 
-  @Test("neither noise at a wrong speed nor sentences are another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
+  @Test(
+    "neither noise at a wrong speed nor NMEA is recognized as another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
   func noise(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     // At 115,200 baud for half a minute.

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Positioning
 @testable import SimulatedDrives
 
-/// What the filter says of a recording that is played at another pace.
+/// The filter's results for a recording that is replayed at another pace.
 @Suite struct ReplayPaceTests {
   private let recorded = Timestamp(seconds: 1_795_000_000)
   private let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
@@ -32,7 +32,7 @@ import Timekeeping
     }
   }
 
-  /// The rejections of the drive, which is played as `ReplaySession` does.
+  /// The rejections of the drive, replayed as `ReplaySession` does.
   private func rejections(pace: Double, usesRecordedTimes: Bool = false) throws -> [String] {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: true, start: start)
     var configuration = FixFilter.Configuration(
@@ -50,7 +50,7 @@ import Timekeeping
   }
 
   @Test(
-    "at any pace the fixes of a drive with corners and a tunnel are accepted, but for the first after the tunnel",
+    "at any pace the fixes of a drive with corners and a tunnel are accepted, except the first after the tunnel",
     arguments: [0.1, 0.5, 1, 1.5, 2, 4, 7, 20, 100, 1000])
   func paces(pace: Double) throws {
     let rejections = try rejections(pace: pace)
@@ -64,7 +64,7 @@ import Timekeeping
     try expectEqual(rejections(pace: 0, usesRecordedTimes: true), [])
   }
 
-  @Test("a pace hides no jump: what the recording would reject is rejected", arguments: [1.0, 20])
+  @Test("a pace hides no jump: a fix that is rejected at the recorded pace is rejected", arguments: [1.0, 20])
   func jump(pace: Double) throws {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: true, start: start)
     var configuration = FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))

@@ -6,7 +6,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: what comes of the recording, and what is asked of it.
+/// Transcripts: the effects for a recording and its inputs.
 @Suite struct ReplaySessionTests {
   private struct Bench {
     var session: ReplaySession
@@ -84,13 +84,13 @@ import Timekeeping
     expectEqual(bench.handle(.deadline, at: 9), [])
   }
 
-  @Test("what was due while the machine slept is caught up, one fix in a turn")
+  @Test("fixes that were due during suspend are caught up, one per turn of the loop")
   func catchUp() {
     var bench = Bench(pace: 1)
     _ = bench.handle(.start)
     expectEqual(bench.receive([1, 2, 3, 4, 5]), ["fix 1"])
     expectEqual(bench.handle(.deadline, at: 100), ["fix 2"])
-    // It is no missed deadline, however late the fix is.
+    // A late fix is not a missed deadline.
     expectEqual(bench.deadline, 100)
     expectEqual(bench.handle(.deadline), ["fix 3"])
     expectEqual(bench.handle(.deadline), ["fix 4"])
@@ -108,7 +108,7 @@ import Timekeeping
     expectEqual(bench.ready(), ["read"])
     expectEqual(bench.ready(), [])
     expectEqual(bench.receive([4]), ["fix 3"])
-    // By now the decoder knows with which sentence an epoch ends.
+    // By now the decoder knows which sentence ends an epoch.
     expectEqual(bench.ready(), ["fix 4"])
     expectEqual(bench.ready(), ["read"])
     expectEqual(bench.handle(.endOfInput), ["ended"])
@@ -123,7 +123,7 @@ import Timekeeping
     expectEqual(bench.handle(.endOfInput), ["ended"])
   }
 
-  @Test("a recording that breaks off says so, plays what it has, and ends")
+  @Test("a truncated recording is reported, replayed as far as it goes, and ended")
   func broken() {
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)

@@ -13,7 +13,8 @@ import Timekeeping
     Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: time)
   }
 
-  /// Seconds since the start at which fixes of these seconds of the recording are due, and their times since `base`.
+  /// The seconds since the start at which fixes of these seconds of the recording are due, and their times since
+  /// `base`.
   private func play(
     _ seconds: [Double], pace: Double, shiftsTimes: Bool, base: Timestamp
   ) throws -> [(due: Double, time: Double)] {
@@ -31,7 +32,7 @@ import Timekeeping
   func pace(pace: Double) throws {
     let played = try play([0, 1, 2.5, 12], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
     expectEqual(played.map(\.due), [0, 1 / pace, 2.5 / pace, 12 / pace])
-    // The first is true now, and the others after it.
+    // The first fix has the current time, and the others follow.
     expectEqual(played.map(\.time), played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
@@ -42,7 +43,7 @@ import Timekeeping
     expectEqual(played.map(\.time), [0, 1, 3])
   }
 
-  @Test("a first fix without a date, which the clock of another day dates, delays nothing")
+  @Test("a first fix without a date, which a clock of another day completes, delays nothing")
   func undatedFirst() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: false, start: Self.start)
     let midnight = Timestamp(seconds: 1_796_169_600)
@@ -70,7 +71,7 @@ import Timekeeping
     try expectEqual(speeds(pace: 0, shiftsTimes: true), [12, 0.5])
   }
 
-  /// The speed and its accuracy of a fix with 12 m/s and 0.5 m/s.
+  /// A fix with a speed of 12 m/s and a speed accuracy of 0.5 m/s: both as played.
   private func speeds(pace: Double, shiftsTimes: Bool) throws -> [Double?] {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
     var moving = try fix(.utc(ReplayTimelineTests.recorded))
@@ -80,14 +81,15 @@ import Timekeeping
     return [placed.speed, placed.speedAccuracy]
   }
 
-  @Test("speeds follow the pace if the times do, so that they match the positions")
+  @Test("speeds are scaled with the pace if the times are, so that they match the positions")
   func speeds() throws {
     try expectEqual(speeds(pace: 20, shiftsTimes: true), [240, 10])
     try expectEqual(speeds(pace: 0.5, shiftsTimes: true), [6, 0.25])
     try expectEqual(speeds(pace: 20, shiftsTimes: false), [12, 0.5])
   }
 
-  @Test("of fixes that the pace puts into one millisecond the first is played; a time that the recording repeats stays")
+  @Test(
+    "of fixes that the pace puts into one millisecond the first is played; a time that the recording repeats is kept")
   func crowded() throws {
     var timeline = ReplayTimeline(pace: 1000, shiftsTimes: true, start: ReplayTimelineTests.start)
     let played = try [0.0, 0.4, 0.8, 1, 1, 1.6, 2].map { second -> Timestamp? in
@@ -102,7 +104,7 @@ import Timekeeping
       ])
   }
 
-  @Test("a gap of the recording is a minute at most, and a step back takes no time")
+  @Test("a gap in the recording is shortened to a minute, and a step back takes no time")
   func gaps() throws {
     let played = try play([0, 40_000, 40_001, 5, 6], pace: 1, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
     expectEqual(played.map(\.due), [0, 60, 61, 61, 62])
@@ -117,7 +119,7 @@ import Timekeeping
       timeline.schedule(try fix(time)).map { ($0.due - ReplayTimelineTests.start.boot).inSeconds }
     }
     try expectEqual(due(.ofDay(milliseconds: 500)), 1.5)
-    // One without any time comes with the one before.
+    // A fix without any time is played together with the previous one.
     try expectEqual(due(nil), 1.5)
     try expectEqual(due(.ofDay(milliseconds: 2500)), 3.5)
   }

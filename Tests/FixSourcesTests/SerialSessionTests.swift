@@ -6,7 +6,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: what the receiver does, what is done with the port, and what is reported.
+/// Transcripts: the receiver's data, operations on the port, and reports.
 @Suite struct SerialSessionTests {
   private struct Bench {
     var session: SerialSession
@@ -18,7 +18,7 @@ import Timekeeping
 
     mutating func handle(_ input: SourceInput) -> [String] { brief(session.handle(input, at: now)) }
 
-    /// Lets time pass until the next deadline; reads that bring nothing are no news.
+    /// Advances to the next deadline; reads that return nothing are omitted.
     mutating func wait() -> [String] {
       while true {
         now = max(now, session.nextDeadline ?? now)
@@ -46,7 +46,7 @@ import Timekeeping
 
     mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
 
-    /// Without what is said of reading, which has tests of its own.
+    /// Without the reports of reading, which have their own tests.
     private func brief(_ effects: [SourceEffect]) -> [String] {
       effects.compactMap { effect in
         switch effect {
@@ -65,7 +65,7 @@ import Timekeeping
     }
   }
 
-  @Test("a receiver of a known speed is opened, named with its first sentence, and its silences end epochs")
+  @Test("a receiver of known speed is opened, reported with its first sentence, and its pauses end epochs")
   func read() {
     var bench = Bench(baud: 4800)
     expectEqual(bench.session.nextDeadline, .boot)
@@ -79,7 +79,7 @@ import Timekeeping
     bench.now = .boot + .seconds(2)
     expectEqual(bench.receive(2), [])
     expectEqual(bench.wait(), ["fix 2"])
-    // Then it falls silent, and is opened again.
+    // Then it falls silent, and is reopened.
     expectEqual(
       bench.wait(),
       [
@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "pieces of 16 bytes: a few turns a second, and every fix at most 200 ms after its last sentence",
+    "with portions of 16 bytes there are a few wake-ups a second, and each fix is at most 200 ms later than its last sentence",
     arguments: [
       (115_200, 1, 12, 3.2), (115_200, 10, 12, 16), (9600, 1, 12, 16), (9600, 1, 1, 6), (9600, 5, 0, 16),
       (38_400, 5, 1, 16),
@@ -104,14 +104,14 @@ import Timekeeping
     line.run()
     // 50 s of the receiver, and the silence after it.
     expect(Double(line.turns.count) / 50 < most, "\(Double(line.turns.count) / 50)")
-    // None is cut in two, none is missing.
+    // None is split, none is missing.
     let delays = line.delays()
     expectEqual(delays.count, 50 * rate)
     expect(delays.allSatisfy { $0 <= .milliseconds(200) }, "\(delays.max() ?? .zero)")
   }
 
   @Test(
-    "the first bytes of a burst end the watching; it is read each 100 ms until a read ends with a sentence or brings nothing"
+    "the first bytes of a burst stop the polling for readiness; it is read every 100 ms until a read is complete or empty"
   )
   func reading() {
     var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
@@ -134,13 +134,13 @@ import Timekeeping
     let sentence = Array("$GPRMC,120001,V,,,,,,,010124,,,N*57\r\n".utf8)
     _ = session.receive(sentence.span, at: at(320))
     expectEqual(session.handle(.drained, at: at(320)), [.line(.watch)])
-    // What comes faster than it is read is read at once.
+    // Data that is faster than the reads is read at once.
     expectEqual(session.receive(flood.span, at: at(400)), [])
     expectEqual(session.receive(bytes.span, at: at(401)), [.line(.pause)])
     expectEqual(session.handle(.deadline, at: at(501)), [.line(.read)])
     expectEqual(session.receive(flood.span, at: at(501)), [.line(.watch)])
     expectEqual(session.handle(.drained, at: at(501)), [])
-    // A port that is opened again is watched.
+    // A reopened port is polled for readiness.
     expectEqual(session.receive(bytes.span, at: at(502)), [.line(.pause)])
     _ = session.handle(.ended("gone"), at: at(503))
     _ = session.handle(.appeared, at: at(504))
@@ -161,12 +161,13 @@ import Timekeeping
     expectEqual(session.nextDeadline, first)
     expectEqual(session.handle(.deadline, at: first), [.line(.read)])
     _ = session.receive(bytes.span, at: first)
-    // Amid a sentence: once more.
+    // In the middle of a sentence: once more.
     expectEqual(session.handle(.drained, at: first), [])
     expectEqual(session.nextDeadline, first + .microseconds(microseconds))
   }
 
-  @Test("while no fix is needed the port is emptied each 20 s without a report, and goes on at once when one is")
+  @Test(
+    "while no fix is needed the port is drained every 20 s without a report, and reading continues at once when one is")
   func unneeded() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)
@@ -195,7 +196,7 @@ import Timekeeping
   }
 
   @Test(
-    "an epoch of the pause that is incomplete ends without a fix, unless the rest of it comes after the pause",
+    "an incomplete epoch of the pause ends without a fix, unless the rest of it comes after the pause",
     arguments: [
       // Its last sentence is lost.
       (["RMC 29"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
@@ -203,7 +204,7 @@ import Timekeeping
       (["RMC 29", "VTG"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
       (["RMC 29"], ["VTG", "GGA 29"], ["fix 29"]),
       (["RMC 29", "VTG"], ["GGA 29"], ["fix 29"]),
-      // Lines in the wrong order.
+      // Lines out of order.
       (["RMC 29"], ["GGA 29", "RMC 30"], ["fix 29"]),
     ] as [([String], [String], [String])])
   func openEpoch(before: [String], after: [String], fixes: [String]) {
@@ -233,7 +234,7 @@ import Timekeeping
     expectEqual((found.isEmpty ? bench.wait() : found), fixes)
   }
 
-  @Test("what a receiver has kept while no fix was needed is discarded, but not for more than 3 s")
+  @Test("data that a receiver buffered while no fix was needed is discarded, but for at most 3 s")
   func kept() {
     for isKept in [true, false] {
       var bench = Bench(baud: 4800)
@@ -262,7 +263,7 @@ import Timekeeping
     }
   }
 
-  @Test("a receiver that falls silent while no fix is needed is reported, and opened again")
+  @Test("a receiver that falls silent while no fix is needed is reported and reopened")
   func silentUnneeded() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)
@@ -281,7 +282,7 @@ import Timekeeping
     _ = bench.handle(.start)
     _ = bench.handle(.opened(isTerminal: true))
     _ = bench.receive(1)
-    // The epoch that was being received ends with the port.
+    // The epoch that was being received ends with the port's closing.
     expectEqual(bench.handle(.ended("/dev/gps0: unplugged")), ["fix 1", "lost /dev/gps0: unplugged"])
     // Nothing is decoded while the port is closed.
     expectEqual(bench.receive(2), [])
@@ -292,12 +293,12 @@ import Timekeeping
     expectEqual(bench.receive(3), ["reading /dev/gps0 at 4800 baud"])
   }
 
-  @Test("an unknown speed is searched for: each is tried in turn, one that the device refuses is passed over")
+  @Test("an unknown speed is searched for: each is tried in turn, and one that the device refuses is skipped")
   func probe() {
     var bench = Bench(baud: nil)
     expectEqual(bench.handle(.start), ["open at 9600"])
     expectEqual(bench.handle(.opened(isTerminal: true)), [])
-    // As long as nothing is received there is nothing to say.
+    // As long as nothing is received there is nothing to report.
     expectEqual(bench.wait(), ["set to 4800"])
     expectEqual(bench.receive(1, garbled: true), [])
     expectEqual(
@@ -308,17 +309,17 @@ import Timekeeping
       ])
     expectEqual(bench.handle(.speedRefused), ["set to 115200"])
     bench.now = bench.now + .seconds(1)
-    // One sentence may be chance.
+    // A single sentence may be a coincidence.
     expectEqual(bench.receive(1), [])
     bench.now = bench.now + .seconds(1)
     expectEqual(bench.receive(2), ["reading /dev/gps0 at 115200 baud, detected", "fix 1"])
     expectEqual(bench.wait(), ["fix 2"])
-    // After a replug it comes first.
+    // After a replug that speed is tried first.
     expectEqual(bench.handle(.ended("unplugged")), ["lost unplugged"])
     expectEqual(bench.handle(.appeared), ["open at 115200"])
   }
 
-  @Test("satellites in view are reported as long as there is no fix, of all systems together, and when they change")
+  @Test("while there is no fix, satellites in view of all systems together are reported when they change")
   func sky() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)
@@ -329,7 +330,7 @@ import Timekeeping
     expectEqual(bench.receive("GLGSV,1,1,01,70,41,120,30"), [])
     expectEqual(bench.receive("GPGSV,1,1,00"), ["1 in view"])
     expectEqual(bench.receive("GPGSV,1,1,xx"), [])
-    // A fix says more.
+    // A fix makes that unnecessary.
     bench.now = bench.now + .seconds(1)
     _ = bench.receive(1)
     expectEqual(bench.wait(), ["fix 1"])
@@ -338,12 +339,12 @@ import Timekeeping
     expect(bench.receive("GPGSV,1,1,04,05,40,120,30").contains("5 in view"))
   }
 
-  @Test("a receiver that sends u-blox's binary protocol alone is not said to have a wrong speed")
+  @Test("a receiver that sends only u-blox's binary protocol is not reported to have a wrong speed")
   func binary() {
     var bench = Bench(baud: 9600)
     _ = bench.handle(.start)
     _ = bench.handle(.opened(isTerminal: true))
-    // The two bytes with which a message begins may come apart.
+    // The two sync bytes of a message may be split.
     for bytes in [[0xB5, 0x62, 1, 7, 92, 0, 0xB5], [0x62, 1, 7, 92, 0]] as [[UInt8]] {
       expectEqual(bench.receive(bytes: bytes), [])
     }
@@ -353,14 +354,14 @@ import Timekeeping
         "close",
         "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; opening it again",
       ])
-    // The next one may be another receiver.
+    // The next device may be another receiver.
     _ = bench.wait()
     _ = bench.handle(.opened(isTerminal: true))
     expectEqual(bench.receive(bytes: [1, 2, 3]), [])
     expectEqual(bench.wait().last?.contains("check source.baud"), true)
   }
 
-  @Test("what is no terminal has no speed to search for")
+  @Test("a device that is not a terminal has no speed to search for")
   func pipe() {
     var bench = Bench(baud: nil)
     _ = bench.handle(.start)
@@ -370,7 +371,7 @@ import Timekeeping
     expectEqual(bench.handle(.speedRefused), [])
   }
 
-  @Test("bytes without a sentence at any speed are said to be no NMEA")
+  @Test("bytes without a sentence at any speed are reported as not being NMEA")
   func noise() {
     var bench = Bench(baud: nil)
     _ = bench.handle(.start)

@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// A line that hands over 16 bytes at a time, as a UART does, and the shell that reads it.
+/// A line that delivers 16 bytes at a time, as a UART does, and the shell that reads it.
 struct UARTLine {
   static let manySentences =
     ["GPGGA,TIME,4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"]
@@ -13,16 +13,16 @@ struct UARTLine {
 
   private(set) var session: SerialSession
   private let baud: Int
-  /// Bodies with the time, after RMC.
+  /// Sentence bodies with the time, after RMC.
   var sentences: [String] = []
   private var arrivals: [(at: BootInstant, bytes: [UInt8])] = []
   private var free = BootInstant.boot
-  /// Of the bursts with a fix, by the receiver's time: when the first bytes came, those with the end of the last
-  /// sentence that belongs to it, and the end of the burst.
+  /// For each burst with a fix, by the receiver's time: when its first bytes came, when the last sentence of the epoch
+  /// ended, and when the burst ended.
   private var bursts: [Int64: (start: BootInstant, fix: BootInstant, end: BootInstant)] = [:]
   /// When the daemon woke up.
   private(set) var turns: [BootInstant] = []
-  /// When it had each fix.
+  /// When each fix was available.
   private(set) var fixes: [Int64: BootInstant] = [:]
   private var isWatched = true
   private var unread: [UInt8] = []
@@ -70,7 +70,7 @@ struct UARTLine {
     return sum.count < 2 ? "0\(sum)" : sum
   }
 
-  /// Until the end of the last burst, and the silence after it.
+  /// Runs until the end of the last burst and the silence after it.
   mutating func run() {
     _ = session.handle(.start, at: .boot)
     _ = session.handle(.opened(isTerminal: true), at: .boot)
@@ -118,20 +118,20 @@ struct UARTLine {
     }
   }
 
-  // MARK: - Measured
+  // MARK: - Measurements
 
-  /// How long after the last byte of its burst each fix was there, from a time on, by that time.
+  /// The delay of each fix after the last byte of its burst, from a time on, by that time.
   func delays(from milliseconds: Int64 = 0) -> [Duration] {
     fixes.filter { $0.key >= milliseconds }.sorted { $0.key < $1.key }.compactMap { time, at in
       bursts[time].map { at - $0.end }
     }
   }
 
-  /// The times of the fixes that never came.
+  /// The times of the missing fixes.
   var lost: [Int64] { bursts.keys.filter { fixes[$0] == nil } }
 
-  /// How much later than with reads each 100 ms from the first bytes of its burst on each fix was there, from a time
-  /// on, by that time. That is without what the decoder has to wait for.
+  /// The delay of each fix, from a time on, compared with reads every 100 ms from the first bytes of its burst. That
+  /// excludes what the decoder has to wait for.
   func lags(from milliseconds: Int64 = 0) -> [Duration] {
     fixes.filter { $0.key >= milliseconds }.sorted { $0.key < $1.key }.compactMap { time, at in
       bursts[time].map { burst in
@@ -142,7 +142,7 @@ struct UARTLine {
     }
   }
 
-  /// Wake-ups a second between two times of the receiver.
+  /// Wake-ups per second between two times of the receiver.
   func wakeUps(_ span: Range<Int64>) -> Double {
     let start = BootInstant.boot + .milliseconds(900)
     let count = turns.count {

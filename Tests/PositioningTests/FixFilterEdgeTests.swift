@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Positions and times at which numbers wrap around: all fixes of a vehicle that passes them are accepted.
+/// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted.
 @Suite struct FixFilterEdgeTests {
   /// The rejections of an NMEA recording that is received at its own times, a sentence per second.
   private static func refused(_ sentences: [String]) -> [FixRejection?] {
@@ -31,7 +31,7 @@ import Timekeeping
 
   private static func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
-  /// So many ten-thousandths of a minute as the digits of an angle, degrees first.
+  /// Ten-thousandths of a minute in the digits of an angle, degrees first.
   private static func angle(_ value: Int, degrees: Int, digits: Int) -> String {
     let whole = degrees + value / 600_000
     let minutes = value % 600_000
@@ -42,7 +42,7 @@ import Timekeeping
 
   private static func times(_ count: Int, _ body: (Int) -> String) -> [String] { (0..<count).map(body) }
 
-  @Test("over the antimeridian, eastward on the equator: a zero latitude is a place")
+  @Test("across the antimeridian, eastward on the equator: a latitude of zero is valid")
   func antimeridian() {
     // 108 ten-thousandths of a minute of longitude are 20 m on the equator.
     let east = Self.times(60) { second in
@@ -56,7 +56,7 @@ import Timekeeping
     expectEqual(Self.refused(east), Array(repeating: nil, count: 60))
   }
 
-  @Test("over the equator, southward: the hemisphere changes and nothing jumps")
+  @Test("across the equator, southward: the hemisphere changes without a jump")
   func equator() {
     let south = Self.times(60) { second in
       let offset = (30 - second) * 108
@@ -66,7 +66,7 @@ import Timekeeping
     expectEqual(Self.refused(south), Array(repeating: nil, count: 60))
   }
 
-  @Test("over the pole: longitude and heading turn round, and the place does not")
+  @Test("across the pole: longitude and heading turn by half a circle, and the position is continuous")
   func pole() {
     let over = Self.times(60) { second in
       let offset = (second - 30) * 108
@@ -77,7 +77,7 @@ import Timekeeping
     expectEqual(Self.refused(over), Array(repeating: nil, count: 60))
   }
 
-  @Test("over midnight and the end of a year")
+  @Test("across midnight and the end of a year")
   func yearEnd() {
     let text = Self.times(20) { second in
       let time = second < 10 ? "2359\(50 + second),A" : "0000\(Self.padded(second - 10)),A"

@@ -4,17 +4,17 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What the filter makes of the way from one fix to the next.
+/// The filter's decisions on the motion from one fix to the next.
 @Suite struct FixFilterMotionTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A vehicle that drives north, and a filter of its receiver's fixes.
+  /// A vehicle that drives north, and the filter for its receiver's fixes.
   private struct Road {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
     /// Metres.
     var north = 0.0
 
-    /// Why the fix of that second, after this many metres, is rejected; nil if it is accepted.
+    /// Why the fix at that second and distance is rejected; nil if it is accepted.
     mutating func drive(
       _ second: Double, by metres: Double, speed: Double?, aside: Double = 0, accuracy: Double? = 4
     ) throws -> FixRejection? {
@@ -45,7 +45,7 @@ import Timekeeping
     expectNil(try road.drive(25, by: 294, speed: 14))
   }
 
-  @Test("a parked receiver that repeats its place exactly is not frozen", arguments: [0, 0.5, 1.9, nil])
+  @Test("a parked receiver that repeats its position exactly is not frozen", arguments: [0, 0.5, 1.9, nil])
   func staticNavigation(speed: Double?) throws {
     var road = Road()
     expect(try road.drive(0..<600, by: 0, speed: speed).allSatisfy { $0 == nil })
@@ -75,7 +75,7 @@ import Timekeeping
     }
   }
 
-  @Test("hard braking, a start and a standstill are no jumps")
+  @Test("hard braking, a start and a stop are not jumps")
   func braking() throws {
     var road = Road()
     var speed = 30.0
@@ -86,7 +86,7 @@ import Timekeeping
     }
   }
 
-  @Test("of a receiver that always reports a speed of 0 four fixes are rejected, and then its speed is ignored")
+  @Test("when a receiver always reports a speed of 0, four fixes are rejected, and then its speed is ignored")
   func zeroSpeed() throws {
     var road = Road()
     let rejections = try road.drive(0..<120, by: 60, speed: 0)
@@ -100,25 +100,25 @@ import Timekeeping
     expect(try road.drive(0..<300, by: speed, speed: speed).allSatisfy { $0 == nil })
   }
 
-  @Test("more than maxSpeed is accepted when ten positions and speeds corroborate each other, and not before")
+  @Test("a speed above maxSpeed is accepted when ten positions and speeds corroborate each other, and not before")
   func faster() throws {
     var road = Road()
     expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
     let rejections = try road.drive(10..<100, by: 83, speed: 83)
     expectEqual(rejections.count { $0 == .impossibleSpeed }, 9)
     expect(rejections.dropFirst(9).allSatisfy { $0 == nil })
-    // It slows down, and the limit is what it was.
+    // It slows down, and the limit applies again.
     expect(try road.drive(100..<130, by: 60, speed: 60).allSatisfy { $0 == nil })
     try expectEqual(road.drive(130, by: 83, speed: 83), .impossibleSpeed)
   }
 
-  @Test("a speed that the places do not bear out is refused for ever")
+  @Test("a speed that the positions do not confirm is always rejected")
   func wildSpeed() throws {
     var road = Road()
     expect(try road.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
   }
 
-  @Test("after a tunnel the first fixes are refused until two agree, for eight seconds at most")
+  @Test("after a tunnel fixes are rejected until two are consistent, for eight seconds at most")
   func tunnel() throws {
     var road = Road()
     expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
@@ -127,14 +127,14 @@ import Timekeeping
     try expectEqual(road.drive(72, by: 20, speed: 20, aside: 10), .unsettled)
     expectNil(try road.drive(73, by: 20, speed: 20))
     expect(try road.drive(74..<80, by: 20, speed: 20).allSatisfy { $0 == nil })
-    // Fixes that never agree do not keep it waiting.
+    // Fixes that are never consistent do not delay it further.
     let wild = try (140...148).map { second in
       try road.drive(Double(second), by: 20, speed: 20, aside: second % 2 == 1 ? 500 : 0)
     }
     expectEqual(wild, Array(repeating: .unsettled, count: 8) + [nil])
   }
 
-  @Test("after a tunnel fixes that are drawn in from afar, and claim to be good, are refused until they stand still")
+  @Test("after a tunnel fixes that converge from afar with a good reported accuracy are rejected until they settle")
   func drawnIn() throws {
     var road = Road()
     expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
@@ -147,7 +147,8 @@ import Timekeeping
     }
   }
 
-  @Test("without speeds three fixes predict the next: bursts are jumps, and the following fixes are accepted")
+  @Test(
+    "without speeds three fixes predict the next: bursts of outliers are jumps, and the following fixes are accepted")
   func burstsWithoutSpeed() throws {
     var road = Road()
     for round in 0..<20 {
@@ -159,7 +160,7 @@ import Timekeeping
     }
   }
 
-  @Test("without speeds hard braking, a start, a sharp corner and a place that trembles are no jumps")
+  @Test("without speeds hard braking, a start, a sharp corner and position noise are not jumps")
   func brakingWithoutSpeed() throws {
     var road = Road()
     var speed = 30.0
@@ -203,7 +204,7 @@ import Timekeeping
     for index in 0..<50 { expectNil(try road.drive(Double(index * 10), by: 140, speed: 14)) }
   }
 
-  @Test("ten fixes a second are evaluated as one is: three seconds aside are refused")
+  @Test("ten fixes a second are handled like one a second: three seconds of displaced positions are rejected")
   func tenHertz() throws {
     var road = Road()
     for index in 0..<300 {

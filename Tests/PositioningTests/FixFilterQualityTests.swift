@@ -4,11 +4,11 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What the filter makes of fixes that are poor by their HDOP or satellites, or that catch up after an echo.
+/// The filter's decisions on fixes with a poor HDOP or few satellites, or that catch up after multipath.
 @Suite struct FixFilterQualityTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A vehicle that goes north from second to second, and a filter that evaluates what its receiver reports.
+  /// A vehicle that drives north with a fix a second, and the filter for its receiver's fixes.
   private struct Road {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
     /// Metres.
@@ -16,7 +16,7 @@ import Timekeeping
     var second = 0
     var speed = 14.0
 
-    /// The fix of the next second, and what becomes of it.
+    /// The fix of the next second, and the decision on it.
     mutating func drive(
       by metres: Double? = nil, aside: Double = 0, hdop: Double = 1, _ change: (inout Fix) -> Void = { _ in }
     ) throws -> Result<FixFilter.Accepted, FixRejection> {
@@ -47,7 +47,8 @@ import Timekeeping
     return nil
   }
 
-  @Test("without satellites, a stated accuracy counts only while the receiver measures: nothing changes by a digit")
+  @Test(
+    "without satellites, a stated accuracy counts only while the receiver measures, that is while any digit changes")
   func extrapolation() throws {
     var road = Road()
     let garmin = { (fix: inout Fix) in
@@ -58,7 +59,7 @@ import Timekeeping
       try road.rejection {
         garmin(&$0); $0.speed = 14.1
       })
-    // The last speed, course and accuracy go on.
+    // The last speed, course and accuracy are repeated.
     var rejections: [FixRejection?] = []
     for _ in 0..<6 {
       rejections.append(
@@ -67,7 +68,7 @@ import Timekeeping
         })
     }
     expectEqual(rejections, [nil, .noSatellites, .noSatellites, .noSatellites, .noSatellites, .noSatellites])
-    // A receiver with sensors: one of them changes.
+    // A receiver with sensors: one value changes.
     for second in 0..<20 {
       let result = try road.rejection { fix in
         garmin(&fix)
@@ -87,7 +88,7 @@ import Timekeeping
   }
 
   @Test(
-    "a poor HDOP that continues the fixes before is accepted, with an accuracy that widens by the second",
+    "a poor HDOP that continues the previous fixes is accepted, with an accuracy that grows every second",
     arguments: [20.2, 50, 176])
   func continues(hdop: Double) throws {
     var road = Road()
@@ -101,7 +102,7 @@ import Timekeeping
     expectEqual(accuracy(try road.drive()), 5)
   }
 
-  @Test("a vehicle that stands and a receiver without speed are continued, too")
+  @Test("a stationary vehicle and a receiver without speed are continued, too")
   func continuesAtRest() throws {
     var road = Road()
     road.speed = 0
@@ -113,7 +114,7 @@ import Timekeeping
   }
 
   @Test(
-    "a poor HDOP is rejected where it does not continue the fixes before, and the first that does is accepted again")
+    "a poor HDOP is rejected where it does not continue the previous fixes, and the first that does is accepted again")
   func strays() throws {
     var road = Road()
     try expectEqual(road.rejection(hdop: 50), .inaccurate)
@@ -124,13 +125,13 @@ import Timekeeping
     try expectEqual(road.rejection(aside: 25, hdop: 50), .inaccurate)
     expectNil(try road.rejection(aside: 25, hdop: 50))
     expectNil(try road.rejection())
-    // The same place at a speed is no continuation, however small the step would be.
+    // The same position with a speed is not a continuation, however small the step would be.
     road.speed = 3
     try road.warmUp()
     try expectEqual(road.rejection(by: 0, hdop: 50), .inaccurate)
   }
 
-  @Test("what only continues is accepted until it can be further off than max_accuracy")
+  @Test("continuations are accepted until their error may exceed max_accuracy")
   func tooLong() throws {
     var road = Road()
     try road.warmUp()
@@ -141,7 +142,7 @@ import Timekeeping
     expectNil(try road.rejection())
   }
 
-  @Test("a poor fix has no say against the reference, however often it is repeated")
+  @Test("a poor fix never overrules the reference, however often it is repeated")
   func noSay() throws {
     var road = Road()
     try road.warmUp()
@@ -149,7 +150,7 @@ import Timekeeping
     expectNil(try road.rejection())
   }
 
-  @Test("an accuracy that the receiver states outranks its HDOP, for good and ill")
+  @Test("an accuracy that the receiver states takes precedence over its HDOP, better or worse")
   func stated() throws {
     var road = Road()
     expectNil(try road.rejection(hdop: 77) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (9, false) })
@@ -157,7 +158,7 @@ import Timekeeping
       road.rejection(hdop: 1) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (160, false) }, .inaccurate)
   }
 
-  @Test("fixes rejected for their HDOP are no silence: the next good one need not settle")
+  @Test("fixes rejected for their HDOP are not a gap: the next good one need not settle")
   func noSilence() throws {
     var road = Road()
     try road.warmUp()
@@ -168,7 +169,7 @@ import Timekeeping
     expectNil(try road.rejection(by: 40))
   }
 
-  @Test("dead reckoning without satellites is rejected unless the receiver states how good it is")
+  @Test("dead reckoning without satellites is rejected unless the receiver states its accuracy")
   func deadReckoning() throws {
     var road = Road()
     try road.warmUp()
@@ -180,7 +181,7 @@ import Timekeeping
       try road.rejection(hdop: 50) {
         ($0.quality, $0.horizontalAccuracy, $0.isAccuracyDerived) = (.estimated, 12, false)
       })
-    // A receiver that never counts its satellites says nothing with 0.
+    // A receiver that never counts its satellites means nothing by 0.
     var silent = Road()
     try silent.warmUp { $0.satellites = 0 }
   }
@@ -194,7 +195,8 @@ import Timekeeping
     expectNil(try road.rejection(aside: 60))
   }
 
-  @Test("a first fix after a gap that is where the speed has led needs no second", arguments: [6, 10, 60, 3600])
+  @Test(
+    "a first fix after a gap that matches the dead-reckoned position needs no second one", arguments: [6, 10, 60, 3600])
   func bridges(gap: Int) throws {
     var road = Road()
     try road.warmUp()
@@ -205,35 +207,35 @@ import Timekeeping
     try expectEqual(road.rejection(by: 14 * Double(gap + 1) + 25), .unsettled)
   }
 
-  @Test("where the places have drifted away from the speeds, two fixes at the right place end it within a second")
+  @Test("where positions have drifted from the speeds, two fixes at the right position correct it within a second")
   func drifted() throws {
     var road = Road()
     try road.warmUp()
-    // Drawn sideways by 9 m a second, which no speed explains.
+    // Drifts sideways by 9 m a second, which no speed explains.
     for second in 1...10 { expectNil(try road.rejection(aside: Double(second) * 9)) }
     try expectEqual(road.rejection(aside: 40), .jump)
     expectNil(try road.rejection(aside: 40))
     expectNil(try road.rejection(aside: 40))
     for second in 1...10 { expectNil(try road.rejection(aside: 40 + Double(second) * 9)) }
-    // However far it is.
+    // Whatever the distance.
     try expectEqual(road.rejection(aside: 800), .impossibleSpeed)
     expectNil(try road.rejection(aside: 800))
   }
 
-  @Test("so do two with a height of their own after fixes without")
+  @Test("two fixes with an altitude, after fixes without one, do so too")
   func withoutHeight() throws {
     var road = Road()
     try road.warmUp { $0.mode = .twoD }
     try expectEqual(road.rejection(aside: 50), .jump)
     expectNil(try road.rejection(aside: 50))
-    // Two that do not go on from each other do not.
+    // Two inconsistent fixes do not.
     var other = Road()
     try other.warmUp { $0.mode = .twoD }
     try expectEqual(other.rejection(aside: 50), .jump)
     try expectEqual(other.rejection(aside: 65), .jump)
   }
 
-  @Test("an echo of two fixes is no catch-up where the places before agree with the speeds")
+  @Test("multipath of two fixes is no correction where the previous positions match the speeds")
   func echo() throws {
     var road = Road()
     try road.warmUp()
@@ -241,7 +243,7 @@ import Timekeeping
     expectNil(try road.rejection())
   }
 
-  @Test("86 m in a second at a reported 10 m/s are a jump, even where three satellites excuse much")
+  @Test("86 m in a second at a reported 10 m/s is a jump, even where three satellites allow large errors")
   func wild() throws {
     var road = Road()
     road.speed = 10

@@ -32,7 +32,7 @@ import Timekeeping
     return nil
   }
 
-  @Test("a fix of poor quality is refused by name")
+  @Test("a fix of poor quality is rejected with its reason")
   func quality() throws {
     var filter = filter { $0.minSatellites = 4 }
     let wrong: [(FixRejection, (inout Fix) -> Void)] = [
@@ -48,13 +48,13 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))))
   }
 
-  @Test("what is unknown passes")
+  @Test("unknown values are accepted")
   func unknown() throws {
     var filter = filter { $0.minSatellites = 4 }
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
   }
 
-  @Test("the same again is a duplicate, an older one out of order")
+  @Test("a repeated fix is a duplicate, an older one is out of order")
   func order() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(5), at: moment(5))))
@@ -64,7 +64,7 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(6), at: moment(6))))
   }
 
-  @Test("a stamp ahead of elapsed time is refused; the next true one is accepted")
+  @Test("a timestamp ahead of elapsed time is rejected; the next correct one is accepted")
   func future() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -72,7 +72,7 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(3), at: moment(3))))
   }
 
-  @Test("a fix that came late does not make its punctual successor look early")
+  @Test("a late fix does not make its punctual successor look early")
   func lateThenPunctual() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -80,7 +80,7 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(10.5), at: moment(10.5))))
   }
 
-  @Test("what lags by more than maxAge is stale")
+  @Test("a fix that lags by more than maxAge is stale")
   func stale() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -88,7 +88,7 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(4), at: moment(13))))
   }
 
-  @Test("after a first stamp from the future, five that agree with elapsed time are the truth")
+  @Test("after a first timestamp from the future, five that agree with elapsed time are accepted")
   func firstStampFromTheFuture() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(31_536_000), at: moment(0))))
@@ -96,7 +96,7 @@ import Timekeeping
     expectEqual(rejections, [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
   }
 
-  @Test("old fixes that come in one burst agree with each other, and are refused all the same", arguments: [0.1, 1.0])
+  @Test("old fixes that come in one burst agree with each other, and are rejected all the same", arguments: [0.1, 1.0])
   func burst(period: Double) throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(100), at: moment(100))))
@@ -106,7 +106,7 @@ import Timekeeping
     }
   }
 
-  @Test("a jump is refused; five fixes from there, and it is where the vehicle is")
+  @Test("a jump is rejected; after five fixes there, the new position is accepted")
   func jump() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
@@ -135,7 +135,7 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(600, north: 15_000), at: moment(600))))
   }
 
-  @Test("a wall clock of any kind changes no result", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
+  @Test("an arbitrary wall clock does not change any result", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
   func wallClock(seconds: Int64) throws {
     var filter = filter()
     for second in 1..<20 {
@@ -144,7 +144,7 @@ import Timekeeping
     }
   }
 
-  @Test("a date before the build date moves forward by 1024 weeks, and only then")
+  @Test("a date before the build date is moved forward by 1024 weeks, and only then")
   func rollover() {
     let floor = FixFilterTests.buildDate
     let step = Duration.seconds(1024 * 7 * 86_400)
@@ -159,7 +159,7 @@ import Timekeeping
     }
   }
 
-  @Test("the time stamps of a recording stay unchanged, at any pace")
+  @Test("the timestamps of a recording stay unchanged, at any pace")
   func usesRecordedTimes() throws {
     var filter = filter { $0.usesRecordedTimes = true }
     let old = Timestamp(seconds: 1_000_000_000)
@@ -184,7 +184,7 @@ import Timekeeping
       return
     }
     expectEqual(accepted.time, FixFilterTests.start - .seconds(1))
-    // A clock that cannot be right is not asked.
+    // An implausible clock is not used.
     var next = evening
     next.time = .ofDay(milliseconds: 1000)
     expectNil(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))))
@@ -209,7 +209,7 @@ import Timekeeping
   ]
 
   @Test(
-    "whatever the clock says first, a dateless receiver has its date as soon as the clock is right",
+    "whatever the clock shows at first, a dateless receiver has its date as soon as the clock is right",
     arguments: clockErrors)
   func datelessClock(first: Int64) throws {
     for between in FixFilterTests.clockErrors {
@@ -217,7 +217,7 @@ import Timekeeping
       let early = try errors(&filter, 20..<40, clockError: first)
       let isClockSet = FixFilterTests.start + .seconds(first + 20) >= FixFilterTests.buildDate
       expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
-      // Set to another wrong time: nothing is rejected that was accepted before.
+      // Set to another wrong time: nothing that was accepted before is rejected.
       let later = try errors(&filter, 40..<60, clockError: between)
       if isClockSet { expect(!later.contains(nil), "\(first), then \(between)") }
       let right = try errors(&filter, 60..<80, clockError: 0)
@@ -225,7 +225,7 @@ import Timekeeping
     }
   }
 
-  @Test("a clock wrong by half a day does not change the date of a dateless receiver at every fix")
+  @Test("a clock that is wrong by half a day does not change the date of a dateless receiver with every fix")
   func datelessHalfDay() throws {
     var filter = filter()
     let rejections = try (20..<60).flatMap { (second: Int64) in

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Positioning
 
-/// Places are metres from one point along a heading, times are seconds. Each limit is met from both sides.
+/// Positions are metres from a point along a heading, times are seconds. Each limit is tested from both sides.
 @Suite struct FixReferenceTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
@@ -28,40 +28,40 @@ import Timekeeping
 
   // MARK: - Reach
 
-  @Test("a place is reachable within the speed limit and 2.15 deviations of both errors")
+  @Test("a position is reachable within the speed limit and 2.15 deviations of both errors")
   func reach() throws {
     let before = try reference(0, at: 0, accuracy: 3)
     // √(3² + 4²) · 2.15 m + 50 m
     expect(try reference(60.7, at: 1, accuracy: 4).isReachable(from: before, at: 50))
     expect(try !reference(60.8, at: 1, accuracy: 4).isReachable(from: before, at: 50))
-    // An accuracy that is not reported is 15 m.
+    // The default accuracy is 15 m.
     expect(try reference(82.8, at: 1, accuracy: nil).isReachable(from: before, at: 50))
     expect(try !reference(83, at: 1, accuracy: nil).isReachable(from: before, at: 50))
-    // Time that goes back gives no distance.
+    // Negative time gives no distance.
     expect(try reference(10.7, at: -5, accuracy: 4).isReachable(from: before, at: 50))
     expect(try !reference(10.8, at: -5, accuracy: 4).isReachable(from: before, at: 50))
   }
 
-  // MARK: - What the reported motion explains
+  // MARK: - Distances explained by the reported motion
 
-  @Test("without a heading the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
+  @Test("without a heading, the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
   func followsSpeed() throws {
     let before = try reference(0, at: 0, speed: 10)
     for north in [43.9, -43.9] { expect(try reference(north, at: 1, speed: 6).isConsistent(with: before)) }
     for north in [44.1, -44.1] { expect(try !reference(north, at: 1, speed: 6).isConsistent(with: before)) }
     expect(try reference(0, at: 1, speed: 10).isConsistent(with: before))
-    // Large errors excuse more than the usual 30 m: 15 · √2 · 2.15 m.
+    // Large errors allow more than the usual 30 m: 15 · √2 · 2.15 m.
     let vague = try reference(0, at: 0, speed: 10, accuracy: 15)
     expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
     expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
   }
 
-  @Test("a heading foretells the place within 30 m and 5 m/s², for 5 s and from 3 m/s on")
+  @Test("a heading predicts the position within 30 m and 5 m/s², for 5 s and from 3 m/s on")
   func followsHeading() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
-    // Due south it is further from where the heading leads.
+    // Due south it is further from the predicted position.
     expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
     expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
@@ -79,7 +79,7 @@ import Timekeeping
     let first = try reference(0, at: 0)
     var second = try reference(10, at: 1)
     second.inherit(from: first)
-    // Two places are no motion yet.
+    // Two positions are no motion yet.
     expect(try reference(90_000, at: 2).isConsistent(with: second))
     var third = try reference(20, at: 2)
     third.inherit(from: second)
@@ -91,7 +91,7 @@ import Timekeeping
     expect(try reference(90_000, at: 6).isConsistent(with: late))
   }
 
-  // MARK: - Going on
+  // MARK: - Continuation
 
   @Test("a fix continues another within 10 m and 5 m/s² of the position predicted from both velocities")
   func continues() throws {
@@ -108,14 +108,14 @@ import Timekeeping
     expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
-  @Test("no fix continues one of the same time, or of more than 5 s before, or without a motion")
+  @Test("no fix continues one of the same time, one more than 5 s before, or one without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
     expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
     expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
     expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
-    // The same place at a speed is no motion; at a walking pace it may be rounded.
+    // The same position with a speed is no motion; at walking pace it may be rounded.
     let walking = try reference(0, at: 0, speed: 1.9, heading: 0)
     expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
     expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
@@ -131,12 +131,12 @@ import Timekeeping
     expect(try !reference(42.6, at: 3).continues(third))
   }
 
-  @Test("a first fix after a gap bridges it within 20 m of where the motion before and after leads")
+  @Test("a first fix after a gap bridges it within 20 m of the position predicted by the motion before and after")
   func bridges() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(619.9, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
     expect(try !reference(620.1, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
-    // At a speed without a heading nothing is known; at rest the vehicle is where it was.
+    // With a speed but no heading nothing is known; at rest the vehicle is where it was.
     expect(try !reference(600, at: 60, speed: 10).bridges(gapAfter: before))
     let parked = try reference(0, at: 0, speed: 0)
     expect(try reference(19.9, at: 60, speed: 2.9).bridges(gapAfter: parked))
@@ -156,9 +156,9 @@ import Timekeeping
 
   // MARK: - Overruling
 
-  @Test("places that have drifted 50 m from what the speeds explain are outweighed by any other")
+  @Test("positions that have drifted 50 m from those that the speeds explain are overruled by any other")
   func outweighsDrift() throws {
-    // Two steps of a receiver that says it stands: 0.9 · step + step.
+    // Two steps of a receiver that reports a speed of 0: 0.9 · step + step.
     func drifted(by step: Double, accuracy: Double = 3) throws -> FixReference {
       var second = try reference(step, at: 1, speed: 0, accuracy: accuracy)
       second.drift(from: try reference(0, at: 0, speed: 0, accuracy: accuracy))
@@ -169,12 +169,12 @@ import Timekeeping
     let other = try reference(0, at: 3, speed: 0, accuracy: 40)
     expect(try !other.outweighs(drifted(by: 26.3)))
     expect(try other.outweighs(drifted(by: 26.4)))
-    // Errors as large as they are stated excuse more: 20 · √2 · 2.15 m.
+    // Large stated errors allow more: 20 · √2 · 2.15 m.
     expect(try !other.outweighs(drifted(by: 31.9, accuracy: 20)))
     expect(try other.outweighs(drifted(by: 32.1, accuracy: 20)))
   }
 
-  @Test("drift there and back cancels out, and a gap of more than 5 s begins anew")
+  @Test("opposite drifts cancel out, and a gap of more than 5 s resets the drift")
   func driftCancels() throws {
     let other = try reference(0, at: 9, speed: 0)
     var away = try reference(60, at: 1, speed: 0)
@@ -189,7 +189,7 @@ import Timekeeping
     expect(!other.outweighs(late))
   }
 
-  @Test("a fix with a height outweighs one without, unless it is less accurate")
+  @Test("a fix with an altitude overrules one without, unless it is less accurate")
   func outweighsFlat() throws {
     let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
     expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))
@@ -200,7 +200,7 @@ import Timekeeping
 
   // MARK: - Dates
 
-  @Test("a corrected date moves the time, the clock offset and the motion")
+  @Test("a corrected date shifts the time, the clock offset and the motion")
   func redate() throws {
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)

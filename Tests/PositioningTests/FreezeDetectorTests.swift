@@ -14,7 +14,7 @@ import Timekeeping
     return FixReference(fix, time: time, at: .boot)
   }
 
-  /// After how many repetitions of a place, one a second, the receiver counts as frozen; nil: not within 100.
+  /// After how many repetitions of a position, one a second, the receiver counts as frozen; nil: not within 100.
   private func repetitions(speed: Double?) throws -> Int? {
     var detector = FreezeDetector()
     for second in 0...100 {
@@ -24,7 +24,7 @@ import Timekeeping
     return nil
   }
 
-  @Test("a place that is repeated while its speed would have covered 30 m is a frozen receiver's")
+  @Test("a receiver that repeats a position while its speed would have covered 30 m is frozen")
   func frozen() throws {
     try expectEqual(repetitions(speed: 10), 3)
     try expectEqual(repetitions(speed: 9.9), 4)
@@ -32,14 +32,14 @@ import Timekeeping
     try expectEqual(repetitions(speed: 2), 15)
   }
 
-  @Test("a parked vehicle may repeat its place: without a speed, or with one that a receiver reports at rest")
+  @Test("a parked vehicle may repeat its position: without a speed, or with one that a receiver reports at rest")
   func parked() throws {
     expectNil(try repetitions(speed: nil))
     expectNil(try repetitions(speed: 0))
     expectNil(try repetitions(speed: 1.99))
   }
 
-  @Test("any other place, and any repetition at rest, begins anew", arguments: [(10.0, 0.01), (0, 0)])
+  @Test("any other position, and any repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
   func thaws(speed: Double, north: Double) throws {
     var detector = FreezeDetector()
     for second in 0...3 { detector.observe(try reference(at: Double(second), speed: 10)) }
@@ -52,14 +52,14 @@ import Timekeeping
     expect(detector.isFrozen)
   }
 
-  @Test("time that stands still or goes back covers nothing")
+  @Test("time that does not advance covers no distance")
   func time() throws {
     var detector = FreezeDetector()
     for second in [9.0, 9, 9, 8, 7] { detector.observe(try reference(at: second, speed: 100)) }
     expect(!detector.isFrozen)
   }
 
-  @Test("a corrected date is no elapsed time")
+  @Test("a corrected date does not count as elapsed time")
   func redate() throws {
     var detector = FreezeDetector()
     detector.observe(try reference(at: 0, speed: 10))

@@ -6,7 +6,7 @@ import Testing
 @testable import Positioning
 
 @Suite struct GeodesyTests {
-  @Test("a millimetre to ten kilometres is right within a millimetre, at any latitude")
+  @Test("distances from a millimetre to ten kilometres are right within a millimetre, at any latitude")
   func shortDistances() throws {
     for latitude in stride(from: -89.0, through: 89, by: 7) {
       for heading in stride(from: 0.0, to: 360, by: 30) {
@@ -34,7 +34,7 @@ import Testing
     expect(worst < 20e-6)
   }
 
-  @Test("known distances between cities and over the poles are right within half a percent")
+  @Test("known distances between cities and across the poles are right within half a percent")
   func knownDistances() throws {
     // Paris to New York by Vincenty's formulae, and a quarter of a meridian.
     let paris = try #require(Coordinate(latitude: 48.8566, longitude: 2.3522))
@@ -47,7 +47,7 @@ import Testing
     expect(abs(pole.distance(to: south) / 20_003_931.46 - 1) < 0.005)
   }
 
-  @Test("nothing jumps at the antimeridian or at a pole")
+  @Test("distances are continuous at the antimeridian and at the poles")
   func seams() throws {
     let west = try #require(Coordinate(latitude: 10, longitude: -179.9999))
     let east = try #require(Coordinate(latitude: 10, longitude: 179.9999))
@@ -64,7 +64,7 @@ import Testing
     expect(pole.distance(to: samePole) < 1e-6)
   }
 
-  @Test("the heading is the one that was driven", arguments: [0.0, 0.5, 45, 90, 135, 180, 270, 359.5])
+  @Test("the heading is the direction that was driven", arguments: [0.0, 0.5, 45, 90, 135, 180, 270, 359.5])
   func headings(_ heading: Double) throws {
     let start = try #require(Coordinate(latitude: 60.1699, longitude: 24.9384))
     let seen = try #require(start.heading(to: start.moved(by: 100, heading: heading)))
@@ -72,21 +72,21 @@ import Testing
     expect((0..<360).contains(seen))
   }
 
-  @Test("a point has no heading to itself and no distance")
+  @Test("from a point to itself there is no heading and no distance")
   func coincident() throws {
     let point = try #require(Coordinate(latitude: 1, longitude: 2))
     expectNil(point.heading(to: point))
     expectEqual(point.distance(to: point), 0)
   }
 
-  @Test("a step that is not finite goes nowhere")
+  @Test("a step that is not finite does not move")
   func notFinite() throws {
     let point = try #require(Coordinate(latitude: 1, longitude: 2))
     expectEqual(point.moved(by: .nan, heading: 0), point)
     expectEqual(point.moved(by: 1, heading: .infinity), point)
   }
 
-  @Test("opposite points of the Earth do not trap and are half a turn apart")
+  @Test("antipodes do not trap and are half a turn apart")
   func antipodes() throws {
     let point = try #require(Coordinate(latitude: 35, longitude: 20))
     let opposite = try #require(Coordinate(latitude: -35, longitude: -160))
@@ -106,7 +106,7 @@ import Testing
   }
 }
 
-/// Vincenty's inverse formula (Survey Review 23, 1975) on the C library, as a second opinion.
+/// Vincenty's inverse formula (Survey Review 23, 1975) with the C library, as an independent reference.
 enum Vincenty {
   static func distance(_ start: Coordinate, _ end: Coordinate) -> Double {
     let (a, f) = (6_378_137.0, 1 / 298.257223563)

@@ -5,7 +5,7 @@ import Testing
 @testable import Positioning
 
 @Suite struct MotionTrustTests {
-  /// The number of explained fixes until the trust is given again.
+  /// The number of consistent fixes until the speed is trusted again.
   private func probation(_ trust: inout MotionTrust) -> Int {
     var count = 0
     while !trust.isTrusted {
@@ -15,7 +15,7 @@ import Testing
     return count
   }
 
-  @Test("what a receiver reports is trusted until its places refute it, and again after twice as many fixes each time")
+  @Test("a reported speed is trusted until positions refute it, and again after twice as many fixes each time")
   func doubles() {
     var trust = MotionTrust()
     expect(trust.isTrusted)
@@ -30,7 +30,7 @@ import Testing
     expectEqual(probations, [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
   }
 
-  @Test("a fix that is not explained during the probation begins it anew, and does not double it")
+  @Test("an inconsistent fix during the probation restarts it, and does not double it")
   func beginsAnew() {
     var trust = MotionTrust()
     trust.note(isExplained: false)

@@ -7,7 +7,7 @@ import Timekeeping
 
 @Suite struct ReceiverClockTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)
-  /// A server's date, cut to the second, asked 300 ms before.
+  /// A server's date, truncated to the second, requested 300 ms before.
   private let bounds = TimeBounds(
     truth, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
 
@@ -17,14 +17,15 @@ import Timekeeping
       at: .boot + .seconds(second) + .milliseconds(200))
   }
 
-  @Test("a stamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
+  @Test(
+    "a timestamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
   func right(ahead: Int) {
     var clock = ReceiverClock()
     for second in 1..<10 { expectEqual(check(&clock, second, ahead: ahead), .settled(change: .zero)) }
     expectEqual(clock.offset, .zero)
   }
 
-  @Test("five stamps that are wrong by the same are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
+  @Test("five timestamps with the same error are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
   func wrong(ahead: Int) {
     var clock = ReceiverClock()
     for second in 1..<5 { expectEqual(check(&clock, second, ahead: ahead), .wrong) }
@@ -36,7 +37,7 @@ import Timekeeping
     expectEqual(check(&clock, 20, ahead: 0), .settled(change: .zero - change))
   }
 
-  @Test("local time is corrected exactly by a response that took 12 s, another error so that no stamp is early")
+  @Test("local time is corrected exactly by a response that took 12 s, any other error so that no timestamp is early")
   func localTime() {
     let bounds = TimeBounds(
       Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
@@ -48,7 +49,7 @@ import Timekeeping
     expectEqual(error(.seconds(-3630)), .seconds(-3623))
   }
 
-  @Test("a receiver that is still an hour ahead when its leap seconds come is corrected by the hour alone")
+  @Test("a receiver that is still an hour ahead when it learns the leap seconds is corrected by the hour alone")
   func leapSecondsLater() {
     var clock = ReceiverClock()
     for second in 1...10 { _ = check(&clock, second, ahead: 3618) }
@@ -59,7 +60,7 @@ import Timekeeping
     for second in 16..<30 { expectEqual(check(&clock, second, ahead: 3600), .settled(change: .zero)) }
   }
 
-  @Test("a corrected receiver whose report is delayed, and comes in one burst, stays corrected by the same offset")
+  @Test("a corrected receiver whose reports are delayed and come in one burst keeps the same correction")
   func lateBurst() {
     var clock = ReceiverClock()
     for second in 1...10 { _ = check(&clock, second, ahead: 3600) }
@@ -73,7 +74,7 @@ import Timekeeping
     expectEqual(clock.offset, offset)
   }
 
-  @Test("stamps that are wrong by something else each time are rejected as long as they are")
+  @Test("timestamps with changing errors are rejected as long as the errors change")
   func noise() {
     var clock = ReceiverClock()
     for second in 1..<30 { expectEqual(check(&clock, second, ahead: 100 * second), .wrong) }

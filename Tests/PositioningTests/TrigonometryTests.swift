@@ -56,7 +56,7 @@ import Testing
     expect(abs(Trigonometry.arcTangent(y, x) - atan2(y, x)) < 1e-15)
   }
 
-  @Test("what is not finite gives no number and does not trap")
+  @Test("non-finite input gives NaN and does not trap")
   func notFinite() {
     expect(Trigonometry.sine(.infinity).isNaN)
     expect(Trigonometry.rotation(radians: .nan).cosine.isNaN)
