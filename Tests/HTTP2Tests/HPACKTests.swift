@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// Header blocks, by the examples of RFC 7541, appendix C, and by stories of our own.
+/// Header blocks: the examples of RFC 7541, appendix C, and our own sequences.
 @Suite struct HPACKTests {
   private typealias Fields = [(String, String)]
 
@@ -25,7 +25,7 @@ import Timekeeping
     try decoder.decode(block, limit: 65_536).map { "\($0.name): \($0.value)" }
   }
 
-  @Test("requests are read with the table carried on, plain (C.3) and in the Huffman code (C.4)")
+  @Test("requests are decoded with a persistent table, plain (C.3) and Huffman-coded (C.4)")
   func requests() throws {
     let expected = [
       [":method: GET", ":scheme: http", ":path: /", ":authority: www.example.com"],
@@ -49,7 +49,7 @@ import Timekeeping
     }
   }
 
-  @Test("requests are written as the RFC writes them (C.4)")
+  @Test("requests are encoded as in the RFC (C.4)")
   func written() {
     var encoder = HPACKEncoder()
     let stories: [(Fields, String)] = [
@@ -69,10 +69,10 @@ import Timekeeping
     }
   }
 
-  @Test("answers are read in a table of 256 bytes from which the oldest go (C.6)")
+  @Test("responses are decoded with a table of 256 bytes that evicts the oldest entries (C.6)")
   func responses() throws {
     var decoder = HPACKDecoder()
-    // The size update stands for the setting that the example assumes.
+    // The size update replaces the setting that the example assumes.
     let first =
       "3fe101"
       + "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3"
@@ -93,7 +93,7 @@ import Timekeeping
   }
 
   @Test(
-    "a block that is not right is refused",
+    "an invalid block is rejected",
     arguments: [
       ("80", "index 0"), ("be", "an entry that is not there"), ("ff8080808000", "a number without bound"),
       ("ff", "a number without end"), ("4085", "a string without end"), ("8220", "a size update after a field"),
@@ -107,7 +107,7 @@ import Timekeeping
     }
   }
 
-  @Test("every byte goes through the Huffman code and back, at any length")
+  @Test("every byte survives Huffman encoding and decoding, at any length")
   func huffman() throws {
     let all = (0...255).map { UInt8($0) }
     for count in 0...all.count {
@@ -119,7 +119,7 @@ import Timekeeping
     }
   }
 
-  @Test("padding that is not all ones is refused, and so is a whole byte of it")
+  @Test("padding that is not all ones is rejected, and so is a whole byte of it")
   func padding() {
     // "a" is 00011.
     expectEqual(HuffmanCode.decode([0b0001_1111]), [UInt8(ascii: "a")])
@@ -128,7 +128,7 @@ import Timekeeping
     expectNil(HuffmanCode.decode([0xFF, 0xFF, 0xFF, 0xFC]))
   }
 
-  @Test("fields past the limit are passed over, and the table follows all the same")
+  @Test("fields beyond the limit are skipped, and the table is updated all the same")
   func limit() throws {
     var encoder = HPACKEncoder()
     var decoder = HPACKDecoder()
@@ -144,7 +144,7 @@ import Timekeeping
     try expectEqual(decoder.decode(block, limit: 65_536).map(\.name), ["a", "b", "c"])
   }
 
-  // MARK: - Stories of our own
+  // MARK: - Our own sequences
 
   private static func update(token: String, length: Int) -> [HPACKField] {
     [
@@ -162,7 +162,7 @@ import Timekeeping
     return String((0..<777).map { _ in letters[Int(random.next() % 64)] })
   }
 
-  @Test("from the second update on a block is a byte for each field; a new token costs one literal")
+  @Test("from the second update on a block takes a byte per field; a new token costs one literal")
   func steady() {
     var encoder = HPACKEncoder()
     var sizes: [Int] = []
@@ -193,7 +193,7 @@ import Timekeeping
   }
 
   @Test(
-    "whatever tables, tokens and lengths follow each other, the other end reads what was sent", arguments: 0..<200)
+    "with any sequence of tables, tokens and lengths, the decoder reads what was encoded", arguments: 0..<200)
   func stories(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed))
     var encoder = HPACKEncoder()
@@ -201,7 +201,7 @@ import Timekeeping
     for _ in 0..<30 {
       switch random.next() % 8 {
       case 0:
-        // Several changes between two blocks: the least is signalled, then the last.
+        // Several changes between two blocks: the smallest is signalled, then the last.
         for _ in 0...(random.next() % 3) {
           encoder.setPeerCapacity([0, 32, 100, 900, 1200, 4096, 65_536][Int(random.next() % 7)])
         }
@@ -230,7 +230,7 @@ import Timekeeping
     func wipe() { count.value.withLock { $0 += 1 } }
   }
 
-  @Test("an entry is wiped when another takes its room, and when the table shrinks")
+  @Test("an entry is wiped when it is overwritten, and when the table shrinks")
   func wipedEntries() {
     var table = HPACKDynamicTable<Probe>()
     let probes = (0..<3).map { _ in Probe() }
@@ -242,7 +242,7 @@ import Timekeeping
     expectEqual(probes.map { $0.count.value.withLock { $0 } }, [1, 1, 1])
   }
 
-  @Test("a table that shrinks to nothing and grows again between two blocks is signalled as both")
+  @Test("a table that shrinks to zero and grows again between two blocks is signalled as both")
   func sizeUpdates() {
     var encoder = HPACKEncoder()
     var block: [UInt8] = []
@@ -258,10 +258,10 @@ import Timekeeping
     expectEqual(block, [0x20, 0x00, 1, 0x61, 1, 0x62])
   }
 
-  @Test("a field that is no UTF-8 counts the bytes that came, so that both ends' tables stay alike")
+  @Test("a field that is not UTF-8 is counted as received, so that both ends' tables stay in sync")
   func rawLengths() throws {
     var decoder = HPACKDecoder()
-    // 500 bytes of which none is text; repaired they would be 1,500.
+    // 500 bytes that are not UTF-8; repaired they would be 1,500.
     let junk: [UInt8] = [0x7F, 0xF5, 0x02] + [UInt8](repeating: 0xFF, count: 500)
     let first = try decoder.decode([0x40] + junk + junk, limit: 65_536)
     expectEqual(first.count, 1)
@@ -273,7 +273,7 @@ import Timekeeping
   }
 
   @Test(
-    "a field that no message may have is known",
+    "a field that no message may contain is recognized",
     arguments: [
       ("Upper", "v", false), ("a b", "v", false), ("", "v", false), ("a:b", "v", false), (":a", "v", true),
       ("a", "v\r\nx: y", false), ("a", " v", false), ("a", "v\t", false), ("a", "v w", true), ("a", "", true),

@@ -8,7 +8,7 @@ import Timekeeping
 
 /// One connection, frame by frame.
 @Suite struct HTTP2ConnectionTests {
-  @Test("a connection begins with the preface and SETTINGS, and a request does not wait for the server's")
+  @Test("a connection begins with the preface and SETTINGS, and a request does not wait for the server's SETTINGS")
   func beginning() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     var server = ScriptedServer()
@@ -26,7 +26,7 @@ import Timekeeping
     expectEqual(transcript.responses.first?.header("Content-Type"), "application/json")
   }
 
-  @Test("requests follow each other on odd streams, and the second head is a byte a field")
+  @Test("requests use consecutive odd streams, and the second header block takes a byte per field")
   func requests() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -42,7 +42,7 @@ import Timekeeping
     }
   }
 
-  @Test("a request without a body ends with its head")
+  @Test("a request without a body ends with its HEADERS")
   func noBody() {
     let transcript = Transcript()
     transcript.send(HTTPRequest(method: .get, url: "https://localhost:8443/v1/x?m=y"))
@@ -50,7 +50,7 @@ import Timekeeping
     expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
   }
 
-  @Test("however a connection ends, the token is wiped from the table of headers, and nothing is sent after that")
+  @Test("however a connection ends, the token is wiped from the header table, and nothing is sent afterwards")
   func wiped() {
     let isWiped = { (transcript: Transcript) in
       let table = transcript.connection.encoder.table
@@ -68,7 +68,7 @@ import Timekeeping
     expect(isWiped(byServer))
   }
 
-  @Test("a head longer than a frame continues in CONTINUATION")
+  @Test("a header block longer than a frame continues in CONTINUATION")
   func longHead() {
     let transcript = Transcript()
     var request = Transcript.request()
@@ -78,17 +78,17 @@ import Timekeeping
       transcript.takeLines(), ["HEADERS 1 …", "CONTINUATION 1", "CONTINUATION 1", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("a head longer than the server accepts is not sent, and says so")
+  @Test("a header list longer than the server accepts is not sent, and the failure is reported")
   func headTooLong() throws {
     let transcript = Transcript(settings: [(6, 100)])
     transcript.send()
     let failure = try #require(transcript.failures.first)
     expect(failure.message.contains("no more than 100 bytes"))
-    // Another connection may have another limit, and the server got nothing.
+    // Another connection may have another limit, and the server received nothing.
     expectEqual(failure.kind, .unprocessed)
     expectEqual(transcript.takeLines().count, 1)
     expect(transcript.canSend())
-    // The same for a head that was sent before.
+    // The same for headers that were sent before.
     let later = Transcript()
     var server = ScriptedServer()
     for stream in [UInt32(1), 3] {
@@ -101,7 +101,7 @@ import Timekeeping
   }
 
   @Test(
-    "what would smuggle in a header is not sent",
+    "header injection is rejected before anything is sent",
     arguments: [HTTPRequest.Header("a", .plain("b\r\nc: d")), .init("a b", .plain("c")), .init("", .plain("c"))])
   func injection(header: HTTPRequest.Header) {
     let transcript = Transcript()
@@ -114,7 +114,7 @@ import Timekeeping
 
   // MARK: - Windows
 
-  @Test("a stream window of one byte: a body goes byte by byte, and no update is a flood")
+  @Test("with a stream window of one byte a body is sent byte by byte, and no window update counts as a flood")
   func tinyWindow() {
     let transcript = Transcript(settings: [(4, 1)])
     var server = ScriptedServer()
@@ -129,12 +129,12 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["answered 200 {}"])
   }
 
-  @Test("a window that goes negative by a new setting must come up to one again before anything is sent")
+  @Test("a window that a new setting makes negative must be positive again before anything is sent")
   func negativeWindow() {
     let transcript = Transcript(settings: [(4, 10)])
     transcript.send(Transcript.request(String(repeating: "x", count: 20)))
     expectEqual(transcript.takeLines(), ["HEADERS 1", "DATA 1 10"])
-    // 0 left of 10; now 4: minus 6.
+    // 0 left of 10; the setting is now 4, so -6.
     transcript.receive(ScriptedServer.settings([(4, 4)]))
     transcript.receive(ScriptedServer.windowUpdate(1, 6))
     expectEqual(transcript.takeLines(), ["SETTINGS ACK"])
@@ -144,7 +144,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["SETTINGS ACK", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("the connection's window bounds a body as the stream's does")
+  @Test("the connection's window limits a body as the stream's does")
   func connectionWindow() {
     let transcript = Transcript(settings: [(4, 1_000_000)])
     transcript.send(Transcript.request(String(repeating: "x", count: 70_000)))
@@ -157,7 +157,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["DATA 1 4465 END_STREAM"])
   }
 
-  @Test("what was received is allowed again in time, padding and unwanted data included")
+  @Test("received data is acknowledged with window updates in time, padding and unwanted data included")
   func receiveWindow() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -174,7 +174,7 @@ import Timekeeping
     expectEqual(transcript.responses.first?.body.count, 48_000)
   }
 
-  @Test("a response longer than allowed is aborted well before the window, and the connection continues")
+  @Test("an oversized response is aborted well before the window is used up, and the connection continues")
   func tooLarge() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -193,7 +193,7 @@ import Timekeeping
     expectEqual(transcript.takeLines().last, "answered 200 {}")
   }
 
-  @Test("a response that announces more than allowed is not waited for")
+  @Test("a response whose announced length is too large is aborted at once")
   func announcedTooLarge() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -202,9 +202,9 @@ import Timekeeping
     expectEqual(transcript.failures, [.tooLarge])
   }
 
-  // MARK: - The server's turns
+  // MARK: - Server frames
 
-  @Test("interim responses are passed over, trailers end a response, padding is taken away")
+  @Test("interim responses are skipped, trailers end a response, padding is removed")
   func shapes() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -219,7 +219,7 @@ import Timekeeping
     expectNil(transcript.responses.first?.header("link"))
   }
 
-  @Test("a head with padding, priority and in pieces is one head")
+  @Test("a header block with padding, priority and continuations is one header block")
   func continuation() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -235,7 +235,7 @@ import Timekeeping
     expectEqual(transcript.responses.first?.header("retry-after"), "7")
   }
 
-  @Test("PING is answered with its bytes, SETTINGS acknowledged at any time, what is unknown ignored")
+  @Test("PING is answered with its payload, SETTINGS acknowledged at any time, unknown frames ignored")
   func pings() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -250,14 +250,14 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
   }
 
-  @Test("a table that the server shrinks to nothing during a request is honoured from the next request on")
+  @Test("a header table that the server shrinks to zero during a request is respected from the next request on")
   func tableShrinks() {
     let transcript = Transcript()
     var server = ScriptedServer()
     transcript.send()
     transcript.receive(ScriptedServer.settings([(1, 0)]) + server.answer(1))
     transcript.send()
-    // The transcript's decoder refuses an entry that its table, now of no size, cannot have.
+    // The transcript's decoder rejects an entry that its table, now of size 0, cannot have.
     expectEqual(transcript.fields.count, 7)
     transcript.receive(server.answer(3))
     let before = transcript.sent.count
@@ -275,7 +275,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("a response before the whole request is a response, and the rest is not sent")
+  @Test("a response before the end of the request is used, and the rest of the request is not sent")
   func earlyAnswer() {
     let transcript = Transcript(settings: [(4, 3)])
     var server = ScriptedServer()
@@ -288,7 +288,7 @@ import Timekeeping
   }
 
   @Test(
-    "a 2xx before the whole request is no acceptance: the server cannot have read it",
+    "a 2xx before the end of the request is not an acceptance: the server cannot have read it",
     arguments: ["200", "202", "204", "299"])
   func earlyAcceptance(status: String) {
     for window in [UInt32(0), 3] {
@@ -300,7 +300,7 @@ import Timekeeping
       expectEqual(transcript.failures.first?.kind, .answeredEarly)
       expect(transcript.responses.isEmpty)
       expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
-      // The connection is as good as before.
+      // The connection is still usable.
       transcript.receive(ScriptedServer.settings([(4, 1000)]))
       transcript.send()
       transcript.receive(server.answer(3))
@@ -308,9 +308,9 @@ import Timekeeping
     }
   }
 
-  // MARK: - Ends
+  // MARK: - Closing
 
-  @Test("two GOAWAYs: what is below is finished, then the connection is closed and announced as such")
+  @Test("after two GOAWAYs, earlier streams are completed, then the connection is closed and that is reported")
   func twoGoAways() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -341,7 +341,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["close"])
   }
 
-  @Test("after a GOAWAY with an error, the end of the connection has that name")
+  @Test("after a GOAWAY with an error, the closing of the connection reports that error")
   func goAwayError() {
     let transcript = Transcript()
     transcript.send()
@@ -351,7 +351,7 @@ import Timekeeping
   }
 
   @Test(
-    "a reset stream has a name and a kind, and the connection continues",
+    "a reset stream has a name and a category, and the connection continues",
     arguments: [
       (HTTP2ErrorCode.refusedStream, TransportFailure.Kind.unprocessed), (.internalError, .broken), (.cancel, .broken),
       (.noError, .broken), (.enhanceYourCalm, .throttled), (.http11Required, .malformed),
@@ -372,7 +372,7 @@ import Timekeeping
     expectEqual(transcript.takeLines().last, "answered 200 {}")
   }
 
-  @Test("a code that no RFC knows is a broken stream")
+  @Test("an unknown error code is a stream failure")
   func unknownCode() {
     let transcript = Transcript()
     transcript.send()
@@ -380,7 +380,7 @@ import Timekeeping
     expectEqual(transcript.failures, [.reset(nil)])
   }
 
-  @Test("a server that asks for calm as it goes is left alone for longer than one that goes")
+  @Test("after ENHANCE_YOUR_CALM the backoff is longer than after another GOAWAY")
   func calm() {
     let transcript = Transcript()
     transcript.send()
@@ -388,7 +388,7 @@ import Timekeeping
     expectEqual(transcript.failures.map(\.kind), [.throttled])
   }
 
-  @Test("the deadline of a request ends the connection, for most often the route is dead")
+  @Test("the deadline of a request closes the connection, because most often the path is dead")
   func deadline() {
     let transcript = Transcript()
     transcript.send()
@@ -402,7 +402,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), [])
   }
 
-  @Test("a server that says nothing at all does not keep its connection")
+  @Test("a connection to a server that sends nothing at all is not reused")
   func noSettings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     transcript.handle(.connected)
@@ -413,7 +413,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["GOAWAY SETTINGS_TIMEOUT", "close"])
   }
 
-  @Test("the end of the connection breaks the request; without one it is no failure")
+  @Test("the closing of the connection fails the request; without a request it is no failure")
   func connectionEnds() {
     let transcript = Transcript()
     transcript.send()
@@ -425,7 +425,8 @@ import Timekeeping
     expectEqual(idle.takeLines(), ["close"])
   }
 
-  @Test("a kept connection that ends without a byte of the response was probably dead: the request may be sent again")
+  @Test(
+    "a reused connection that closes without a byte of the response was probably dead: the request may be sent again")
   func keptConnectionEnds() {
     let (dead, answered) = (Transcript(), Transcript())
     var server = ScriptedServer()
@@ -443,7 +444,7 @@ import Timekeeping
     expectEqual(answered.failures.map(\.kind), [.broken])
   }
 
-  @Test("a cancelled request is reset, and what still comes for it is passed over")
+  @Test("a cancelled request is reset, and later frames for it are ignored")
   func cancelled() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -457,7 +458,7 @@ import Timekeeping
     expectEqual(transcript.takeLines(), ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
   }
 
-  @Test("a connection that nothing has used for long is not used again")
+  @Test("a connection that has been idle for long is not reused")
   func idle() {
     let transcript = Transcript()
     expect(transcript.canSend(after: .seconds(99)))

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// What a server may do wrong, and how that ends.
+/// Protocol violations of a server, and their effects.
 @Suite struct HTTP2ViolationTests {
   private static let violations: [(HTTP2Violation, [UInt8])] = {
     var server = ScriptedServer()
@@ -56,14 +56,14 @@ import Timekeeping
       (.flood, S.frame(1, 4, 1, status) + (0...200).flatMap { _ in S.frame(0, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.frame(0x42, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.windowUpdate(0, 1) }),
-      // The window of the stream stays zero, so that the body waits.
+      // The window of the stream stays at zero, so that the body waits.
       (.flood, S.settings([(4, 0)]) + (0...200).flatMap { _ in S.windowUpdate(0, 1) }),
       (.flood, S.frame(1, 0, 1) + (0...200).flatMap { _ in S.frame(9, 0, 1) }),
       (.flood, (0...200).flatMap { _ in S.frame(1, 4, 1, [0x48, 3, 0x31, 0x30, 0x30]) }),
     ]
   }()
 
-  @Test("a violation ends the connection with its code, and the request with its name", arguments: violations)
+  @Test("a violation closes the connection with its error code, and the failed request names it", arguments: violations)
   func ofConnection(violation: HTTP2Violation, bytes: [UInt8]) {
     let transcript = Transcript()
     transcript.send()
@@ -74,9 +74,9 @@ import Timekeeping
     expectEqual(transcript.failures.first?.kind, .broken)
   }
 
-  @Test("without a request the same ends the connection without an outcome", arguments: violations)
+  @Test("without a request the same violation closes the connection without an outcome", arguments: violations)
   func idle(violation: HTTP2Violation, bytes: [UInt8]) {
-    // What needs an open stream to be wrong is about another one then.
+    // Violations that need an open stream concern another stream then.
     let transcript = Transcript()
     transcript.receive(bytes)
     expect(transcript.failures.isEmpty)
@@ -84,7 +84,7 @@ import Timekeeping
   }
 
   @Test(
-    "what does not speak HTTP/2 is no server of it",
+    "a peer that does not speak HTTP/2 is recognized",
     arguments: [
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), ScriptedServer.ping(), ScriptedServer.settingsAcknowledgement,
       ScriptedServer.frame(1, 4, 1, [0x88]),
@@ -99,7 +99,7 @@ import Timekeeping
   }
 
   @Test(
-    "a response that is none ends its stream only",
+    "an invalid response ends its stream only",
     arguments: [
       [("content-type", "x")], [(":status", "2000")], [(":status", "abc")], [(":status", "101")], [(":status", "099")],
       [(":status", "200"), (":status", "200")], [("a", "b"), (":status", "200")], [(":status", "200"), (":path", "/")],
@@ -121,7 +121,7 @@ import Timekeeping
     expectEqual(transcript.lines.last, "answered 200 {}")
   }
 
-  @Test("a body that is not as long as announced, data before a head, a second head: malformed")
+  @Test("a body of another length than announced, data before HEADERS, a second HEADERS: malformed")
   func malformedBodies() {
     var server = ScriptedServer()
     let head = server.headers(1, [(":status", "200"), ("content-length", "5")])
@@ -137,19 +137,19 @@ import Timekeeping
     }
   }
 
-  @Test("more data than the window allows ends the connection")
+  @Test("more data than the window allows closes the connection")
   func overrun() {
     let transcript = Transcript()
     var server = ScriptedServer()
     transcript.send(Transcript.request(maximumSize: 10_000_000))
     transcript.receive(server.headers(1))
-    // Windows are widened as data comes: only a frame that goes past them in one step can.
+    // Windows are widened as data comes: only a frame that exceeds them at once can do this.
     transcript.connection.receiveWindow = 100
     transcript.receive(ScriptedServer.data(1, String(repeating: "x", count: 101), isLast: false))
     expectEqual(transcript.failures, [.violation(.flowControl)])
   }
 
-  @Test("a server that sends a PING a second for an hour, or a hundred at each response, is no flood")
+  @Test("a server that sends a PING a second for an hour, or a hundred with each response, is not a flood")
   func steadyPings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(10_000)))
     transcript.handle(.connected)
@@ -169,7 +169,7 @@ import Timekeeping
     expect(transcript.failures.isEmpty)
   }
 
-  @Test("window updates are a flood while they free none of the body that waits, on any stream")
+  @Test("window updates are a flood unless they allow more of the pending body, on any stream")
   func uselessWindowUpdates() {
     for isOfConnection in [true, false] {
       // Only one of the two windows is exhausted.
@@ -185,7 +185,7 @@ import Timekeeping
     }
   }
 
-  // MARK: - Any bytes, cut in any way
+  // MARK: - Any split of the input
 
   private static func conversation(_ random: inout SplitMix64) -> [UInt8] {
     var server = ScriptedServer()
@@ -211,7 +211,7 @@ import Timekeeping
     return bytes
   }
 
-  @Test("however the bytes are cut, what follows is the same, and one request has one end", arguments: 0..<300)
+  @Test("however the input is split, the result is the same, and a request ends once", arguments: 0..<300)
   func cutting(seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     let bytes = HTTP2ViolationTests.conversation(&random)

@@ -4,7 +4,7 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// Frames as a server writes them, right or wrong.
+/// Frames as a server sends them, valid or not.
 struct ScriptedServer {
   var encoder = HPACKEncoder()
 
@@ -52,7 +52,7 @@ struct ScriptedServer {
   }
 }
 
-/// A connection with what it does written down, a line each: frames by name, outcomes and its end.
+/// A connection with a transcript, a line each: frames by name, outcomes and its end.
 final class Transcript {
   var connection = HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100))
   var now = BootInstant.boot + .seconds(1000)
@@ -114,7 +114,7 @@ final class Transcript {
     }
   }
 
-  /// What was done since the last call.
+  /// The transcript since the last call.
   func takeLines() -> [String] {
     defer { lines = [] }
     return lines

@@ -54,7 +54,7 @@ struct CertificateTests {
   }
 
   @Test(
-    "The time that certificates are checked at decides between not yet valid, valid and expired",
+    "The time of verification decides between not yet valid, valid and expired",
     arguments: [
       (-400, TransportFailure.Kind.certificateNotYetValid), (1, nil), (400, .certificateExpired),
     ] as [(Int64, TransportFailure.Kind?)])
@@ -70,7 +70,7 @@ struct CertificateTests {
     case .failure(let failure):
       expectEqual(failure.kind, kind, "\(failure)")
     }
-    // The next connection is checked at the time of the clock again.
+    // The next connection is verified at the clock's time again.
     try expectEqual(fixture.response(server.request).status, 200)
   }
 }

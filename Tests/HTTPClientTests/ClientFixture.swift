@@ -6,7 +6,7 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// A loop with a client on it, driven by hand.
+/// An event loop with a client, run by hand.
 struct ClientFixture {
   let loop: EventLoop
   let client: HTTPClient

@@ -9,14 +9,13 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// What the kernel has counted on this end of real connections, against what the other end has counted.
+/// The kernel's counters on this end of real connections, compared with the other end's.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
-  /// The server answers the farewell of a connection that is closed already: a TLS record of 24 bytes. The kernel
-  /// counts the end of a stream that it receives as a byte. On a busy machine the kernel retransmits over loopback too,
-  /// which the server does not see.
-  ///
-  /// - Parameter late: bytes that the server may have sent to each connection that was closed already.
+  /// The server answers the close_notify of a connection that is already closed: a TLS record of 24 bytes. The kernel
+  /// counts a received FIN as a byte. On a busy machine the kernel retransmits over loopback too, which the server
+  /// does not see.
+  /// - Parameter late: bytes that the server may have sent to each connection that was already closed.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
     let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     let (sent, received) = (carried.reduce(0) { $0 + $1[0] }, carried.reduce(0) { $0 + $1[1] })
@@ -27,7 +26,7 @@ struct ConnectionMeterTests {
   }
 
   @Test(
-    "bytes of all connections, TLS and its handshakes in them, are those that the server has counted",
+    "the bytes of all connections, including TLS and its handshakes, match those that the server has counted",
     arguments: [
       ("h2", HTTPTransport.auto, "HTTP/2"), ("http/1.1", .http1, "HTTP/1.1"), ("http/1.1", .auto, "HTTP/1.1"),
     ])
@@ -46,7 +45,7 @@ struct ConnectionMeterTests {
       var before = fixture.meter.traffic
       for _ in 0..<count {
         try expectEqual(fixture.response(request).status, 200)
-        // Readings in between count nothing twice.
+        // Intermediate readings do not count bytes twice.
         let now = fixture.meter.traffic
         expect(now.sent > before.sent && now.received > before.received)
         before = now
@@ -57,14 +56,14 @@ struct ConnectionMeterTests {
     expectEqual(fixture.client.version, version)
     let lines = try server.lines(turning: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
     let traffic = fixture.meter.traffic
-    // A connection that turns out to have no HTTP/2 is closed before the server's tickets have come.
+    // A connection without HTTP/2 is closed before the server's session tickets have arrived.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
     expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
-    // An acknowledgement at least of each of 6 answers, and what carried the requests.
+    // At least an acknowledgement of each of 6 responses, and of the requests.
     expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
 
-  @Test("a connection that the server ends or resets counts, and so does one whose handshake fails")
+  @Test("a connection that the server closes or resets is counted, and so is one whose handshake fails")
   func ends() throws {
     for script in ["answer,close", "reset-amid", "garbage", "goaway-calm"] {
       let server = try ScriptedTLSServer(script, alpn: "h2")
@@ -78,14 +77,14 @@ struct ConnectionMeterTests {
       expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
     }
     let server = try ScriptedTLSServer("", alpn: "h2")
-    // Of an issuer that is not trusted.
+    // From an untrusted issuer.
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
     _ = try fixture.failure(
       HTTPRequest(method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(10)))
     expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
   }
 
-  @Test("what goes over plain HTTP counts as well, and a client's end counts its connection")
+  @Test("plain HTTP is counted as well, and so is a connection that ends with its client")
   func plain() throws {
     let loop = try EventLoop()
     let meter = ConnectionMeter()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct FailureTableTests {
   @Test(
-    "a TLS alert about this client's certificate is named, another one is not",
+    "a TLS alert about the client certificate is named, other alerts are not",
     arguments: [
       ("SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", true),
       ("SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0", true),

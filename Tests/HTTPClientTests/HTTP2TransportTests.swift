@@ -8,7 +8,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// HTTP/2 over connections that libcurl opens, against a server over TLS that does what a script says.
+/// HTTP/2 over connections that libcurl opens, to a server over TLS that follows a script.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct HTTP2TransportTests {
   private struct Bench {
@@ -24,7 +24,7 @@ struct HTTP2TransportTests {
       }
     }
 
-    /// The names of connections in the server's lines, once there are so many.
+    /// The names of connections in the server's log, once there are this many.
     func connections(_ count: Int) throws -> [String] {
       try server.lines { $0.filter { $0.hasPrefix("connection") }.count == count }.filter { $0.hasPrefix("connection") }
     }
@@ -41,7 +41,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("requests go over one connection, each in one TLS record, the first with the preface")
+  @Test("requests use one connection, each in one TLS record, the first with the preface")
   func oneRecord() throws {
     let bench = try Bench("")
     for _ in 0..<5 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
@@ -53,7 +53,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("an idle connection is probed only when a heartbeat is overdue, so that a parked vehicle pays for no probe")
+  @Test("an idle connection is probed only when a heartbeat is overdue, so a parked vehicle sends no probes")
   func keepAlive() throws {
     let bench = try Bench("")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
@@ -63,14 +63,14 @@ struct HTTP2TransportTests {
     expectEqual(Self.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: connection), 65)
   }
 
-  /// The port of the other end of a connected socket over IPv4 or IPv6.
+  /// The peer's port of a connected socket over IPv4 or IPv6.
   private static func remotePort(of descriptor: Int32) -> Int? {
     var address = sockaddr_in6()
     var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
     let result = withUnsafeMutableBytes(of: &address) { bytes in
       getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
     }
-    // The port lies at the same place in both families.
+    // The port has the same offset in both families.
     return result == 0 && [AF_INET, AF_INET6].contains(Int32(address.sin6_family))
       ? Int(UInt16(bigEndian: address.sin6_port)) : nil
   }
@@ -81,7 +81,7 @@ struct HTTP2TransportTests {
     return getsockopt(descriptor, level, name, &value, &size) == 0 ? value : nil
   }
 
-  @Test("each new connection resumes the TLS session of the one before")
+  @Test("each new connection resumes the TLS session of the previous one")
   func resumption() throws {
     let bench = try Bench("")
     for _ in 0..<4 {
@@ -97,7 +97,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "what a server does wrong has a kind, and the next request is answered",
+    "each server error has its own category, and the next request succeeds",
     arguments: [
       ("goaway-below", TransportFailure.Kind.unprocessed), ("refuse", .unprocessed), ("reset", .broken),
       ("reset-amid", .broken), ("close", .broken), ("half", .broken), ("silence", .timedOut), ("garbage", .broken),
@@ -115,7 +115,7 @@ struct HTTP2TransportTests {
     let failure = try bench.fixture.failure(
       bench.request(deadline: script == "silence" ? .milliseconds(300) : .seconds(10)))
     expectEqual(failure.kind, kind, "\(failure)")
-    // Once, and then what happened.
+    // Once, and then the outcome.
     expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
     expectEqual(failure.message.ranges(of: "localhost:").count, 1, "\(failure)")
     let next = bench.request(usesNewConnection: failure.isConnectionOpen)
@@ -123,7 +123,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "what a server may do is no trouble",
+    "permitted server behaviour causes no failure",
     arguments: [
       "padded", "continued", "interim", "trailers", "table-of-nothing", "pings", "reset-after", "two-goaways",
       "goaway-after", "bytewise",
@@ -136,7 +136,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("a connection that was made before there is a request carries it")
+  @Test("a connection that was opened in advance carries the first request")
   func connectsAhead() throws {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
@@ -146,7 +146,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("a connection that could not be made ahead is made anew for the request, whose failure is reported")
+  @Test("a connection that could not be opened in advance is opened again for the request, whose failure is reported")
   func connectsAheadInVain() throws {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
@@ -156,11 +156,11 @@ struct HTTP2TransportTests {
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
   }
 
-  @Test("after a GOAWAY there is no connection without a request: the next request opens one, and resumes the session")
+  @Test("after a GOAWAY no connection is opened in advance: the next request opens one, and resumes the session")
   func reconnects() throws {
     let bench = try Bench("answer,two-goaways;goaway-after;goaway-idle")
     func connections(after requests: Int) throws -> [String] {
-      // Longer than the server of the last part waits before it closes.
+      // Longer than the server of the last part waits before it closes the connection.
       while try bench.fixture.loop.runOnce(timeout: .milliseconds(300)) {}
       let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == requests }
       return lines.filter { $0.hasPrefix("connection") }
@@ -177,7 +177,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a request that failed alone says that its connection is open, which carries the next one unless that must not be",
+    "a request that fails alone reports that its connection is open; it is reused unless a new one is required",
     arguments: ["refuse", "reset", "error-500", "error-502", "error-503", "no-window,early", "tiny-headers,x"])
   func newConnection(script: String) throws {
     let bench = try Bench("answer,\(script)")
@@ -196,7 +196,8 @@ struct HTTP2TransportTests {
     expect(ends.contains("ended in order"))
   }
 
-  @Test("a failure that closes its connection says so", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
+  @Test(
+    "a failure that closes its connection reports that", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
   func closedConnection(script: String) throws {
     let bench = try Bench(script)
     expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)
@@ -204,7 +205,7 @@ struct HTTP2TransportTests {
     try expectEqual(bench.connections(2).count, 2)
   }
 
-  @Test("a connection that has carried nothing is new enough")
+  @Test("a connection that has carried no request counts as new")
   func aheadIsNew() throws {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
@@ -213,7 +214,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("if no new connection can be opened, the old one stays in use, and carries the request")
+  @Test("if no new connection can be opened, the old one stays in use and carries the request")
   func noNewConnection() throws {
     let bench = try Bench("refuse;refused")
     expect(try bench.fixture.failure(bench.request()).isConnectionOpen)
@@ -221,12 +222,12 @@ struct HTTP2TransportTests {
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     let lines = try bench.server.lines { $0.contains { $0.hasPrefix("request 5") } }
     expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection h2"])
-    // The next time there is one.
+    // The next request gets a new one.
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
     try expectEqual(bench.connections(2).count, 2)
   }
 
-  @Test("a request that is cancelled, or late, while its new connection opens leaves one that works")
+  @Test("a request that is cancelled or times out while its new connection opens leaves a working connection")
   func cancelledWhileOpening() throws {
     for isCancelled in [true, false] {
       let bench = try Bench("")
@@ -242,7 +243,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("a server without HTTP/2 is spoken to in HTTP/1.1, and asked for HTTP/2 again when connections are dropped")
+  @Test("a server without HTTP/2 gets HTTP/1.1, and HTTP/2 is tried again after connections are dropped")
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")
     for _ in 0..<3 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
@@ -254,13 +255,13 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "where libcurl's own HTTP/2 carries requests, as through a proxy with TLS, one that failed alone says that its connection is open",
+    "where libcurl's own HTTP/2 is used, as through a TLS proxy, a request that fails alone reports that its connection is open",
     arguments: [
       ("reset", true), ("reset-amid", true), ("too-large", true), ("error-503", true), ("close", false),
       ("refuse", false),
     ])
   func ofLibcurl(action: String, isOpen: Bool) throws {
-    // The first connection has no HTTP/2, so libcurl is asked, and gets a server that has it.
+    // The first connection has no HTTP/2, so libcurl is used, and reaches a server that has it.
     let bench = try Bench("http1;answer,\(action)")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     expectEqual(bench.fixture.client.version, "HTTP/2")
@@ -270,13 +271,13 @@ struct HTTP2TransportTests {
     }
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: isOpen)).status, 200)
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
-    // Two connections carried requests, each from its first stream on. libcurl opens another to repeat a request that
-    // was refused, and is stopped there: whether the server still sees it depends on who is faster.
+    // Two connections carried requests, each from its first stream on. libcurl opens another to retry a refused
+    // request, and is stopped there: whether the server still sees it is a race.
     let lines = try bench.server.lines { $0.count { $0.hasPrefix("request") } == 4 }
     expectEqual(lines.count { $0.hasPrefix("request 1 ") }, 2)
   }
 
-  @Test("with HTTP/1.1 by the settings nothing else is offered")
+  @Test("with HTTP/1.1 configured, nothing else is offered")
   func http1() throws {
     let bench = try Bench("", alpn: "h2,http/1.1", transport: .http1)
     try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8))
@@ -284,7 +285,7 @@ struct HTTP2TransportTests {
     expect(lines.contains("connection http/1.1"))
   }
 
-  @Test("a body larger than the windows goes as the server makes room")
+  @Test("a body larger than the flow-control windows is sent as the server widens them")
   func largeBody() throws {
     let bench = try Bench("")
     // Within the first windows; the server of this suite never widens one.
@@ -323,7 +324,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
-  @Test("connections dropped while a request is in flight: it succeeds, and the next opens another")
+  @Test("connections are dropped while a request is in flight: it succeeds, and the next opens another")
   func droppedUnderWay() throws {
     let bench = try Bench("")
     _ = try bench.fixture.response(bench.request())
@@ -336,9 +337,9 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
-  @Test("a request that is given up with its connection is reset: what the kernel still has of it never arrives")
+  @Test("an abandoned request is reset together with its connection: data still in the kernel's buffer never arrives")
   func givenUp() throws {
-    // By contrast a connection on which the last request was answered ends in order.
+    // By contrast, a connection on which the last request was answered is closed normally.
     for (script, isReset) in [("silence", true), ("answer", false)] {
       let bench = try Bench(script)
       let stuck = bench.fixture.client.send(bench.request()) { _ in }
@@ -350,7 +351,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("a request sent from a completion goes out, and a client dropped in one is no trouble")
+  @Test("a request sent from a completion is sent, and a client may be dropped in one")
   func reentrancy() throws {
     let server = try ScriptedTLSServer("", alpn: "h2")
     let loop = try EventLoop()
@@ -370,7 +371,7 @@ struct HTTP2TransportTests {
     try loop.runUntilIdle()
   }
 
-  @Test("a line break in a header is refused before it is sent")
+  @Test("a line break in a header is rejected before anything is sent")
   func headerInjection() throws {
     let bench = try Bench("")
     var request = bench.request()

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 @Suite struct HTTPClientTests {
-  @Test("A PATCH goes out with its headers, its secret and its body, and the response comes back whole")
+  @Test("A PATCH is sent with its headers, secret and body, and the whole response is received")
   func patch() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -38,7 +38,7 @@ import Timekeeping
   }
 
   @Test(
-    "A body that is to be compressed goes out compressed, with its length and the name of the coding; the next as it is"
+    "A body to be compressed is sent compressed, with its length and Content-Encoding; the next is sent as it is"
   )
   func compressed() throws {
     let fixture = try ClientFixture()
@@ -78,7 +78,7 @@ import Timekeeping
     expect(fixture.client.counters.bytesReceived >= 40 * 7)
   }
 
-  @Test("A connection that the server closed meanwhile is replaced silently")
+  @Test("A connection that the server has closed is replaced silently")
   func closedMeanwhile() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -99,7 +99,7 @@ import Timekeeping
     expectEqual(server.accepted, 2)
   }
 
-  @Test("Connections dropped while a request is in flight: it succeeds, and the next opens another")
+  @Test("Connections are dropped while a request is in flight: it succeeds, and the next opens another")
   func droppedUnderWay() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -112,7 +112,7 @@ import Timekeeping
     expectEqual(server.accepted, 2)
   }
 
-  @Test("A request that takes too long fails at its deadline, and the next one opens another connection")
+  @Test("A slow request fails at its deadline, and the next one opens another connection")
   func deadline() throws {
     let fixture = try ClientFixture()
     var isSilent = true
@@ -144,7 +144,7 @@ import Timekeeping
     expect(server.requests.contains { $0.contains("/next") })
   }
 
-  @Test("A late cancel of an exchange that ended does not touch the request that came after it")
+  @Test("A late cancel of an exchange that ended does not affect the next request")
   func lateCancel() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -157,7 +157,7 @@ import Timekeeping
     expect(try fixture.loop.runs { second != nil })
   }
 
-  @Test("A request sent from a completion goes out, and a client dropped in one is no trouble")
+  @Test("A request sent from a completion is sent, and a client may be dropped in one")
   func reentrancy() throws {
     let loop = try EventLoop()
     let server = try LoopbackServer(loop) { _ in .bytes(answer("ok")) }
@@ -178,7 +178,7 @@ import Timekeeping
     expect(server.requests.count >= 2)
   }
 
-  @Test("Two requests at once both end, on one connection")
+  @Test("Two concurrent requests both complete, on one connection")
   func together() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -188,7 +188,7 @@ import Timekeeping
     expectEqual(server.accepted, 1)
   }
 
-  @Test("An interim response is not taken for the final one")
+  @Test("An interim response is not mistaken for the final one")
   func interim() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -211,7 +211,7 @@ import Timekeeping
     expectEqual(server.requests.count, 1)
   }
 
-  @Test("Headers beyond the bound are passed over, and the response stands")
+  @Test("Headers beyond the limit are ignored, and the response is valid")
   func manyHeaders() throws {
     let fixture = try ClientFixture()
     let many = (0..<200).map { "X-\($0): v" }
@@ -221,7 +221,7 @@ import Timekeeping
     expectEqual(response.body, Array("ok".utf8))
   }
 
-  @Test("A row of requests uses one connection")
+  @Test("Consecutive requests use one connection")
   func oneConnection() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -230,19 +230,19 @@ import Timekeeping
     expectEqual(server.accepted, 1)
   }
 
-  @Test("over HTTP/1.1 too a 2xx before the whole request was sent is no acceptance")
+  @Test("over HTTP/1.1 too a 2xx before the whole request was sent is not an acceptance")
   func answeredEarly() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("{}")) }
     server.answersHeads = true
-    // More than the kernel holds for a server that does not read.
+    // More than the kernel buffers for a server that does not read.
     let body = [UInt8](repeating: 0x20, count: 16 << 20)
     let request = HTTPRequest(method: .patch, url: server.url, body: body, deadline: .seconds(1))
     try expectEqual(fixture.failure(request).kind, .answeredEarly)
     expectEqual(server.requests.count, 1)
   }
 
-  @Test("over HTTP/1.1 a request on a new connection leaves the old one, which is closed")
+  @Test("over HTTP/1.1 a request on a new connection closes the old one")
   func newConnection() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }

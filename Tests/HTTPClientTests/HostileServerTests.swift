@@ -8,12 +8,12 @@ import LoopTesting
 import SystemCalls
 import Testing
 
-/// Servers that send without end, and what a request to them costs.
+/// Servers that send endless data, and what a request to them costs.
 @Suite(.serialized) struct HostileServerTests {
   private nonisolated static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
 
   @Test(
-    "what has no end is refused long before the deadline, without memory",
+    "endless responses are aborted long before the deadline, with bounded memory",
     arguments: [
       ("trailers", chunked + "0\r\n", "X-Trailer: abcdefghijklmnopqrstuvwxyz\r\n"),
       ("headers", "HTTP/1.1 200 OK\r\n", "X-Header: abcdefghijklmnopqrstuvwxyz\r\n"),
@@ -34,7 +34,7 @@ import Testing
     expectEqual(server.requests.count, 1)
   }
 
-  @Test("a chunk whose extension has no end costs a second of processor time, not fifteen")
+  @Test("a chunk with an endless extension costs a second of processor time, not fifteen")
   func overwork() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "a flood inside TLS ends its connection, and no turn of the loop takes long",
+    "a flood within TLS ends its connection, and no turn of the loop takes long",
     .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"),
     arguments: ["key-update", "ticket", "hello"], [HTTPTransport.auto, .http1])
   func tlsFlood(kind: String, transport: HTTPTransport) throws {
@@ -72,7 +72,7 @@ import Testing
     expect(longest < .milliseconds(150), "\(longest)")
   }
 
-  @Test("trailers are not taken for headers")
+  @Test("trailers are not mistaken for headers")
   func trailers() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "one attempt is one request: a reused connection that dies unanswered is not retried, and is distinguished from a new one",
+    "one attempt is one request: a request is not retried if its reused connection closes unanswered, and that is reported",
     arguments: [false, true])
   func oneAttempt(isReset: Bool) throws {
     let fixture = try ClientFixture()
@@ -97,7 +97,7 @@ import Testing
     _ = try fixture.response(request)
     try expectEqual(fixture.failure(request).kind, .unanswered)
     expectEqual(server.requests.count, 2)
-    // On a connection of its own it is no such thing: then the core waits.
+    // On a new connection this is an ordinary failure: the core backs off.
     try expectEqual(fixture.failure(request).kind, .broken)
     expectEqual(server.requests.count, 3)
   }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct IssuerDirectoryTests {
   @Test(
-    "a directory is known by a link that is named after its issuer",
+    "a CA directory is recognized by a hash link named after an issuer",
     arguments: [
       (["5ad8a5d6.0"], true), (["ca-certificates.crt", "0f5dc4f3.0"], true), (["ca-certificates.crt"], false),
       (["5ad8a5d6.1", "5ad8a5d6", "5AD8A5D6.0", "a5ad8a5d6.0"], false), ([], false),
@@ -19,7 +19,7 @@ import Testing
     expectEqual(IssuerDirectory.hasHashLinks(directory.path), isKnown)
   }
 
-  @Test("a directory that is not there has no links")
+  @Test("a missing directory has no links")
   func missing() {
     expect(!IssuerDirectory.hasHashLinks("/nonexistent/issuers"))
   }

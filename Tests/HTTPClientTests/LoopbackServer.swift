@@ -4,17 +4,17 @@ import Glibc
 import SystemCalls
 import Testing
 
-/// A TCP server on the test's own loop that answers with whatever bytes a test wants, right or wrong.
+/// A TCP server on the test's own loop that sends arbitrary bytes.
 final class LoopbackServer {
   enum Reply {
     case bytes(String)
-    /// The bytes, and then the end of the connection.
+    /// Sends the bytes, then closes the connection.
     case closing(String)
-    /// The bytes, and then others again and again, as fast as they are read.
+    /// Sends the bytes, then others repeatedly, as fast as they are read.
     case endless(String, String)
-    /// Never.
+    /// Never responds.
     case silence
-    /// The end of the connection by RST.
+    /// Resets the connection (RST).
     case reset
   }
 
@@ -25,7 +25,7 @@ final class LoopbackServer {
   private let reply: (String) -> Reply
 
   let port: UInt16
-  /// Whole requests, as they came in.
+  /// Whole requests, as received.
   private(set) var requests: [String] = []
   private(set) var accepted = 0
   /// Bytes of endless replies.
@@ -57,22 +57,22 @@ final class LoopbackServer {
     close(listener)
   }
 
-  /// Answers a request as soon as its headers are there, and reads no more of it.
+  /// Responds as soon as a request's headers are received, and does not read the rest.
   var answersHeads = false
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// Refuses further connections; those that there are stay.
+  /// Refuses further connections; existing ones stay open.
   func stopAccepting() {
     source?.close()
     source = nil
-    // On Linux this also ends the listening.
+    // On Linux this also stops listening.
     shutdown(listener, Int32(SHUT_RDWR))
   }
 
   var openConnections: Int { connections.count }
 
-  /// Ends all connections, as a server does that has waited long enough.
+  /// Closes all connections, as a server does after an idle timeout.
   func dropConnections() {
     for descriptor in connections.keys { drop(descriptor) }
   }
@@ -111,7 +111,7 @@ final class LoopbackServer {
       let piece = String(repeating: unit, count: max(16_384 / unit.utf8.count, 1))
       connections[descriptor]?.close()
       var rest: ArraySlice<UInt8> = []
-      // Cut anywhere, as the network does.
+      // Split anywhere, as on a network.
       connections[descriptor] = try? loop.addIO(descriptor, .writable) { [unowned self] _ in
         if rest.isEmpty { rest = Array(piece.utf8)[...] }
         let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -159,7 +159,7 @@ final class LoopbackServer {
 }
 
 extension String {
-  /// Where a text begins that stands on the boundary of bytes.
+  /// The position of a text that begins at a byte boundary.
   fileprivate func range(ofText text: String) -> Index? {
     let wanted = Array(text.utf8)
     let bytes = Array(utf8)
@@ -171,7 +171,7 @@ extension String {
   }
 }
 
-/// A plain answer with a body.
+/// A plain response with a body.
 func answer(_ body: String, status: String = "200 OK", headers: [String] = []) -> String {
   (["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + headers).joined(separator: "\r\n") + "\r\n\r\n" + body
 }

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import Timekeeping
 
-/// A program that a test runs, with what it writes on standard output.
+/// A program that a test runs, and its standard output.
 final class TestProcess {
   private var process: pid_t = 0
   private var output: Int32 = -1
@@ -37,7 +37,7 @@ final class TestProcess {
     close(output)
   }
 
-  /// Waits for its end: nil when it did not end well.
+  /// Waits until it exits; nil if it failed.
   func finish() -> Bool {
     var status: Int32 = 0
     let isDone = waitpid(process, &status, 0) == process && status == 0
@@ -45,7 +45,8 @@ final class TestProcess {
     return isDone
   }
 
-  /// Whole lines so far, once they satisfy; runs the loop meanwhile. Fails after ten seconds without any.
+  /// The complete lines so far, once they satisfy the condition; runs the loop meanwhile. Fails after ten seconds
+  /// without a line.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<2000 {
@@ -99,7 +100,7 @@ final class ScriptedTLSServer {
     port = try #require(Int(first.dropFirst("port ".count)))
   }
 
-  /// What it has written so far, once that satisfies.
+  /// The output so far, once it satisfies the condition.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     try process.lines(turning: loop, until: isEnough)
   }

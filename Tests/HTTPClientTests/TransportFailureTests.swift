@@ -7,10 +7,10 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// What a person and the retry rules learn from a request without a response.
+/// The failure that is reported for a request without a response, and whether it may be retried.
 @Suite struct TransportFailureTests {
   @Test(
-    "What a server does wrong has a kind",
+    "Each server error has its own category",
     arguments: [
       ("", TransportFailure.Kind.broken),
       ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
@@ -35,7 +35,7 @@ import Testing
     expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
   }
 
-  @Test("A body of exactly the size allowed is a response")
+  @Test("A body of exactly the maximum size is accepted")
   func exactSize() throws {
     let fixture = try ClientFixture()
     let body = String(repeating: "x", count: 1000)
@@ -44,14 +44,14 @@ import Testing
     try expectEqual(fixture.response(request).body.count, 1000)
   }
 
-  @Test("A connection that is reset breaks the request")
+  @Test("A connection reset fails the request")
   func reset() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .reset }
     try expectEqual(fixture.failure(HTTPRequest(method: .get, url: server.url)).kind, .broken)
   }
 
-  @Test("The port is closed: refused")
+  @Test("A closed port: refused")
   func refused() throws {
     let fixture = try ClientFixture()
     let port = try LoopbackServer(fixture.loop) { _ in .silence }.port
@@ -60,10 +60,10 @@ import Testing
     expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
   }
 
-  @Test("A name that cannot be: unresolved")
+  @Test("An invalid name: unresolved")
   func unresolved() throws {
     let fixture = try ClientFixture()
-    // A label of more than 63 letters is refused before any name server is asked.
+    // A label of more than 63 letters is rejected without a DNS query.
     let name = String(repeating: "a", count: 70) + ".invalid"
     let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://\(name)/"))
     expectEqual(failure.kind, .unresolved, "\(failure)")
@@ -74,7 +74,7 @@ import Testing
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .closing(answer("ok")) }
     var outcome: HTTPOutcome?
-    // The server never sees the end of a request in a TLS hello, so its silence must end some time.
+    // The server waits for the end of a request in a TLS hello, so it must time out.
     fixture.client.send(
       HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)", deadline: .milliseconds(200))
     ) { outcome = $0 }
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "TCP connects and the TLS handshake does not end, as if large packets were lost: that is said",
+    "TCP connects but the TLS handshake stalls, as if large packets were lost: that is reported",
     arguments: [HTTPTransport.auto, .http1])
   func stalledHandshake(transport: HTTPTransport) throws {
     let fixture = try ClientFixture { $0.transport = transport }
@@ -93,14 +93,14 @@ import Testing
     let failure = try fixture.failure(HTTPRequest(method: .get, url: url, deadline: .milliseconds(300)))
     expectEqual(failure.kind, .timedOut)
     expect(failure.message.contains("127.0.0.1:\(server.port): the TLS handshake does not end, although"))
-    // Without TLS there is none.
+    // Without TLS there is no handshake.
     let plain = "http://127.0.0.1:\(server.port)"
     let silence = try fixture.failure(HTTPRequest(method: .get, url: plain, deadline: .milliseconds(300)))
     expect(silence.kind == .timedOut && !silence.message.contains("TLS"))
   }
 
   @Test(
-    "What cannot be sent is a local failure that says why, without the URL",
+    "A request that cannot be sent is a local failure with a reason, without the URL",
     arguments: [
       ("nonsense", "http"), ("ftp://127.0.0.1/secret", "http"), ("http:///secret", "host"), ("", "http"),
       ("http://127.0.0.1:99999/secret", "http"), ("http://user:secret@127.0.0.1/", "127.0.0.1:80"),
@@ -112,7 +112,7 @@ import Testing
     expect(!failure.message.contains("secret"))
   }
 
-  @Test("A request that cannot be sent does not spoil the next one, whatever URL it had")
+  @Test("A request that cannot be sent does not affect the next one, whatever its URL")
   func afterBadURL() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test("Plain HTTP is refused unless it is allowed")
+  @Test("Plain HTTP is rejected unless it is allowed")
   func plainHTTP() throws {
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(
-    "A line break in a header is refused: it would smuggle in another header", arguments: ["a\r\nX: y", "a\nb", "\0"])
+    "A line break in a header is rejected: it would inject another header", arguments: ["a\r\nX: y", "a\nb", "\0"])
   func headerInjection(value: String) throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }

@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 @Suite struct FloodLimitTests {
-  @Test("two hundred at once are allowed, and then one a second")
+  @Test("a burst of two hundred is allowed, and then one a second")
   func limit() {
     let now = BootInstant.boot + .seconds(1000)
     var limit = FloodLimit()
@@ -17,7 +17,7 @@ import Timekeeping
     expectEqual(later.prefix(2), [true, false])
   }
 
-  @Test("one each second is allowed for ever, and leaves the burst")
+  @Test("one per second is always allowed, and does not reduce the burst")
   func steady() {
     var limit = FloodLimit()
     let steady = (0..<5000).map { limit.allows(at: .boot + .seconds($0)) }

@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 
 @Suite struct HTTPResponseTests {
-  @Test("headers are found in any case, the first of a name")
+  @Test("header names are case-insensitive, and the first of a name is used")
   func headers() {
     let response = HTTPResponse(status: 200, headers: [("RETRY-after", "1"), ("Retry-After", "2")])
     expectEqual(response.header("retry-After"), "1")

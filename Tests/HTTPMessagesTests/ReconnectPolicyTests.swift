@@ -11,7 +11,7 @@ import Timekeeping
 
   private static func status(_ code: Int) -> HTTPOutcome { .response(HTTPResponse(status: code)) }
 
-  /// Which of the attempts use a new connection: each ends with an outcome before the next, ten seconds later.
+  /// The attempts that use a new connection: each ends with an outcome before the next, ten seconds later.
   private static func attempts(_ outcomes: [HTTPOutcome], every seconds: Int = 10) -> [Bool] {
     var policy = ReconnectPolicy()
     return outcomes.enumerated().map { index, outcome in
@@ -38,7 +38,7 @@ import Timekeeping
   }
 
   @Test(
-    "a rejection, a limited rate and a closed connection need no new one",
+    "a rejection, a rate limit and a closed connection do not require a new one",
     arguments: [
       status(400), status(401), status(403), status(404), status(408), status(429), status(302), closed,
       .failure(TransportFailure(.timedOut, "no response")),
@@ -50,7 +50,7 @@ import Timekeeping
     expectEqual(Self.attempts([Self.status(503), outcome, Self.status(503), Self.status(200)]).contains(true), false)
   }
 
-  @Test("a server that is bad on every connection gets two new ones, then one in five minutes")
+  @Test("a server that fails on every connection gets two new ones, then one in five minutes")
   func limit() {
     let resets = Self.attempts([HTTPOutcome](repeating: Self.reset, count: 100))
     expectEqual(resets.indices.filter { resets[$0] }, [1, 2, 32, 62, 92])
@@ -58,7 +58,7 @@ import Timekeeping
     expectEqual(errors.indices.filter { errors[$0] }, [2, 4, 34, 64, 94])
   }
 
-  @Test("an accepted request ends the limit; a response that is no acceptance does not")
+  @Test("an accepted request resets the limit; any other response does not")
   func acceptance() {
     let accepted = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(200), Self.reset, Self.status(200)])
     expectEqual(accepted, [false, true, true, false, false, true])

@@ -8,7 +8,7 @@ import Timekeeping
   private static let date = "Sat, 21 Nov 2026 08:30:00 GMT"
 
   @Test(
-    "seconds, or a date against the response's own",
+    "Retry-After is seconds, or a date relative to the response's own date",
     arguments: [
       ("0", nil, 0), ("120", nil, 120), ("86400", nil, 900), ("99999999999999999", nil, 900),
       ("Sat, 21 Nov 2026 08:31:30 GMT", date, 90), ("Sat, 21 Nov 2026 08:00:00 GMT", date, 0),
@@ -19,7 +19,7 @@ import Timekeeping
   }
 
   @Test(
-    "what cannot be read is no wish", arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
+    "an unreadable value is ignored", arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
   func unreadable(value: String) {
     expectNil(RetryAfter.delay(value, date: nil))
   }

@@ -30,7 +30,7 @@ import Testing
     expect(Mirror(reflecting: secret).children.isEmpty)
   }
 
-  @Test("it has no encoder and no decoder: nothing that is written or sent as a whole can contain one")
+  @Test("it has no encoder and no decoder: no encoded structure can contain one")
   func neverEncodes() {
     expect(!(Secret.self is any Encodable.Type))
     expect(!(Secret.self is any Decodable.Type))
@@ -38,7 +38,7 @@ import Testing
     expect(!((secret as Any) is any LosslessStringConvertible))
   }
 
-  @Test("its text is given to code that asks by name")
+  @Test("its text is available only by an explicit call")
   func reveal() {
     expectEqual(secret.reveal(), "hunter2")
     expect(!secret.isEmpty)
