@@ -27,7 +27,7 @@ scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 
 if [ -n "${MAINTAINER-}" ]; then
   [[ $MAINTAINER =~ ^[^\<\>\\/]+\ \<[^\<\>\ ]+@[^\<\>\ ]+\>$ ]] || { echo "MAINTAINER=$MAINTAINER: expected NAME <ADDRESS>" >&2; exit 1; }
-  sed -i "s/fleet-locationd maintainers <.*\.invalid>/${MAINTAINER//&/\\&}/" "$stage"/debian/{control,changelog}
+  sed -i "s/fleet-locationd maintainers <.*\.invalid>/${MAINTAINER//&/\\&}/" "$stage"/debian/{control,changelog,fleet-locationd.NEWS}
 fi
 if [ -n "${HOMEPAGE-}" ]; then
   [[ $HOMEPAGE =~ ^https://[^\ \|]+$ ]] || { echo "HOMEPAGE=$HOMEPAGE: expected https://…" >&2; exit 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the comments of the sources in Swift and C: none is wider than 120 columns, which swift-format does not check;
-and the changelog of the packages: 80 columns. Every `package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose parameters are
+and the changelog and news of the packages: 80 columns. Every `package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose parameters are
 properties with comments of their own, and what implements a requirement of a protocol that is documented where it is
 declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
 """
@@ -61,8 +61,9 @@ for directory in ("Sources", "Tests", "Benchmarks", "Fuzz", "scripts", "Package.
                 print(f"{path.relative_to(root)}:{number + 1}: a comment of {len(line)} columns: wrap it at {WIDTH}", file=sys.stderr)
                 wide += 1
 # lintian warns only once the packages are built, which is late.
-for number, line in enumerate((root / "packaging/debian/changelog").read_text().split("\n")):
-    if len(line) > 80 and not line.startswith(" -- "):
-        print(f"packaging/debian/changelog:{number + 1}: {len(line)} columns: wrap it at 80", file=sys.stderr)
-        wide += 1
+for name in ("changelog", "fleet-locationd.NEWS"):
+    for number, line in enumerate((root / "packaging/debian" / name).read_text().split("\n")):
+        if len(line) > 80 and not line.startswith(" -- "):
+            print(f"packaging/debian/{name}:{number + 1}: {len(line)} columns: wrap it at 80", file=sys.stderr)
+            wide += 1
 sys.exit(missing + wide > 0)
