@@ -27,6 +27,11 @@ import Testing
     return .success(report)
   }
 
+  /// A daemon whose updates are accepted.
+  private func accepting(_ counters: [String: Int]) throws -> Result<StatusReport, SetupTrouble> {
+    .success(try StatusScreenTests.status(["counters": counters]))
+  }
+
   private let silence = Result<StatusReport, SetupTrouble>.failure(SetupTrouble(message: "nothing listens"))
 
   @Test("each state is reported once, until an update is accepted")
@@ -38,7 +43,7 @@ import Testing
     expectEqual(watch.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(3)), .wait(nil))
     expectEqual(watch.handle(try waiting("noToken", "no token"), at: .seconds(4)), .wait("no token"))
     expectEqual(
-      watch.handle(.success(try StatusScreenTests.status()), at: .seconds(5)),
+      watch.handle(try accepting(["accepted": 1, "tokens": 1]), at: .seconds(5)),
       .online("Fleet Engine has accepted the first update of truck-17"))
   }
 
@@ -65,6 +70,21 @@ import Testing
     expectEqual(
       watch.handle(fix, at: .seconds(60)), .missing("waiting for a fix for 4 s\nThe antenna needs a view of the sky"))
     expectEqual(watch.handle(silence, at: .seconds(60)), .missing("nothing listens"))
+  }
+
+  @Test("a token of the previous run proves no credential, and its last update nothing of this run")
+  func cachedToken() throws {
+    let watch = Watch()
+    let cached = try accepting(["accepted": 3, "tokens": 0])
+    expectEqual(watch.handle(cached, at: .seconds(1)), .wait("online with a token of the previous run"))
+    expectEqual(watch.handle(cached, at: .seconds(59)), .wait(nil))
+    expectEqual(
+      watch.handle(cached, at: .seconds(60)),
+      .missing(
+        "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "
+          + "provider gives one with these settings"))
+    let restored = try accepting(["accepted": 0, "tokens": 1])
+    expectEqual(watch.handle(restored, at: .seconds(1)), .wait("online"))
   }
 
   @Test("a vehicle that is paused sends nothing, and this is said at once")

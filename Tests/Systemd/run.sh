@@ -569,6 +569,14 @@ code=0; again --vehicle truck-98 || code=$?
 [ $code -eq 74 ] && inside grep -q truck-99 $fresh.toml || fail "another vehicle: exit $code: $(cat "$work/answer")"
 again --vehicle truck-98 --replace || fail "--replace: $(cat "$work/answer")"
 inside grep -q truck-98 $fresh.toml && inside sh -c "grep -q truck-99 $fresh.toml.2*Z" || fail "what was there is not kept"
+step "setup: a wrong credential is not online, whatever token the previous one has got"
+echo 'Bearer of-another-box' | write /root/wrong 600
+echo 'Bearer s3cret-of-the-box' | write /root/right 600
+code=0; again --vehicle truck-98 --replace --credential-file /root/wrong || code=$?
+[ $code -eq 1 ] && grep -q '^Not yet: .*HTTP 401' "$work/answer" || fail "a wrong credential: exit $code: $(cat "$work/answer")"
+! grep -q of-another-box "$work/answer" || fail "setup shows the credential"
+again --vehicle truck-98 --replace --credential-file /root/right || fail "the right credential: $(cat "$work/answer")"
+inside rm /root/wrong /root/right
 inside systemctl disable -q --now fleet-locationd@fresh
 inside systemctl stop holder receiver-held receiver-GNSS
 inside sh -c "rm -r $fresh* /etc/systemd/system/fleet-locationd@fresh.service.d /dev/serial"

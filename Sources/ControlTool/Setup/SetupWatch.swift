@@ -2,7 +2,8 @@
 import Observability
 import Timekeeping
 
-/// Follows a service that has just been started, until Fleet Engine has accepted its first update.
+/// Follows a service that has just been started, until Fleet Engine has accepted its first update with a token that
+/// this run has fetched.
 struct SetupWatch {
   /// What to do after a response.
   enum Step: Equatable {
@@ -35,8 +36,19 @@ struct SetupWatch {
       return line("the service starts")
     case .success(let report):
       if report.isPaused { return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume") }
-      if report.lastUpdate != nil {
+      let count = { (name: String) in report.counters[name, default: 0] }
+      let isAccepted = report.lastUpdate != nil && count("accepted") > 0
+      if isAccepted, count("tokens") > 0 {
         return .online("Fleet Engine has accepted the first update of \(report.vehicle ?? "the vehicle")")
+      }
+      guard !isAccepted else {
+        // Nothing proves that the token provider accepts the credential.
+        guard time < limit else {
+          return .missing(
+            "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "
+              + "provider gives one with these settings")
+        }
+        return line("online with a token of the previous run")
       }
       let state = report.state
       let problem = (state?.label ?? report.summary)
