@@ -42,7 +42,6 @@ import Testing
       ),
       ("fleet-locationctl", ["setup", "--dry-run", "--service", "taxi"], 64, "deliveries"),
       ("fleet-locationctl", ["setup", "--dry-run", "--wait", "-1"], 64, "--wait -1"),
-      ("fleet-locationctl", ["setup", "Bearer hush"], 64, "unexpected"),
       ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
       ("fleet-locationctl", ["status", "--instance", "a/b"], 64, "fleet-locationd@NAME"),
       ("fleet-locationctl", ["pause", "--instance", "van", "--socket", "s"], 64, "cannot be combined"),
@@ -159,6 +158,50 @@ import Testing
     expect(
       bad.errors.text.contains("\(credential): the credential has characters") && !bad.errors.text.contains("hush"))
     expect(!FileManager.default.fileExists(atPath: "/etc/fleet-locationd/dry-run-test.toml"))
+  }
+
+  @Test(
+    "no message repeats what may be a secret, and no option is abbreviated",
+    arguments: [
+      (["setup", "--dry-run", "Bearer hush"], 64, "unexpected"),
+      (["setup", "--dry-run", "--credential", "Bearer hush"], 64, "\"--credential\"; did you mean --credential-file?"),
+      (["setup", "--dry-run", "--credential=Bearer hush"], 64, "\"--credential\"; did you mean --credential-file?"),
+      (["setup", "--no-credential=hush"], 64, "--no-credential takes no value"),
+      (["token", "--reveal=hush"], 64, "--reveal takes no value"),
+      (["token", "--password=hush"], 64, "\"--password\""),
+      (
+        [
+          "setup", "--dry-run", "--source", "gpsd", "--service", "trips", "--provider", "p", "--vehicle", "v",
+          "--token-url", "https://t.example.com/{vehicle_id}", "--credential-file", "Bearer hush",
+        ], 66, "not the credential"
+      ),
+      (["status", "--js"], 64, "\"--js\""), (["status", "--socket"], 64, "--socket wants a value"),
+      (["status", "-xhush"], 64, "\"-x\""),
+    ] as [([String], Int32, String)])
+  func secrets(arguments: [String], status: Int32, says: String) throws {
+    let process = try ChildProcess("fleet-locationctl", arguments)
+    try expectEqual(process.finish(), status)
+    expect(process.errors.text.contains(says), "\(process.errors.text)")
+    expect(!(process.errors.text + process.output.text).contains("hush"))
+  }
+
+  @Test("options are read as by getopt_long: with = or after a space, beside operands, and in one word")
+  func forms() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let path = try bench.writeSettings()
+    for arguments in [["--check", "--config=\(path)"], ["--config", path, "--check"], ["-c\(path)", "--check"]] {
+      let process = try ChildProcess("fleet-locationd", arguments)
+      try expectEqual(process.finish(), 0)
+      expectEqual(process.output.text, "\(path): valid\n")
+    }
+    for arguments in [["fixes", "/nonexistent", "--verdict"], ["fixes", "--", "/nonexistent"]] {
+      let process = try ChildProcess("fleet-locationctl", arguments)
+      try expectEqual(process.finish(), 66)
+    }
+    let dashes = try ChildProcess("fleet-locationctl", ["fixes", "--", "--verdict"])
+    try expectEqual(dashes.finish(), 66)
+    expect(dashes.errors.text.contains("--verdict: no such file"))
   }
 
   @Test("setup requires root", .enabled(if: geteuid() == 0, "root drops its rights"))

@@ -51,7 +51,11 @@ enum SetupCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    if let operand = options.operands.first { throw CommandError(.usage, "setup: unexpected \"\(operand)\"") }
+    // Not repeated: it may be the credential.
+    if !options.operands.isEmpty {
+      throw CommandError(
+        .usage, "setup: unexpected argument; every answer has its option, and the credential is in a file")
+    }
     let instance = try Instance.name(options, besides: "config")
     let isDryRun = options.has("dry-run")
     guard isDryRun || geteuid() == 0 else {
@@ -197,6 +201,11 @@ enum SetupCommand: Command {
         say("  \(mistake)")
       }
     }
+    // Not repeated: it may be the credential itself.
+    guard path == "-" || FileAccess.refusal(path, F_OK)?.code != ENOENT else {
+      throw CommandError(
+        .noInput, "setup: the file of --credential-file does not exist; it is the path of a file, not the credential")
+    }
     let input = try CommandInput(path: path)
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -304,7 +313,9 @@ enum SetupCommand: Command {
     }
     say("Checked:  \(SetupPlan.settings(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
-    try run(["systemctl", "restart", plan.unit], programs)
+    // Not a restart, over which systemd keeps the runtime directory: a cached token of another credential ends with it.
+    try run(["systemctl", "stop", plan.unit], programs)
+    try run(["systemctl", "start", plan.unit], programs)
     say("Started:  \(plan.unit)")
   }
 
