@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// All orders of steps from a state, as deep as asked.
+/// All orders of steps from a state, to a given depth.
 struct Exploration {
-  /// What was violated, and by which steps.
+  /// The violation, and the steps that led to it.
   struct Finding {
     var steps: [Step]
     var violation: String
@@ -11,13 +11,13 @@ struct Exploration {
 
   /// The number of states that were reached, the first one excluded.
   private(set) var states = 0
-  /// The longest time in which the vehicle was online again.
+  /// The longest time until the vehicle was online again.
   private(set) var longestRecovery = Duration.zero
   private(set) var findings: [Finding] = []
   private var steps: [Step] = []
 
-  /// - Parameter depth: of the steps. From every state above it, and from every sixteenth at this depth, the vehicle
-  ///   must come online when all that happens is good.
+  /// - Parameter depth: number of steps. From every state above it, and from every sixteenth at this depth, the
+  ///   vehicle must come online if there are no further faults.
   mutating func explore(_ world: SmallWorld, depth: Int) {
     guard findings.count < 10 else { return }
     if let violation = world.violation {

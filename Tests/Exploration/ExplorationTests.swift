@@ -4,9 +4,9 @@ import Expectations
 import Foundation
 import Testing
 
-/// Every order of events, from states that matter: what is found in `SmallWorld` is violated by none.
+/// Every order of events, from important states: none violates an invariant of `SmallWorld`.
 @Suite struct ExplorationTests {
-  /// The steps to each state from which all others are taken.
+  /// The steps to each initial state.
   static let starts: [(name: String, isOfTrips: Bool, steps: [Step])] = {
     let online: [Step] = [.fix, .token, .accepted]
     func many(_ count: Int, _ steps: Step...) -> [Step] { (0..<count).flatMap { _ in steps } }
@@ -36,7 +36,7 @@ import Testing
 
   private static let environment = ProcessInfo.processInfo.environment
 
-  @Test("no order of events violates what is promised, and after each the vehicle comes online", arguments: starts)
+  @Test("no order of events violates an invariant, and after each the vehicle comes online", arguments: starts)
   func everyOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
     let depth = Self.environment["EXPLORATION_DEPTH"].flatMap { Int($0) } ?? 4
     var world = SmallWorld(try isOfTrips ? AgentFixture.tripsConfiguration() : AgentFixture.configuration())

@@ -12,12 +12,12 @@ import Positioning
 import Timekeeping
 import Vehicle
 
-/// A daemon and as much of a world as it needs, as one value: a copy goes another way.
+/// A daemon and the part of a world that it needs, as one value: each order of events uses a copy.
 struct SmallWorld {
-  /// What the daemon has asked of a server.
+  /// A request of the daemon to a server.
   private struct Request {
     var id: UInt64
-    /// Of an update.
+    /// For an update.
     var body = ""
     var endsBy: BootInstant
   }
@@ -26,28 +26,28 @@ struct SmallWorld {
   private static let offline = #"{"vehicleState":"OFFLINE"}"#
   /// Longest step to a deadline.
   private static let longestWait = Duration.seconds(120)
-  /// The first thing that must not be; nil: nothing.
+  /// The first violation; nil: none.
   private(set) var violation: String?
   private(set) var daemon: Daemon
 
   private let configuration: Daemon.Configuration
-  /// Since the machine was made; `bootedAt` is that of the daemon's zero.
+  /// Since the machine was created; `bootedAt` is that of the daemon's zero.
   private var now = BootInstant.boot
   private var bootedAt = BootInstant.boot
   private var update: Request?
   private var fetch: Request?
   private var isNetworkUp = true
-  /// What the driver has chosen last.
+  /// The driver's last choice.
   private var isPaused = false
   private var addresses: UInt8 = 1
   private var fixes = 0
   private var tokens = 0
-  /// The longest wait that a failure since the last accepted update may cause, as its category says.
+  /// The longest wait that a failure since the last accepted update may cause, according to its category.
   private var longestBackoff = Duration.seconds(10)
   /// When the last updates of this boot were sent.
   private var attempts: [BootInstant] = []
   private var lastAcceptedAt: BootInstant?
-  /// The times of the fixes of pauses, as in a request.
+  /// The times of fixes during pauses, as in a request.
   private var pausedStamps: [String] = []
   // On disk.
   private var disk: [Backlog.ID: Backlog.Record] = [:]
@@ -68,7 +68,7 @@ struct SmallWorld {
 
   // MARK: - Steps
 
-  /// Whether this can happen now.
+  /// Whether this step is possible now.
   func allows(_ step: Step) -> Bool {
     switch step {
     case .fix, .silence, .reload, .powerCut: true
@@ -120,7 +120,7 @@ struct SmallWorld {
     if !daemon.isProgressing(at: moment.boot) { violate("the watchdog would restart the daemon") }
   }
 
-  /// Time passes, and the daemon is called whenever it has asked to be.
+  /// Time passes, and the daemon is called at its deadlines.
   mutating func wait(_ duration: Duration) {
     let end = now + duration
     var calls = 0
@@ -269,7 +269,7 @@ struct SmallWorld {
     update = Request(id: id, body: body, endsBy: now + request.deadline)
   }
 
-  // MARK: - What must hold
+  // MARK: - Invariants
 
   /// Each position that has left the backlog is counted, with the reason.
   private mutating func checkBacklog(
@@ -287,14 +287,13 @@ struct SmallWorld {
     }
   }
 
-  /// From now on everything works: the time until Fleet Engine has the next position.
-  ///
-  /// - Returns: nil if that takes longer than what the last failure may cause.
+  /// Without further faults, the time until Fleet Engine has the next position.
+  /// || - Returns: nil if that takes longer than the last failure allows.
   mutating func recover() -> Duration? {
     let start = now
     if !isNetworkUp { take(.networkUp) }
     if isPaused { take(.resume) }
-    // Twelve updates a minute at most, and what is under way ends at its deadline.
+    // Twelve updates a minute at most, and requests in flight end at their deadline.
     let limit = longestBackoff + .seconds(60 + 15)
     while now - start <= limit {
       if fetch != nil { take(.token) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can happen next to a daemon: the alphabet of the exploration.
+/// The possible next steps of a daemon: the alphabet of the exploration.
 enum Step: String, CaseIterable {
   /// A second passes, and the receiver has a fix.
   case fix
   /// A second passes, and it has none.
   case silence
-  /// Time passes until the daemon has something to do.
+  /// Time passes until the daemon's next deadline.
   case deadline
-  /// Fleet Engine takes the update.
+  /// Fleet Engine accepts the update.
   case accepted
   /// It has a fault: 503.
   case unavailable
@@ -16,16 +16,16 @@ enum Step: String, CaseIterable {
   case denied
   /// The request is rejected: 400.
   case invalid
-  /// Nothing comes until the request's deadline.
+  /// There is no response until the request's deadline.
   case lost
-  /// The token provider gives a token.
+  /// The token provider issues a token.
   case token
-  /// It is not there.
+  /// The provider is unreachable.
   case noToken
   case networkDown, networkUp
   case pause, resume
-  /// The same settings are read once more.
+  /// The same settings are reloaded.
   case reload
-  /// Power goes, and the program runs again twenty seconds later.
+  /// The power fails, and the program runs again twenty seconds later.
   case powerCut
 }

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 @Suite struct BackfillScenarios {
-  /// The number of updates in the fullest minute.
+  /// The number of updates in the busiest minute.
   private func fullestMinute(_ world: World) -> Int {
     world.attempts.map { first in
       world.attempts.count { first.at <= $0.at && $0.at - first.at < .seconds(60) }
@@ -17,7 +17,8 @@ import Timekeeping
   }
 
   @Test(
-    "four hours without a network: 1,440 positions follow within three minutes, and live updates keep their interval")
+    "after four hours without a network, 1,440 positions are delivered within three minutes, and live updates keep their interval"
+  )
   func fourHours() throws {
     let world = try World.drive(Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
@@ -31,7 +32,7 @@ import Timekeeping
   }
 
   @Test(
-    "an interval of five seconds: 2,880 positions follow within three minutes, with twelve requests in a minute at most"
+    "with an interval of five seconds, 2,880 positions are delivered within three minutes, with at most twelve requests a minute"
   )
   func fiveSeconds() throws {
     let world = try World.drive(
@@ -42,7 +43,7 @@ import Timekeeping
     expect(world.longestGap(10..<15_580) <= 8)
   }
 
-  @Test("a backlog with twice its capacity is delivered thinned, within the reported error")
+  @Test("a backlog of twice its capacity is delivered thinned, within the reported error")
   func thinned() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, drive: .city, faults: [Fault(.silent, 300..<14_700)], settings: [.maxLocations(400)]))
@@ -62,7 +63,8 @@ import Timekeeping
     expect(world.longestGap(10..<8900) <= 16)
   }
 
-  @Test("a server that takes twenty at a time is found out, and gets all of it", arguments: [1, 20, 60])
+  @Test(
+    "a server that accepts only twenty positions at a time is detected, and gets all of them", arguments: [1, 20, 60])
   func mostPast(most: Int) throws {
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
@@ -72,7 +74,7 @@ import Timekeeping
     expect(world.longestGap(10..<11_980) <= 13)
   }
 
-  @Test("a server that takes eight thousand bytes (413) gets all of it")
+  @Test("a server that accepts only eight thousand bytes (413) gets all positions")
   func mostBytes() throws {
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
@@ -96,7 +98,7 @@ import Timekeeping
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test("a bad position among outages, 503 and 429 is found nevertheless")
+  @Test("a bad position among outages, 503 and 429 is isolated nevertheless")
   func badPositionInOutages() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -114,7 +116,7 @@ import Timekeeping
     expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
   }
 
-  @Test("a live position that the server refuses is dropped by name, and costs nothing else")
+  @Test("a live position that the server rejects is dropped with its reason, and costs nothing else")
   func badLivePosition() throws {
     let steady = try World.drive(Scenario(duration: 600))
     let second = World.second(of: steady.server.applied[30].live)
@@ -128,7 +130,7 @@ import Timekeeping
 
   @Test("a live position that the server rejects does not block the backlog when no fix comes after it")
   func badLivePositionWithoutFix() throws {
-    // Into a tunnel in the last seconds of an outage: the newest position is one that the server refuses.
+    // Into a tunnel in the last seconds of an outage: the server rejects the newest position.
     let world = try World.drive(
       Scenario(
         duration: 1800,
@@ -140,7 +142,7 @@ import Timekeeping
     for second in stride(from: 210, to: 470, by: 20) {
       expect(inTime.contains { abs($0 - second) <= 10 }, "the position of second \(second)")
     }
-    // And it costs no more requests than the heartbeat asks for.
+    // And it costs no more requests than the heartbeat requires.
     expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
     expectEqual(world.agent.delivery.pendingCount, 0)
     expect(world.removals.contains { $0.reason == .rejected })
@@ -164,7 +166,7 @@ import Timekeeping
     }
   }
 
-  @Test("one passing 403 suspends past positions for minutes, not for the token's lifetime")
+  @Test("a temporary 403 suspends past positions for minutes, not for the token's lifetime")
   func deniedOnce() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.deniesPast, 400..<412)]))
@@ -174,7 +176,7 @@ import Timekeeping
     expect(world.longestGap(10..<1480) <= 13)
   }
 
-  @Test("200 with an error in it delivers nothing")
+  @Test("200 with an error in the body delivers nothing")
   func errorWithin() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
     expect(world.applied(100..<400).isEmpty)
@@ -192,7 +194,7 @@ import Timekeeping
     expect(world.events(.backfillRefused).count <= 6)
   }
 
-  @Test("a server that rejects all past locations loses none of them: they stay queued until it accepts them")
+  @Test("a server that rejects all past locations loses none: they stay queued until it accepts them")
   func rejectedUntilMended() throws {
     let world = try World.drive(
       Scenario(

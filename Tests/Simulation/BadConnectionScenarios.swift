@@ -6,8 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// A load balancer with one backend that does not work: what goes over a connection to it fails, and every other
-/// connection is good. With HTTP/2 frames (seed 3) and without.
+/// A load balancer with one bad backend: requests on a connection to it fail, and every other connection is good.
+/// With HTTP/2 frames (seed 3) and without.
 @Suite struct BadConnectionScenarios {
   private static func drive(every: Int, _ kind: Fault.BadConnection, seed: UInt64) throws -> World {
     var scenario = Scenario(duration: 1300, faults: [Fault(.badConnections(every: every, kind), 200..<900)])
@@ -16,7 +16,7 @@ import Timekeeping
   }
 
   @Test(
-    "one bad connection costs at most 15 s when it resets requests, and two waits when it answers with 5xx",
+    "one bad connection costs at most 15 s when it resets requests, and two backoffs when it answers with 5xx",
     arguments: Fault.BadConnection.allCases, [3, 4, 6, 7] as [UInt64])
   func one(kind: Fault.BadConnection, seed: UInt64) throws {
     let world = try Self.drive(every: 1000, kind, seed: seed)
@@ -36,7 +36,7 @@ import Timekeeping
       expect(world.attempts(200..<900) < 90, "\(kind)")
       // Two at once, then one in five minutes.
       expect(world.connections.count <= 1 + 2 + 2, "\(kind)")
-      // What accepts requests unread is no Fleet Engine: the waits are up to five minutes.
+      // A server that accepts requests unread is not Fleet Engine: the backoff grows to five minutes.
       expect(!world.applied(900..<(kind == .answeredEarly ? 1210 : 960)).isEmpty, "\(kind)")
       expect(world.agent.delivery.backlog.isEmpty, "\(kind)")
     }

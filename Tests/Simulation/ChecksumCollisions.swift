@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sentences that were corrupted on the line and have the right checksum: with two or more changed bytes, one case in
-/// 255 leaves the exclusive or unchanged. No reader can detect that. So the simulation finds them with its own parser,
-/// and a wrong fix of such a sentence counts as one that the receiver reported wrongly; a wrong fix without one is a
-/// bug of the decoder.
+/// Sentences that were corrupted on the line but have a valid checksum: with two or more changed bytes, one in 255
+/// leaves the checksum unchanged. No reader can detect that. So the simulation finds them with its own parser, and a
+/// wrong fix from such a sentence counts as reported by the receiver; a wrong fix without one is a bug of the
+/// decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
   /// The second of the last one.
   private(set) var last: Int?
-  /// A sentence that the last bad epoch has begun and not ended.
+  /// A sentence that began in the last corrupted epoch and has not ended.
   private var tail: [UInt8] = []
 
-  /// Looks for sentences with the right checksum that are not among those that were written.
+  /// Searches for sentences with a valid checksum that are not among those that were written.
   mutating func look(at bytes: [UInt8], written epoch: [UInt8], at second: Int) {
     let written = Set(ChecksumCollisions.sentences(in: epoch).whole)
     let (found, rest) = ChecksumCollisions.sentences(in: tail + bytes)
@@ -22,7 +22,7 @@ struct ChecksumCollisions {
     tail = rest
   }
 
-  /// Those from `$` to the checksum, if it is right, and the beginning of one that has not ended.
+  /// The sentences from `$` to a valid checksum, and the beginning of one that has not ended.
   private static func sentences(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
     var whole: [[UInt8]] = []
     var start = 0

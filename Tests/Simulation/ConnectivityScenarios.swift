@@ -9,7 +9,7 @@ import Timekeeping
 /// A machine that monitors its network, and suspends.
 @Suite struct ConnectivityScenarios {
   @Test(
-    "a network that is known to be away for an hour costs a try in three minutes, and its return is used within 2 s")
+    "a known loss of the network for an hour costs an attempt every three minutes, and its return is used within 2 s")
   func knownOutage() throws {
     let world = try World.drive(
       Scenario(
@@ -23,13 +23,14 @@ import Timekeeping
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a machine without a default route that reaches Fleet Engine all the same reports as any other")
+  @Test("a machine that reaches Fleet Engine without a default route reports like any other")
   func hostRoute() throws {
     let world = try World.drive(Scenario(duration: 1200, acts: [(1, .network(false))]))
     expect((118...122).contains(world.server.applied.count))
   }
 
-  @Test("a silent outage on such a machine ends within three minutes and a request's deadline of the network's return")
+  @Test(
+    "a silent outage on such a machine ends within three minutes plus a request's deadline after the network's return")
   func hostRouteOutage() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.silent, 300..<600)], acts: [(1, .network(false))]))
@@ -37,7 +38,7 @@ import Timekeeping
     expect(world.longestGap(10..<2380) <= 13)
   }
 
-  @Test("another address in the middle of a silent request costs no deadline")
+  @Test("a new address during a request without a response does not cost its deadline")
   func handover() throws {
     let world = try World.drive(
       Scenario(
@@ -46,7 +47,7 @@ import Timekeeping
     expectEqual(world.drops.count, 1)
   }
 
-  @Test("an interface that comes and goes every second for a quarter of an hour causes no storm, and fills no journal")
+  @Test("an interface that flaps every second for a quarter of an hour causes no storm of requests or log messages")
   func flapping() throws {
     var scenario = Scenario(duration: 1200)
     scenario.acts = (60...960).map { ($0, .network($0 % 2 == 0)) }
@@ -67,7 +68,7 @@ import Timekeeping
     expectEqual(world.drops.count, 1)
   }
 
-  @Test("a suspend in the middle of a request through a dead network: it is not waited for")
+  @Test("suspend during a request on a dead network: the request is not waited for")
   func suspendInFlight() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.silent, 300..<330)], acts: [(312, .suspend(600))]))

@@ -10,8 +10,7 @@ import Positioning
 import SourceSelection
 import Vehicle
 
-/// What one run has met of everything that can happen, as it shows in inputs, effects, plans and outcomes; nothing in
-/// the core counts it.
+/// The cases that a run meets, derived from inputs, effects, plans and outcomes; nothing in the core counts them.
 struct Coverage {
   var causes = Cases<CauseCase>("cause")
   var next = Cases<NextCase>("next")
@@ -44,7 +43,7 @@ struct Coverage {
     ]
   }
 
-  /// All cases, in order, each as `group case`, and whether it was met.
+  /// All cases, in order, each as `group case`, and whether the run met it.
   var list: [(name: String, isMet: Bool)] { groups.flatMap(\.list) }
 }
 
@@ -75,9 +74,9 @@ struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
   }
 }
 
-// What has no list of its cases in the core has one here. A new case there does not compile until it is one of these.
+// Cases for which the core has no list. A new case does not compile until it is added here.
 
-/// What the agent waits for.
+/// The agent's causes of waiting.
 enum CauseCase: CaseIterable {
   case stopping, stopped, vehicleInUse, paused, goingOffline, noSource, noFixYet, noFixAnyMore, behind, contradicted,
     noNetwork, firstToken, noToken, failed, floor, attempts, waking, inFlight, notDue
@@ -150,7 +149,7 @@ enum StepCase: CaseIterable {
   }
 }
 
-/// In which form updates are sent.
+/// The form in which updates are sent.
 enum FormCase: CaseIterable {
   case off, untested, accepted, fallback, fallbackUntilAccepted, rejected
 
@@ -167,7 +166,7 @@ enum FormCase: CaseIterable {
   }
 }
 
-/// Why there is no token.
+/// The reason why there is no token.
 enum TokenCase: CaseIterable {
   case missingAuthorizationContext, missingData, transport, status, notJSON, missingField, serviceAccountKey,
     unknownLifetime, notJWT, missingClaim, wrongVehicle, wrongContext, expired, unchanged, program, file
@@ -195,7 +194,7 @@ enum TokenCase: CaseIterable {
   }
 }
 
-/// What a source of each kind reports.
+/// The reports of each kind of source.
 struct SessionCase: CaseIterable, Hashable, CustomStringConvertible {
   enum Kind: CaseIterable { case serial, autobaud, datagrams, gpsd, modem, pipe, file }
   enum State: CaseIterable { case fix, reading, detecting, lost, sky, ended, unneeded }
@@ -224,7 +223,7 @@ extension SessionCase.State {
   }
 }
 
-/// What is done with the line of a source.
+/// The operations on the line of a source.
 enum LineCase: CaseIterable {
   case open, setSpeed, close, pause, read, watch, awaitBytes, send, rejoin, listModems, enableModem, locateModem, end,
     endAfterRequest
@@ -265,7 +264,7 @@ enum StoreCase: CaseIterable {
   }
 }
 
-/// What is done with the store's file, and what comes of it.
+/// The operations on the store's file, and their outcomes.
 enum FileCase: CaseIterable {
   case open, replace, commit, makeRoom, read, forgetOthers, close
   case opened, openedAfterSetAside, openedAnother, committed, madeRoom, wasRead, readDamaged, readOwnerless,
@@ -308,11 +307,11 @@ enum FileCase: CaseIterable {
   }
 }
 
-/// What comes of reading the settings.
+/// The outcomes of reading the settings.
 enum SettingsCase: CaseIterable {
   case valid, validAndInUse, missing, invalid, unusable
   case keptNone, keptValid, keptMissing, keptInvalid, keptUnusable
-  /// They were stored as the last that worked.
+  /// They were stored as the last working settings.
   case proven
 
   init(_ outcome: SettingsOutcome) {
@@ -338,7 +337,7 @@ enum SettingsCase: CaseIterable {
   }
 }
 
-/// What is answered on the control socket.
+/// The responses on the control socket.
 enum ResponseCase: CaseIterable {
   case status, metrics, done, doneWithRemark, monitoring, monitoringPositions, stopping, settingsRefused,
     settingsMissing, noDuty, nothing
@@ -363,24 +362,24 @@ enum ResponseCase: CaseIterable {
 
 /// The connection on which an update is sent.
 enum ConnectionCase: CaseIterable {
-  /// There was none, or it was lost.
+  /// There was no connection, or it was lost.
   case new
-  /// It has carried an update before, without or with a response to it.
+  /// It has carried an update before, without or with a response.
   case used, answered
-  /// It takes the place of an open one, because that is bad, or because its server wants no more requests.
+  /// It replaces an open one that is bad, or whose server accepts no more requests.
   case replaced, afterGoAway
 }
 
-/// The machine's network.
+/// The state of the machine's network.
 enum NetworkCase: CaseIterable { case usable, absent, isolated, suspended }
 
-/// What the driver has chosen, and what Fleet Engine knows of it.
+/// The driver's choice, and the state that Fleet Engine has.
 enum DutyCase: CaseIterable {
   case working
   /// In a pause, of a vehicle without a state; OFFLINE is pending, or accepted.
   case paused, pausedPending, pausedOffline
   case offDutyPending, offDutyOffline
-  /// Both.
+  /// Off duty and paused.
   case pausedOffDutyPending, pausedOffDutyOffline
 }
 
@@ -412,7 +411,7 @@ enum EndingCase: CaseIterable {
   }
 }
 
-/// What is done from outside.
+/// Actions from outside the daemon.
 enum ActCase: CaseIterable {
   case networkUp, networkGone, networkBack, suspend, reload, stop, sourceEnded, pause, resume, goOffline, goOnline,
     clockStep, clockSet, askStatus, askMetrics, askReload, askConfirmedReload, askDrive, askSendNow, askMonitor,
@@ -451,7 +450,7 @@ enum ActCase: CaseIterable {
   }
 }
 
-/// What goes wrong.
+/// Faults.
 enum FaultCase: CaseIterable {
   case nameServersDead, unresolved, unreachable, silent, loss, answersLost, captivePortal, certificateNotYetValid,
     latency, answersLate, bandwidth

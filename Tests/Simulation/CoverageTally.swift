@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// How many random runs have met each case, and what `coverage.txt` says of it.
+/// The number of random runs that have met each case, compared with `coverage.txt`.
 struct CoverageTally {
-  /// What `coverage.txt` says of a case.
+  /// The expectation of `coverage.txt` for a case.
   enum Expectation: Equatable {
-    /// One of the runs of `make test` meets it.
+    /// At least one run of `make test` must meet it.
     case often
-    /// `least` of the runs of `make simulate` meet it.
+    /// At least `least` runs of `make simulate` must meet it.
     case seldom
-    /// It is met now and then, and need not be, for this reason.
+    /// It is met occasionally, and need not be, for this reason.
     case rare(String)
-    /// No run meets it, for this reason.
+    /// No run can meet it, for this reason.
     case never(String)
   }
 
-  /// Runs of `make simulate` that must meet a case.
+  /// The number of runs of `make simulate` that must meet a case.
   static let least = 10
 
   /// By the case's name, as `group case`.
@@ -26,19 +26,16 @@ struct CoverageTally {
     for (name, isMet) in coverage.list where isMet { runs[name, default: 0] += 1 }
   }
 
-  /// A part of the runs has ended.
-  ///
-  /// - Returns: how many have.
+  /// Records that a part of the runs has ended.
+  /// - Returns: the number of parts that have.
   mutating func endPart() -> Int {
     parts += 1
     return parts
   }
 
-  /// What is not as the file says.
-  ///
-  /// - Parameters:
-  ///   - names: of all cases.
-  ///   - isThorough: whether the runs are at least as many as those of `make simulate`.
+  /// The differences from `coverage.txt`.
+  /// - Parameters: - names: of all cases. - isThorough: whether there are at least as many runs as in `make
+  ///   simulate`.
   func problems(_ names: [String], _ expectations: [String: Expectation], isThorough: Bool) -> [String] {
     let unknown = expectations.keys.filter { !names.contains($0) }.sorted()
     return unknown.map { "\($0): there is no such case" }
@@ -56,7 +53,7 @@ struct CoverageTally {
       }
   }
 
-  /// Each case with the number of runs that meet it, and what no run meets.
+  /// Each case with the number of runs that meet it, and the cases that no run meets.
   func table(_ names: [String], _ expectations: [String: Expectation]) -> String {
     let met = names.filter { runs[$0] != nil }.map { name in
       let count = "\(runs[name] ?? 0)"
@@ -68,7 +65,7 @@ struct CoverageTally {
     return (["    runs  that meet it"] + met + others).joined(separator: "\n")
   }
 
-  /// What the file beside this one says.
+  /// The contents of `coverage.txt`.
   static func expectations() throws -> [String: Expectation] {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("coverage.txt")
     return try expectations(String(contentsOf: file, encoding: .utf8))
@@ -96,7 +93,7 @@ struct CoverageTally {
   }
 }
 
-/// A line of `coverage.txt` that says nothing, or of a case that another line has.
+/// A line of `coverage.txt` that is invalid, or repeats a case.
 struct CoverageError: Error, Equatable {
   var line: String
 }

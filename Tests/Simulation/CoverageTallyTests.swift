@@ -3,7 +3,7 @@ import Expectations
 import Testing
 
 @Suite struct CoverageTallyTests {
-  /// As many runs as this have met the case `ending stopped`.
+  /// A tally in which this many runs have met the case `ending stopped`.
   private func tally(_ runs: Int) -> CoverageTally {
     var coverage = Coverage()
     coverage.endings.meet(.stopped)
@@ -18,7 +18,7 @@ import Testing
     try tally(runs).problems(names, CoverageTally.expectations(text), isThorough: isThorough)
   }
 
-  @Test("a case that is met often must be met by one of a few runs, and by ten of many")
+  @Test("an `often` case must be met by one of a few runs, and by ten of many")
   func often() throws {
     let text = "# what follows\nending stopped  often"
     try expectEqual(problems(1, text), [])
@@ -27,41 +27,41 @@ import Testing
     try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
   }
 
-  @Test("a case that is met seldom must be met by ten of many runs")
+  @Test("a `seldom` case must be met by ten of many runs")
   func seldom() throws {
     let text = "ending stopped  seldom"
     try expectEqual(problems(0, text), [])
     try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
   }
 
-  @Test("a case that cannot be met, and is, has a wrong reason")
+  @Test("a `never` case that is met has a wrong reason")
   func never() throws {
     let text = "ending stopped  never: it does not stop"
     try expectEqual(problems(0, text, isThorough: true), [])
     try expectEqual(problems(1, text), ["ending stopped: met by 1 runs, although it does not stop"])
   }
 
-  @Test("a case that is rare need not be met")
+  @Test("a `rare` case need not be met")
   func rare() throws {
     let text = "ending stopped  rare: it takes long"
     for runs in [0, 1, 10] { try expectEqual(problems(runs, text, isThorough: true), []) }
   }
 
-  @Test("a new case fails until somebody decides, and so does one that is gone")
+  @Test("a new case fails until it has a line, and so does a line without a case")
   func catalogue() throws {
     try expectEqual(problems(1, ""), ["ending stopped: met by 1 runs, and not in coverage.txt"])
     try expectEqual(problems(1, of: [], "ending stopped  often"), ["ending stopped: there is no such case"])
   }
 
   @Test(
-    "a line that says nothing is an error",
+    "an invalid line is an error",
     arguments: ["ending stopped", "ending stopped  sometimes", "ending stopped  never:", "ending stopped often often"])
   func malformed(line: String) throws {
     #expect(throws: CoverageError.self) { try CoverageTally.expectations(line) }
     #expect(throws: CoverageError.self) { try CoverageTally.expectations("cause held often\ncause held often") }
   }
 
-  @Test("the table has each case with its runs, and what no run meets with its reason")
+  @Test("the table lists each case with its number of runs, and unmet cases with their reason")
   func table() throws {
     let expectations = try CoverageTally.expectations("ending failed  never: it cannot")
     expectEqual(

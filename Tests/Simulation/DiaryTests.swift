@@ -8,7 +8,7 @@ import Timekeeping
 
 /// The output of `journalctl -u fleet-locationd -p notice` for a day.
 @Suite struct DiaryTests {
-  /// Seconds since the box was switched on, two minutes before six.
+  /// Seconds since the box was powered on, at two minutes before six.
   private static let day = Scenario(
     duration: 36_000,
     drive: .stretches([
@@ -16,15 +16,15 @@ import Timekeeping
       (600, 0),
     ]),
     faults: [
-      // In the hall.
+      // In the depot.
       Fault(.noFix, 0..<95),
       // A tunnel.
       Fault(.noFix, 4200..<4440), Fault(.silent, 4200..<4440),
-      // Below a shopping centre.
+      // In an underground car park.
       Fault(.noFix, 7200..<9300), Fault(.unreachable, 7230..<9290),
       Fault(.providerDown, 12_240..<13_920),
       Fault(.answers(503, "UNAVAILABLE"), 18_000..<21_600),
-      // A road along the edge of the net.
+      // A road at the edge of the coverage.
       Fault(.loss(0.7), 24_000..<25_200),
     ],
     acts: acts, wallError: -75)
@@ -39,7 +39,7 @@ import Timekeeping
     return acts + [(28_920, .stop(within: 3))]
   }
 
-  @Test("the notices of a day read as a diary")
+  @Test("the notices of a day tell what happened, in order")
   func diary() throws {
     let world = try World.drive(DiaryTests.day)
     var events = [(BootInstant.boot, Event.started(vehicle: "truck-17", version: "1.0.0"))]

@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 @Suite struct DisorderScenarios {
-  @Test("responses that arrive when the next request is in flight are ignored, and nothing is lost")
+  @Test("responses that arrive while the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
     expect(world.longestGap(10..<1480) <= 16)
@@ -16,14 +16,14 @@ import Timekeeping
     expectEqual(world.events(.offline).count, 1)
   }
 
-  @Test("a row of lost responses repeats the positions of each request, and no others")
+  @Test("consecutive lost responses repeat the positions of each request, and no others")
   func lostAnswers() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))
     let acknowledged = Set(world.attempts.filter(\.isAccepted).map(\.id))
     let lost = world.server.applied.filter { !acknowledged.contains($0.request) }
     expect(lost.count >= 5)
-    // The network seems to fail: the requests carry eight, not a hundred.
+    // It looks like a network failure: the requests carry eight positions, not a hundred.
     expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
     let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
     expect(repeats.max() ?? 0 <= lost.count + 1)
@@ -31,7 +31,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("404, 503, 429 and 401 in turns: each has its own backoff, and the track arrives")
+  @Test("alternating 404, 503, 429 and 401 each have their own backoff, and the whole track is delivered")
   func turns() throws {
     var faults: [Fault] = []
     let kinds: [Fault.Kind] = [
@@ -46,7 +46,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("two failures that take turns for two hours write few lines")
+  @Test("two alternating failures for two hours log few lines")
   func alternatingFailures() throws {
     let faults = stride(from: 100, to: 7300, by: 20).flatMap {
       [Fault(.unreachable, $0..<($0 + 10)), Fault(.answers(503, "UNAVAILABLE"), ($0 + 10)..<($0 + 20))]
@@ -55,7 +55,7 @@ import Timekeeping
     expect(world.events(.offline).count + world.events(.stillOffline).count <= 28)
   }
 
-  @Test("reloads there and back within five seconds: each vehicle has its floor")
+  @Test("reloads to another vehicle and back within five seconds: each vehicle has its own minimum interval")
   func thereAndBack() throws {
     for step in 1...4 {
       let acts = stride(from: 100, to: 160, by: step).enumerated().map {
@@ -69,7 +69,7 @@ import Timekeeping
     }
   }
 
-  @Test("a provider and a network that fail in turns")
+  @Test("alternating failures of the provider and the network lose no position")
   func providerAndNetwork() throws {
     let faults = stride(from: 100, to: 1500, by: 60).flatMap {
       [Fault(.providerDown, $0..<($0 + 40)), Fault(.silent, ($0 + 30)..<($0 + 60))]

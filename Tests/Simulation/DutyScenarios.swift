@@ -5,9 +5,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// The state of a vehicle of on-demand trips follows its driver's duty. That no position leaves during a pause, that
-/// nothing but OFFLINE is sent then, never on duty and not once more than it takes, is watched by the world in every
-/// scenario.
+/// The state of a vehicle of on-demand trips follows its driver's duty. In every scenario the simulation checks that
+/// no position is sent during a pause, that only OFFLINE is sent then, never on duty, and no more often than needed.
 @Suite struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
@@ -15,7 +14,8 @@ import Timekeeping
     world.server.states.filter { $0.at >= Double(second) && $0.vehicle == vehicle }.map(\.isOnline)
   }
 
-  @Test("on duty each update says ONLINE; a pause says OFFLINE within a second, once; the first fix after it ONLINE")
+  @Test(
+    "on duty each update sets ONLINE; a pause sets OFFLINE within a second, once; the first fix after it sets ONLINE")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(301, .pause), (600, .resume)], settings: Self.trips))
     expectEqual(states(world).prefix { $0 }.count, world.applied(0..<301).count)
@@ -27,7 +27,8 @@ import Timekeeping
   }
 
   @Test(
-    "the network dies between pause and OFFLINE: it is accepted when the network is back", arguments: [true, false])
+    "when the network fails between a pause and OFFLINE, OFFLINE is accepted after its return",
+    arguments: [true, false])
   func networkDies(isSilent: Bool) throws {
     let world = try World.drive(
       Scenario(
@@ -40,7 +41,9 @@ import Timekeeping
     expect(world.attempts(300..<500) > 5)
   }
 
-  @Test("the power goes anywhere between pause and OFFLINE: it is accepted after the next start", arguments: 0..<6)
+  @Test(
+    "when the power fails anywhere between a pause and OFFLINE, OFFLINE is accepted after the next start",
+    arguments: 0..<6)
   func powerCut(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -51,7 +54,9 @@ import Timekeeping
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
-  @Test("a server that refuses positions of a vehicle that is OFFLINE knows the state, and the track when it is ONLINE")
+  @Test(
+    "a server that rejects positions of a vehicle that is OFFLINE gets the state, and the track once the vehicle is ONLINE"
+  )
   func offlinePositionsRefused() throws {
     let world = try World.drive(
       Scenario(
@@ -60,13 +65,13 @@ import Timekeeping
     expectEqual(states(world, from: 301).first, false)
     expect(world.applied(302..<600).isEmpty && world.attempts(302..<600) < 20)
     expectEqual(world.server.states.last?.isOnline, true)
-    // After the last wait at the latest, all follow.
+    // All are delivered after the last backoff at the latest.
     expect(!world.applied(600..<901).isEmpty)
     expect(world.longestGap(10..<1480) <= 13)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a restart of a vehicle that is OFFLINE for good asks for no token and sends nothing")
+  @Test("a restart of a vehicle whose OFFLINE is final requests no token and sends nothing")
   func restartOffline() throws {
     let world = try World.drive(
       Scenario(
@@ -76,7 +81,7 @@ import Timekeeping
     expect(world.fetches.allSatisfy { $0 < World.time(301) })
   }
 
-  @Test("the token has expired and the provider is down: OFFLINE goes with the next token")
+  @Test("the token has expired and the provider is down: OFFLINE is sent with the next token")
   func token() throws {
     let world = try World.drive(
       Scenario(
@@ -87,7 +92,7 @@ import Timekeeping
   }
 
   @Test(
-    "OFFLINE that Fleet Engine refuses is repeated until it is accepted, with the waits of a position",
+    "OFFLINE that Fleet Engine rejects is retried until it is accepted, with a position's backoff",
     arguments: [
       (401, "UNAUTHENTICATED"), (403, "PERMISSION_DENIED"), (404, "NOT_FOUND"), (429, "RESOURCE_EXHAUSTED"),
       (503, "UNAVAILABLE"), (400, "INVALID_ARGUMENT"),
@@ -104,11 +109,11 @@ import Timekeeping
   }
 
   @Test(
-    "resumed while OFFLINE is in flight, and cancelled for another network or not: ONLINE is the final state",
+    "resumed while OFFLINE is in flight, cancelled for another network or not: ONLINE is the final state",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
-    // OFFLINE takes 7 s to 14 s to arrive, and what is sent after it no time. The vehicle parks, so that no later
-    // update makes good for a wrong last word.
+    // OFFLINE takes 7 s to 14 s to arrive, later requests no time. The vehicle parks, so that no later update
+    // corrects a wrong final state.
     let world = try World.drive(
       Scenario(
         seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
@@ -123,7 +128,7 @@ import Timekeeping
     "a pause while a position is in flight, which may arrive after OFFLINE: OFFLINE is the final state",
     arguments: 0..<10)
   func inFlight(tenth: Int) throws {
-    // Requests every 5 s that take 4 s to 8 s: at the pause one is under way.
+    // Requests every 5 s that take 4 s to 8 s: one is in flight when the pause begins.
     let world = try World.drive(
       Scenario(
         duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + tenth, .pause)],
@@ -134,7 +139,7 @@ import Timekeeping
   }
 
   @Test(
-    "a position whose connection was closed without a response, and that the server applies seconds later: OFFLINE is the final state",
+    "a position whose connection closed without a response, and which the server applies seconds later: OFFLINE is the final state",
     arguments: [1, 2], 0..<5)
   func closedUnanswered(seed: Int, second: Int) throws {
     let world = try World.drive(
@@ -147,7 +152,7 @@ import Timekeeping
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("a pause before the first fix is OFFLINE all the same, for the day before may have ended ONLINE")
+  @Test("a pause before the first fix sends OFFLINE, because the previous day may have ended ONLINE")
   func beforeFirstFix() throws {
     let world = try World.drive(
       Scenario(duration: 300, faults: [Fault(.noFix, 0..<300)], acts: [(3, .pause)], settings: Self.trips))
@@ -155,7 +160,7 @@ import Timekeeping
     expect(world.server.applied.isEmpty)
   }
 
-  @Test("stopped while OFFLINE is not accepted, one last attempt is made; then the next start knows of it")
+  @Test("a stop before OFFLINE is accepted makes one last attempt, and the next start knows its outcome")
   func stopOwing() throws {
     let world = try World.drive(
       Scenario(
@@ -168,7 +173,7 @@ import Timekeeping
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
   }
 
-  @Test("stopped in the wait after a refusal, the last attempt does not wait, and is accepted")
+  @Test("a stop during the backoff after a rejection makes the last attempt at once, and it is accepted")
   func stopInTime() throws {
     let world = try World.drive(
       Scenario(
@@ -179,7 +184,7 @@ import Timekeeping
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("off duty OFFLINE is there within a second, and positions go on with it; on duty ONLINE is there within 6 s")
+  @Test("off duty OFFLINE is set within a second, and positions continue with it; on duty ONLINE is set within 6 s")
   func offDuty() throws {
     let world = try World.drive(
       Scenario(duration: 900, acts: [(301, .goOffline), (600, .goOnline)], settings: Self.trips))
@@ -191,7 +196,7 @@ import Timekeeping
     expectEqual(world.events(.stateOffline).count, 1)
   }
 
-  @Test("off duty without a fix: OFFLINE is there, and ONLINE comes with the first fix")
+  @Test("off duty without a fix OFFLINE is set, and ONLINE with the first fix")
   func offDutyWithoutFix() throws {
     let world = try World.drive(
       Scenario(
@@ -203,7 +208,7 @@ import Timekeeping
   }
 
   @Test(
-    "the power goes anywhere between offline and its acceptance: OFFLINE is accepted after the next start",
+    "when the power fails anywhere between going off duty and its acceptance, OFFLINE is accepted after the next start",
     arguments: 0..<6)
   func offDutyPowerCut(effects: Int) throws {
     let world = try World.drive(
@@ -218,7 +223,7 @@ import Timekeeping
   }
 
   @Test(
-    "offline while positions are in flight, and their responses are late: OFFLINE is the final state", arguments: 0..<10
+    "off duty while positions are in flight and their responses are late: OFFLINE is the final state", arguments: 0..<10
   )
   func offDutyUnanswered(tenth: Int) throws {
     let world = try World.drive(
@@ -233,7 +238,7 @@ import Timekeeping
   }
 
   @Test(
-    "an OFFLINE without a response arrives after ONLINE: a parked vehicle is ONLINE again 15 s after it was sent",
+    "when an OFFLINE without a response arrives after ONLINE, a parked vehicle is ONLINE again 15 s after it was sent",
     arguments: 0..<5)
   func onlineUnanswered(seed: Int) throws {
     let world = try World.drive(
@@ -246,7 +251,8 @@ import Timekeeping
   }
 
   @Test(
-    "a pause off duty sends nothing; resume restores the duty that was chosen in the pause", arguments: [true, false])
+    "a pause while off duty sends nothing; resume restores the duty that was chosen during the pause",
+    arguments: [true, false])
   func pauseOffDuty(goesOnline: Bool) throws {
     let world = try World.drive(
       Scenario(
@@ -267,7 +273,7 @@ import Timekeeping
     expectNil(world.dutyNote)
   }
 
-  @Test("offline_on_stop sends nothing more when OFFLINE was accepted before")
+  @Test("offline_on_stop sends nothing more if OFFLINE was accepted before")
   func offlineOnStopOffDuty() throws {
     let world = try World.drive(
       Scenario(
@@ -282,7 +288,7 @@ import Timekeeping
     expect(states(world).allSatisfy { $0 })
   }
 
-  @Test("offline_on_stop: the last position, then OFFLINE, within the time")
+  @Test("offline_on_stop sends the last position, then OFFLINE, within the stop timeout")
   func offlineOnStop() throws {
     let world = try World.drive(
       Scenario(duration: 400, acts: [(303, .stop(within: 3))], settings: [.trips(offlineOnStop: true)]))
@@ -291,7 +297,7 @@ import Timekeeping
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("offline_on_stop in time or not at all: half of the time is OFFLINE's, also when a position hangs")
+  @Test("offline_on_stop reserves half of the stop timeout for OFFLINE, also when a position hangs")
   func offlineOnStopLate() throws {
     let world = try World.drive(
       Scenario(
@@ -308,7 +314,9 @@ import Timekeeping
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: the vehicle's state stays as it was"])
   }
 
-  @Test("a source that has ended is delivered first, and then the vehicle is OFFLINE", arguments: [true, false])
+  @Test(
+    "after the end of a source its positions are delivered first, then the vehicle is OFFLINE",
+    arguments: [true, false])
   func drained(isLate: Bool) throws {
     let world = try World.drive(
       Scenario(
@@ -319,7 +327,7 @@ import Timekeeping
     expectEqual(world.events(.stateOfflineMissing).count, (isLate ? 1 : 0))
   }
 
-  @Test("a run that ends in a pause with OFFLINE pending reads the backlog's file, though it delivers nothing of it")
+  @Test("a run that ends in a pause with OFFLINE pending reads the backlog file, though it delivers nothing of it")
   func fileInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -334,7 +342,7 @@ import Timekeeping
     expect(!world.agent.delivery.isStorePending)
   }
 
-  @Test("report_state = false: positions alone, and a pause sends nothing")
+  @Test("with report_state = false only positions are sent, and a pause sends nothing")
   func otherOwner() throws {
     let world = try World.drive(
       Scenario(
@@ -344,7 +352,8 @@ import Timekeeping
     expect(world.longestGap(10..<298) <= 13)
   }
 
-  @Test("another vehicle after a reload during a pause is OFFLINE too; of the one before it is said if it is not")
+  @Test(
+    "another vehicle after a reload during a pause is set OFFLINE too; if the previous one was not, that is reported")
   func reload() throws {
     let world = try World.drive(
       Scenario(
@@ -356,7 +365,7 @@ import Timekeeping
     expectEqual(world.pauseNote?.offline, "trips/provider/truck-2")
   }
 
-  @Test("suspend and another network while OFFLINE is in flight: it is sent again at once")
+  @Test("suspend and a change of network while OFFLINE is in flight: it is sent again at once")
   func sleep() throws {
     let world = try World.drive(
       Scenario(
@@ -365,7 +374,7 @@ import Timekeeping
     expectEqual(world.server.states.last.map { !$0.isOnline && $0.at < 372 }, true)
   }
 
-  @Test("the backlog of before a pause goes after it, as in deliveries")
+  @Test("the backlog from before a pause is delivered after it, as for deliveries")
   func backlog() throws {
     let world = try World.drive(
       Scenario(

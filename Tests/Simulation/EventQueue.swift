@@ -11,11 +11,11 @@ struct EventQueue<Element> {
     func isBefore(_ other: Entry) -> Bool { at == other.at ? order < other.order : at < other.at }
   }
 
-  /// A binary heap: no entry comes before its parent, which is at half its index.
+  /// A binary heap: no entry precedes its parent, which is at half its index.
   private var heap: [Entry] = []
   private var scheduled: UInt64 = 0
 
-  /// Nil when nothing will.
+  /// Nil if there are no events.
   private(set) var nextTime: BootInstant?
 
   mutating func schedule(_ element: Element, at time: BootInstant) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Something that is wrong for a while, in seconds since boot.
+/// A temporary fault, in seconds since boot.
 struct Fault: Sendable {
-  /// What becomes of each request on a bad connection; the server behind it does not see it.
+  /// The fate of each request on a bad connection; the server behind it does not see the request.
   enum BadConnection: Sendable, CaseIterable {
     case refused, reset, headersTooLarge, answeredEarly, internalError, unavailable
   }
 
-  /// How the compact form is refused.
+  /// How the compact form is rejected.
   enum FormRefusal: Sendable {
     /// With this HTTP status and google.rpc.Status.
     case status(Int, String)
@@ -18,59 +18,59 @@ struct Fault: Sendable {
 
   enum Kind: Sendable {
     // The network.
-    /// The name servers do not answer: nothing has an address, and the whole deadline passes before that is known.
+    /// The name servers do not answer: no address is known, which takes the whole deadline to find out.
     case nameServersDead
     case unresolved
     case unreachable
-    /// Packets vanish: a tunnel.
+    /// Packets are dropped, as in a tunnel.
     case silent
-    /// This part of the requests, or of their responses, is lost.
+    /// This fraction of the requests, or of their responses, is lost.
     case loss(Double)
-    /// The server receives requests, its responses are lost.
+    /// The server receives requests, but its responses are lost.
     case answersLost
-    /// A hotel's network: a web page for everything.
+    /// A captive portal: a web page for every request.
     case captivePortal
     case certificateNotYetValid
-    /// Milliseconds in each direction.
+    /// Latency in milliseconds in each direction.
     case latency(Int)
-    /// Answers come when their requests have been cancelled, and others are in flight.
+    /// Responses arrive when their requests have been cancelled, and others are in flight.
     case answersLate
-    /// Bytes that can be sent in a second.
+    /// Bytes that can be sent per second.
     case bandwidth(Int)
 
     // Fleet Engine.
-    /// It needs this many seconds to respond.
+    /// It takes this many seconds to respond.
     case slow(Int)
-    /// It answers with this. The status of google.rpc.Status, then headers and RetryInfo.
+    /// It responds with this HTTP status, the status of google.rpc.Status, headers and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
-    /// This part of the requests is answered with this, drawn for each, whatever it contains.
+    /// This fraction of the requests, chosen at random, gets this response, whatever they contain.
     case answersSometimes(Double, Int, String)
-    /// It, or a gateway in front of it, refuses this part of the compact updates, drawn for each, and accepts plain
-    /// ones.
+    /// Fleet Engine, or a gateway in front of it, rejects this fraction of the compact updates, chosen at random, and
+    /// accepts plain ones.
     case refusesCompact(Double, FormRefusal)
     case deniesPast
-    /// Refuses all past locations, with an error that names no missing role.
+    /// Rejects all past locations, with an error that names no missing role.
     case rejectsPast
-    /// Refuses more past locations than this.
+    /// Rejects more past locations than this.
     case mostPast(Int)
-    /// Refuses bodies with more bytes than this.
+    /// Rejects bodies with more bytes than this.
     case mostBytes(Int)
-    /// Refuses live locations whose second since boot is one of these, and as past locations too.
+    /// Rejects live locations whose second since boot is one of these, and past locations too.
     case rejectsLivePositions(Set<Int>)
-    /// Refuses past locations whose second since boot is one of these.
+    /// Rejects past locations whose second since boot is one of these.
     case rejectsPositions(Set<Int>)
-    /// Refuses past locations that it has.
+    /// Rejects past locations that it already has.
     case refusesRepeats
-    /// Refuses locations of a vehicle that is OFFLINE.
+    /// Rejects locations of a vehicle that is OFFLINE.
     case refusesOfflinePositions
-    /// Refuses every token that was issued before the fault's start.
+    /// Rejects every token that was issued before the fault's start.
     case revoked
     /// The `Date` of its responses has this error in seconds.
     case serverClock(Int64)
-    /// This part of the requests on a reused connection ends with the connection, without a byte of a response,
-    /// although the server has the request: it applies it after up to this many seconds.
+    /// This fraction of the requests on a reused connection ends with the connection and without a byte of a
+    /// response, although the server has the request: it applies it after up to this many seconds.
     case closedUnanswered(Double, appliedWithin: Int)
-    /// The connection in use at the beginning is bad, and each `every`th after it; without HTTP/2 too.
+    /// The connection in use at the beginning is bad, and so is each `every`th after it; without HTTP/2 too.
     case badConnections(every: Int, BadConnection)
 
     // The token provider.
@@ -88,36 +88,36 @@ struct Fault: Sendable {
     case noFix
     /// The timestamps are ahead by this many seconds.
     case ahead(Int)
-    /// The timestamps lag by this many seconds.
+    /// The timestamps are behind by this many seconds.
     case behind(Int)
     /// The date is that of the first day of GPS time.
     case undated
-    /// The position is off by this many metres.
+    /// The position is wrong by this many metres.
     case jump(Double)
     case twice
     /// Each epoch comes after its successor.
     case swapped
-    /// Everything is delayed, and comes at once at the end.
+    /// All data is delayed, and arrives at once at the end.
     case heldBack
     case noTime
 
     // The line from the receiver to its port.
-    /// This part of the bytes is changed.
+    /// This fraction of the bytes is changed.
     case noise(Double)
-    /// This part of the bytes is lost, a few in a row.
+    /// This fraction of the bytes is lost, a few in a row.
     case bytesLost(Double)
-    /// The receiver writes at this many bits per second.
+    /// The receiver sends at this many bits per second.
     case speed(Int)
-    /// The device is gone.
+    /// The device is unplugged.
     case unplugged
-    /// The receiver writes nothing.
+    /// The receiver sends nothing.
     case mute
 
-    /// Another daemon on this machine has this vehicle: it locks it when no other process has.
+    /// Another daemon on this machine uses this vehicle: it locks it when no other process has.
     case otherDaemon(vehicle: String)
 
-    // The settings, from the second range of seeds on.
-    /// The settings files have a mistake, which may concern the vehicle or not.
+    // Settings, in the second range of seeds.
+    /// The settings files contain a mistake, which may concern the vehicle or not.
     case settingsWrong(mayConcernVehicle: Bool)
     /// The service may not read the settings files.
     case settingsUnreadable
@@ -128,9 +128,9 @@ struct Fault: Sendable {
     /// A certificate that the settings name cannot be used.
     case settingsUnusable
 
-    /// The store cannot write.
+    /// The store cannot be written.
     case diskFull
-    /// Whatever is done with the store's file ends in an error.
+    /// Every operation on the store's file fails.
     case diskFails
     /// The store's file is found damaged, once.
     case diskDamaged
@@ -141,7 +141,7 @@ struct Fault: Sendable {
   var kind: Kind
   var from: Int
   var until: Int
-  /// Which receiver or line it is of.
+  /// The receiver or line that it affects.
   var source: Int
 
   init(_ kind: Kind, _ seconds: Range<Int>, of source: Int = 0) {

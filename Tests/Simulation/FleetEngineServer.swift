@@ -3,8 +3,8 @@ import FleetEngine
 import HTTPMessages
 import Timekeeping
 
-/// A strict Fleet Engine: it checks the URL, the mask, the token and every field with its own parser, and records each
-/// position with its arrival.
+/// A strict Fleet Engine: it checks the URL, the mask, the token and every field with its own parser, and records
+/// when each position arrives.
 struct FleetEngineServer {
   struct Position: Hashable {
     var latitude: Double
@@ -21,13 +21,13 @@ struct FleetEngineServer {
     var bytes: Int
     var timeSinceUpdate: Int?
     var request: UInt64
-    /// A newer position was there already: this one moves nothing.
+    /// A newer position was there already: this one was not applied.
     var isIgnored: Bool
     var isCompact: Bool
   }
 
   private(set) var applied: [Applied] = []
-  /// A vehicle's state, as it was set.
+  /// A vehicle's state, as set by an update.
   struct Change {
     /// True seconds since boot.
     var at: Double
@@ -36,16 +36,16 @@ struct FleetEngineServer {
     var request: UInt64
   }
 
-  /// Of vehicles of on-demand trips, in the order of their arrival.
+  /// Of vehicles of on-demand trips, in the order of arrival.
   private(set) var states: [Change] = []
   private(set) var requests = 0
   /// By vehicle, the time of the position that dispatchers see.
   private var newest: [String: Timestamp] = [:]
-  /// What a client must never send, in words.
+  /// Violations of the protocol by the client, as text.
   private(set) var offences: [String] = []
-  /// Requests that were refused for their form.
+  /// Requests that were rejected for their form.
   private(set) var refusedForms: Set<UInt64> = []
-  /// What was wrong with it when it had a request for which that mattered.
+  /// The fault that was active when it received a request that it affects.
   private(set) var metFaults: Set<FaultCase> = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
@@ -217,7 +217,7 @@ struct FleetEngineServer {
     return nil
   }
 
-  /// Its end, in seconds since 1970, and its vehicle; read once for each token.
+  /// The token's expiry, in seconds since 1970, and its vehicle; parsed once per token.
   private mutating func claims(of token: String, isTrips: Bool) -> (exp: Double, vehicle: String)? {
     if let known = knownClaims[token] { return known }
     guard
@@ -236,7 +236,7 @@ struct FleetEngineServer {
     return nil
   }
 
-  /// A location with the fields of Google's guide, of the right types and in range, and no other.
+  /// A location with the fields of Google's guide, of the right types and in range, and no others.
   private func read(_ value: StrictJSON, _ form: UpdateForm) -> (position: Position, timeSinceUpdate: Int?)? {
     guard var fields = value.object,
       let place = fields.removeValue(forKey: "supplementalLocation")?.object, place.count == 2,
@@ -285,7 +285,7 @@ struct FleetEngineServer {
         url.removeLast("&prettyPrint=false".count)
         form = .compact
       }
-      // All of a form, or nothing.
+      // All fields of a form, or none.
       guard plain.contains("X-Goog-FieldMask: \(form == .plain ? "name" : "navigationStatus")"),
         plain.contains("Content-Encoding: gzip") == (form == .compact)
       else { return nil }
@@ -295,7 +295,7 @@ struct FleetEngineServer {
       let fields = parts[1].dropFirst("updateMask=".count).split(separator: "%2C").map(String.init)
       mask = Set(fields)
       let positions = fields.first == "vehicleState" ? Array(fields.dropFirst()) : fields
-      // A state without a position is the end of a duty; a delivery vehicle has none.
+      // A state without a position ends a duty; a delivery vehicle has none.
       guard isTrips || positions == fields, positions != fields || !positions.isEmpty,
         [[], ["lastLocation"], ["lastLocation", "pastLocations"]].contains(positions)
       else { return nil }

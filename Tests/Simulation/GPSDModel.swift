@@ -2,11 +2,11 @@
 import Positioning
 import Timekeeping
 
-/// What a gpsd with one receiver writes.
+/// The output of a gpsd with one receiver.
 enum GPSDModel {
   private static let device = "/dev/gps0"
 
-  /// Its answer to `?WATCH`.
+  /// Its response to `?WATCH`.
   static let greeting = lines(
     #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#,
     #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"\#(device)","driver":"NMEA0183"}]}"#,

@@ -5,9 +5,9 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// Drives whose updates go through the program's own HTTP/2.
+/// Drives whose updates use the program's own HTTP/2.
 @Suite struct HTTP2Scenarios {
-  @Test("a server that now and then refuses a request unread, or says GOAWAY, costs no update and is no outage")
+  @Test("a server that occasionally refuses a request unread, or sends GOAWAY, costs no update and is no outage")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)
     scenario.seed = 3

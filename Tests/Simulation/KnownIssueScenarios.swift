@@ -3,10 +3,10 @@ import Expectations
 import Vehicle
 import Testing
 
-/// Scenarios in which an invariant does not hold: each was found by a random run and reduced. Most need two clocks that
-/// are wrong at once. If one of them passes, its test fails, so that it can be moved to the other scenarios.
+/// Scenarios that violate an invariant: each was found by a random run and reduced. Most need two clocks that are
+/// wrong at once. If one of them passes, its test fails, so that it can be moved to the other scenarios.
 @Suite struct KnownIssueScenarios {
-  /// A scenario, what of it is wrong, and why.
+  /// A scenario, the invariant that it violates, and why.
   struct Known: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var reason: Comment
@@ -101,7 +101,7 @@ import Testing
     },
   ]
 
-  @Test("what is known to fail, and why", arguments: known)
+  @Test("known issues still violate the invariant that they name", arguments: known)
   func fails(known: Known) throws {
     let world = try World.run(known.scenario())
     withKnownIssue(known.reason) {

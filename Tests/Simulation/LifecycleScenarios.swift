@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 @Suite struct LifecycleScenarios {
-  @Test("a reload to another vehicle drops the token, shelves the backlog, and reports for the new one at once")
+  @Test("a reload to another vehicle drops the token, stores the backlog, and reports for the new one at once")
   func anotherVehicle() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
@@ -20,7 +20,7 @@ import Timekeeping
     expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("a vehicle that the settings name again gets its stored positions")
+  @Test("a vehicle that is configured again gets its stored positions")
   func backAgain() throws {
     let world = try World.drive(
       Scenario(
@@ -33,9 +33,9 @@ import Timekeeping
     expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("a reload when the store is about to write: each vehicle gets its own stored positions")
+  @Test("a reload just before the store writes: each vehicle gets its own stored positions")
   func reloadAtCommit() throws {
-    // Positions of second 335 are queued at 336, and due on disk at the very moment of the reload.
+    // Positions of second 335 are queued at 336, and due on disk at the moment of the reload.
     let world = try World.drive(
       Scenario(
         seed: 6419, duration: 600, drive: .city,
@@ -45,14 +45,14 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a reload to another vehicle on a good network is done within a second")
+  @Test("a reload to another vehicle on a good network takes less than a second")
   func quickReload() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))
     expectEqual(world.applied(300..<302).map(\.vehicle), ["truck-2"])
     expectEqual(world.fetches.count, 2)
   }
 
-  @Test("stopped on a good network, the newest position is sent and the daemon ends in time")
+  @Test("a stop on a good network sends the newest position, and the daemon ends in time")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(307, .stop(within: 5))]))
     let end = try #require(world.finishedAt)
@@ -61,7 +61,7 @@ import Timekeeping
     expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
   }
 
-  @Test("stopped without a network, the daemon ends in time and reports the undelivered positions")
+  @Test("a stop without a network ends the daemon in time, and reports the undelivered positions")
   func stopWithoutNetwork() throws {
     for kind in [Fault.Kind.unreachable, .silent] {
       let world = try World.drive(
@@ -70,13 +70,13 @@ import Timekeeping
       expect(end <= World.time(310))
       let undelivered = try #require(world.undelivered)
       expect((10...14).contains(undelivered))
-      // The next start finds all of it, the newest too.
+      // The next start reads all of them, including the newest.
       expectEqual(world.copy.count, undelivered)
       expect(world.copy.values.contains { $0.location.time >= Scenario.boot + .seconds(306) })
     }
   }
 
-  @Test("a recording that ends is delivered to its last position, backlog and all")
+  @Test("a recording that ends is delivered to its last position, including the backlog")
   func drain() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)]))
@@ -86,7 +86,7 @@ import Timekeeping
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("a recording that ends without a network ends all the same, after a minute")
+  @Test("a recording that ends without a network ends the run after a minute")
   func drainWithoutNetwork() throws {
     let world = try World.drive(
       Scenario(
@@ -95,7 +95,7 @@ import Timekeeping
     expect(world.undelivered ?? 0 >= 9)
   }
 
-  @Test("a full backlog is thinned: the whole track is delivered, within the error in the status")
+  @Test("a full backlog is thinned, and the whole track is delivered within the error in the status")
   func fullBacklog() throws {
     let world = try World.drive(
       Scenario(

@@ -7,10 +7,10 @@ import FixSources
 import Testing
 import Timekeeping
 
-/// Faults of the line between the receiver and the program.
+/// Faults of the line between receiver and program.
 @Suite struct LineScenarios {
   @Test(
-    "whatever the order of its sentences and its speed, a receiver gives a fix a second",
+    "whatever its sentence order and speed, a receiver gives a fix a second",
     arguments: NMEADialect.allCases)
   func dialects(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
@@ -37,7 +37,8 @@ import Timekeeping
     expect(world.longestGap(8..<290) <= 11)
   }
 
-  @Test("a modem that is unplugged, or repeats its last sentences, is read again by itself, and no position twice")
+  @Test(
+    "a modem that is unplugged, or repeats its last sentences, is read again without a restart, and no position twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
@@ -50,7 +51,7 @@ import Timekeeping
     expect(world.events(.sourceLost).contains { $0.contains("has frozen") })
   }
 
-  @Test("datagrams with noise, and a network that goes and comes, are read again by themselves")
+  @Test("datagrams with noise, and a network that comes and goes, are read again without a restart")
   func badDatagrams() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, isNetworked: true))
@@ -61,7 +62,7 @@ import Timekeeping
   }
 
   @Test(
-    "noise costs the fixes that it hits, and no wrong one gets through", arguments: [0.0005, 0.005, 0.02],
+    "noise costs only the fixes that it hits, and causes no wrong one", arguments: [0.0005, 0.005, 0.02],
     NMEADialect.allCases)
   func noise(part: Double, dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
@@ -72,7 +73,7 @@ import Timekeeping
     expect(world.longestGap(804..<890) <= 13)
   }
 
-  @Test("bytes that are lost cost the sentences that they were in")
+  @Test("lost bytes cost only the sentences that they were in")
   func bytesLost() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.bytesLost(0.01), 100..<800)]))
     expect((400..<899).contains(Int(world.agent.statistics.fixes)))
@@ -80,17 +81,17 @@ import Timekeeping
     expect(world.events(.sourceLost).isEmpty)
   }
 
-  @Test("a line that is noise alone is opened again and again, and read at once when it is quiet")
+  @Test("a line with only noise is reopened repeatedly, and read at once when it is clean")
   func nothingButNoise() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(0.5), 300..<600)]))
     expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
     expectEqual(world.events(.fixLost).count, 1)
-    // A try waits for 10 s at most.
+    // An attempt waits for 10 s at most.
     expect(!world.applied(600..<613).isEmpty)
     expect(world.longestGap(612..<890) <= 13)
   }
 
-  @Test("a receiver that is unplugged is lost at once, and read within two seconds of its return")
+  @Test("the loss of a receiver that is unplugged is detected at once, and it is read within two seconds of its return")
   func unplugged() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)]))
     expectEqual(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged"), true)
@@ -107,7 +108,7 @@ import Timekeeping
     expect(!world.applied(100..<103).isEmpty)
   }
 
-  @Test("a loose plug: gone and back every few seconds for a quarter of an hour, and the track has no longer holes")
+  @Test("a loose plug that disconnects every few seconds for a quarter of an hour leaves no longer gaps in the track")
   func loosePlug() throws {
     let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
     let world = try World.drive(Scenario(duration: 1200, faults: faults))
@@ -115,14 +116,14 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a receiver that falls silent is opened again, and said to be silent")
+  @Test("a receiver that falls silent is reopened, and reported as silent")
   func mute() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.mute, 300..<600)]))
     expect(world.events(.sourceLost).contains { $0.contains("is open but silent") })
     expect(!world.applied(600..<613).isEmpty)
   }
 
-  @Test("what a modem has kept of a disturbed second is read after a suspend, as far as it is right")
+  @Test("the valid sentences that a modem stored of a disturbed second are read after a suspend")
   func keptWhileSuspended() throws {
     let world = try World.drive(
       Scenario(
@@ -131,7 +132,7 @@ import Timekeeping
     expect(world.agent.statistics.fixes >= 150)
   }
 
-  @Test("a receiver at another speed than the settings say is named as such, and read when it is right")
+  @Test("a receiver at another speed than configured is reported as such, and read when the speed is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
     expect(world.agent.statistics.fixes <= 300)
@@ -151,7 +152,7 @@ import Timekeeping
     expectEqual(world.events(.sourceOpened).first?.contains("at \(speed) baud, detected"), true)
   }
 
-  @Test("a receiver that forgets its speed, as one does whose battery is empty, is found again")
+  @Test("a receiver that loses its speed setting, as one with an empty backup battery does, is found again")
   func forgottenSpeed() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))

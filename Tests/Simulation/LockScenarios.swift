@@ -5,14 +5,14 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// That nothing leaves, is recorded or fetched while another daemon has the vehicle, is watched by the world in every
-/// scenario.
+/// In every scenario the simulation checks that nothing is sent, recorded or fetched while another daemon has the
+/// vehicle.
 @Suite struct LockScenarios {
   private static func other(_ seconds: Range<Int>, vehicle: String = "truck-1") -> Fault {
     Fault(.otherDaemon(vehicle: vehicle), seconds)
   }
 
-  @Test("another daemon has the vehicle: nothing is sent; soon after its end the first update follows")
+  @Test("while another daemon has the vehicle nothing is sent; soon after its end the first update follows")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(0..<300)]))
     expectEqual(world.attempts(0..<300), 0)
@@ -24,14 +24,14 @@ import Timekeeping
     expectEqual(world.events(.vehicleFree).count, 1)
   }
 
-  @Test("a daemon that comes second does not disturb the first")
+  @Test("a daemon that is started second does not disturb the first")
   func second() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(300..<600)]))
     expect(world.longestGap(10..<880) <= 13)
     expect(world.events(.vehicleInUse).isEmpty)
   }
 
-  @Test("killed while a second daemon waits, it is the second after its restart")
+  @Test("a daemon that is killed while a second one waits is the second after its restart")
   func killed() throws {
     let world = try World.drive(
       Scenario(
@@ -63,7 +63,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a pause that begins meanwhile is one afterwards; one that ends meanwhile is none")
+  @Test("a pause that begins meanwhile is in force afterwards; one that ends meanwhile is not")
   func pause() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (500, .resume)]))
@@ -85,7 +85,7 @@ import Timekeeping
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
-  @Test("stopped meanwhile, it ends at once and tries nothing")
+  @Test("a stop meanwhile ends the daemon at once, without an attempt")
   func stop() throws {
     let world = try World.drive(
       Scenario(

@@ -3,8 +3,8 @@ import NMEA
 import Positioning
 import Timekeeping
 
-/// What a receiver writes on its line: NMEA 0183 by the standard's text. The daemon's own writer is one dialect among
-/// them, so that writer and decoder cannot agree on a mistake.
+/// The sentences that a receiver sends: NMEA 0183 by the standard's text. The daemon's own writer is one dialect
+/// among them, so that writer and decoder cannot share a mistake.
 enum NMEADialect: CaseIterable, Sendable {
   /// RMC, GGA.
   case brief
@@ -61,7 +61,7 @@ enum NMEADialect: CaseIterable, Sendable {
   }
 }
 
-/// Writes sentences into memory that is large enough for an epoch; quick also without optimization.
+/// Writes sentences into a buffer that is large enough for an epoch; fast also without optimization.
 private struct Pen {
   private(set) var end: UnsafeMutablePointer<UInt8>
   private var sentence: UnsafeMutablePointer<UInt8>

@@ -16,7 +16,7 @@ import Timekeeping
     expect(world.events(.offline).isEmpty)
   }
 
-  @Test("the first update goes out as soon as there is a fix and a token")
+  @Test("the first update is sent as soon as there is a fix and a token")
   func firstUpdateAtOnce() throws {
     let world = try World.drive(Scenario(duration: 30))
     let first = try #require(world.server.applied.first)
@@ -24,7 +24,7 @@ import Timekeeping
   }
 
   @Test(
-    "in an outage positions are queued, and after it the newest is live within an interval and none is missing",
+    "in an outage positions are queued; after it the newest is live within an interval, and none is missing",
     arguments: [Fault.Kind.unreachable, .unresolved, .nameServersDead, .silent])
   func outage(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(kind, 300..<900)]))
@@ -38,11 +38,11 @@ import Timekeeping
     expect(world.attempts(300..<900) <= 120)
   }
 
-  @Test("a network that comes up is used at once")
+  @Test("a network that returns is used at once")
   func networkUp() throws {
     let world = try World.drive(
       Scenario(duration: 700, faults: [Fault(.unreachable, 300..<603)], acts: [(603, .networkUp)]))
-    // The limit of requests in a minute may still be in the way.
+    // The limit of requests per minute may still apply.
     expect(!world.applied(603..<613).isEmpty)
   }
 
@@ -54,7 +54,7 @@ import Timekeeping
     expect(world.attempts.count + world.fetches.count <= 12 * 15)
   }
 
-  @Test("dead name servers delay nothing but the requests, which end by themselves")
+  @Test("name servers that do not answer delay only the requests, which time out")
   func deadNameServers() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.nameServersDead, 0..<300)]))
     expect(world.applied(0..<300).isEmpty)
@@ -62,7 +62,7 @@ import Timekeeping
     expect(world.longestGap(5..<590) <= 13)
   }
 
-  @Test("a captive portal is distinguished from Fleet Engine, and asked with a growing backoff")
+  @Test("a captive portal is distinguished from Fleet Engine, and retried with a growing backoff")
   func captivePortal() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.captivePortal, 300..<2100)]))
     expect(world.events(.offline).contains { $0.contains("(untrusted)") })
@@ -71,7 +71,7 @@ import Timekeeping
     expect(world.longestGap(10..<3600) <= 13)
   }
 
-  @Test("in a tunnel without sky and network nothing is made up, and after it nothing is missing")
+  @Test("in a tunnel without sky and network no position is invented, and after it none is missing")
   func tunnel() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.silent, 300..<420), Fault(.noFix, 302..<419)]))
@@ -82,7 +82,7 @@ import Timekeeping
     expectEqual(world.events(.fixRegained).count, 1)
   }
 
-  @Test("with a third of all packets lost every position arrives")
+  @Test("with a packet loss of a third every position is delivered")
   func loss() throws {
     let world = try World.drive(Scenario(duration: 3600, faults: [Fault(.loss(0.33), 0..<3500)]))
     expect(world.longestGap(30..<3500) <= 16)

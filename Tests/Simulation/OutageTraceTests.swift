@@ -5,14 +5,14 @@ import Testing
 
 /// The drive that `docs/images/outage.svg` shows.
 @Suite struct OutageTraceTests {
-  /// Four minutes without coverage, with a tunnel in them, and later two minutes in which Fleet Engine is down.
+  /// Four minutes without coverage, including a tunnel, and later two minutes in which Fleet Engine is down.
   private static let scenario = Scenario(
     duration: 900,
     faults: [
       Fault(.silent, 180..<420), Fault(.noFix, 270..<330), Fault(.answers(503, "UNAVAILABLE"), 600..<720),
     ])
 
-  @Test("after no coverage, a tunnel and a server that is down, the track is whole but for the tunnel")
+  @Test("after no coverage, a tunnel and a server that is down, the track is complete except for the tunnel")
   func outage() throws {
     let world = try World.drive(OutageTraceTests.scenario)
     expect(world.applied(181..<420).isEmpty && world.applied(600..<720).isEmpty)
@@ -24,7 +24,7 @@ import Testing
     try OutageTraceTests.write(world.trace)
   }
 
-  /// Only where `OUTAGE_TRACE` says.
+  /// Only if `OUTAGE_TRACE` is set.
   private static func write(_ text: String) throws {
     guard let path = getenv("OUTAGE_TRACE") else { return }
     let file = try #require(fopen(path, "w"), "OUTAGE_TRACE names a file that cannot be written")

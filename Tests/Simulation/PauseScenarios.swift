@@ -7,10 +7,10 @@ import Observability
 import Testing
 import Timekeeping
 
-/// That nothing leaves, is recorded or fetched during a pause, and that no position of it leaves later, is watched by
-/// the world in every scenario.
+/// In every scenario the simulation checks that nothing is sent, recorded or fetched during a pause, and that no
+/// position of it is sent later.
 @Suite struct PauseScenarios {
-  @Test("a pause on a good network: nothing is sent, and the first update after it follows within two seconds")
+  @Test("during a pause on a good network nothing is sent, and the first update follows within two seconds after it")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))
     expect(world.applied(301..<600).isEmpty)
@@ -32,9 +32,9 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a power cut during a pause, wherever in its work: it is paused again", arguments: 0..<3)
+  @Test("after a power cut during a pause, at any effect, the vehicle is paused again", arguments: 0..<3)
   func powerCut(effects: Int) throws {
-    // A pause has no effects of its own; another address has one each time.
+    // A pause has no effects of its own; each change of address has one.
     let world = try World.drive(
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<350)],
@@ -51,7 +51,7 @@ import Timekeeping
   }
 
   @Test(
-    "a power cut in the middle of pausing: it is paused from the moment when that was on disk, or not at all",
+    "after a power cut during `pause` the vehicle is paused from the moment when the pause was on disk, or not at all",
     arguments: 0..<3)
   func cutWhilePausing(effects: Int) throws {
     let world = try World.drive(
@@ -64,7 +64,7 @@ import Timekeeping
   }
 
   @Test(
-    "a power cut in the middle of resuming: it is still paused or not, and resumed when asked again",
+    "after a power cut during `resume` the vehicle is paused or not, and resumes when requested again",
     arguments: 0..<4)
   func cutWhileResuming(effects: Int) throws {
     let world = try World.drive(
@@ -77,7 +77,7 @@ import Timekeeping
     expectEqual(world.applied(610..<650).isEmpty, (effects == 0))
   }
 
-  @Test("a reload, another network, a suspend, a stepped clock during a pause: it stays one")
+  @Test("a pause survives a reload, a change of network, a suspend and a clock step")
   func disturbed() throws {
     let world = try World.drive(
       Scenario(
@@ -92,7 +92,7 @@ import Timekeeping
     expectEqual(world.applied(1000..<1003).map(\.vehicle), ["truck-2"])
   }
 
-  @Test("stopped during a pause, the daemon ends at once and tries nothing")
+  @Test("a stop during a pause ends the daemon at once, without an attempt")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -111,7 +111,7 @@ import Timekeeping
     expectEqual(world.attempts(300..<600), 0)
   }
 
-  @Test("pauses a second apart violate no rule of Fleet Engine, even with a request in flight", arguments: 0..<10)
+  @Test("pauses a second apart violate no limit of Fleet Engine, even with a request in flight", arguments: 0..<10)
   func flapping(tenth: Int) throws {
     var acts = [(second: Int, act: Scenario.Act)]()
     for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
@@ -120,7 +120,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("without a fix when the pause ends, the position of the pause is not sent: the next fix is the first")
+  @Test("if there is no fix when the pause ends, the position of the pause is not sent: the next fix is the first")
   func noFixAfterwards() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 500..<700)], acts: [(300, .pause), (600, .resume)]))
@@ -128,7 +128,7 @@ import Timekeeping
     expect(!world.applied(700..<703).isEmpty)
   }
 
-  @Test("a receiver that is an hour ahead just as the pause ends, after slow responses, gives no position")
+  @Test("a receiver that is an hour ahead when the pause ends, after slow responses, has no position sent")
   func aheadAtTheEnd() throws {
     let world = try World.drive(
       Scenario(

@@ -5,9 +5,9 @@ import Testing
 import Timekeeping
 
 @Suite struct PerformanceTests {
-  /// Aim of a release build: 50 ms. The bound here is for a debug build on a busy machine, and for a loop that has gone
-  /// mad.
-  @Test("an hour at one fix a second is simulated so quickly that thousands of runs are cheap")
+  /// The target of a release build is 50 ms. The bound here allows for a debug build on a busy machine, and detects
+  /// an endless loop.
+  @Test("an hour at one fix a second is simulated fast enough for thousands of runs")
   func hour() throws {
     var best = Duration.seconds(3600)
     for _ in 0..<3 {
@@ -19,7 +19,7 @@ import Timekeeping
     expect(best < .seconds(10))
   }
 
-  /// Of this thread: other tests run beside this one.
+  /// Of this thread: other tests run concurrently.
   private static func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -3,12 +3,12 @@ import Glibc
 import Positioning
 import Timekeeping
 
-/// A vehicle that drives: a speed that follows a plan, and a heading that wanders.
+/// A vehicle with a planned speed and a wandering heading.
 struct PlannedDrive {
   enum Plan: Sendable {
-    /// At this many metres per second, always.
+    /// At this constant speed in metres per second.
     case steady(Double)
-    /// Between traffic lights: 40 s at up to 12 m/s, 30 s of red.
+    /// Between traffic lights: 40 s at up to 12 m/s, 30 s at red.
     case city
     /// Stretches of random length and speed, every fourth a stop.
     case random
@@ -35,7 +35,7 @@ struct PlannedDrive {
   /// Drives for one more second.
   mutating func advance(second: Int) {
     if second >= aimUntil { chooseAim(second) }
-    // 2 m/s² either way: a truck that is driven well.
+    // 2 m/s² in both directions: a truck that is driven smoothly.
     speed += min(max(aim - speed, -2), 2)
     if speed > 1 {
       heading = (heading + Double.random(in: -4...4, using: &random) + 360).truncatingRemainder(dividingBy: 360)
@@ -66,7 +66,7 @@ struct PlannedDrive {
 }
 
 extension Coordinate {
-  /// A step on a flat Earth: near enough for a few kilometres, and quick.
+  /// A step on a flat Earth: accurate enough for a few kilometres, and fast.
   func stepped(by metres: Double, heading: Double) -> Coordinate {
     let radians = heading * .pi / 180
     let north = metres * cos(radians) / 111_320

@@ -2,57 +2,57 @@
 import Positioning
 import Timekeeping
 
-/// A serial port with the line to its receiver: what is written at one end is read at the other in portions, unless
-/// something is wrong. What is done with the port is decided by its source's session in `Daemon`.
+/// A serial port and the line to its receiver: bytes written at one end are read in portions at the other, unless
+/// there is a fault. The operations on the port are decided by its source's session in `Daemon`.
 final class Port {
   struct Read {
     var at: BootInstant
     var bytes: [UInt8]
   }
 
-  /// Of its source in `Daemon`.
+  /// The ID of its source in `Daemon`.
   var id = 0
-  /// Whether it receives datagrams: what is written goes over a network, sentence by sentence.
+  /// Whether it receives datagrams: the data passes through a network, sentence by sentence.
   let isNetwork: Bool
-  /// Has the receiver in its place: what is written is kept by ModemManager, and asked for. Nil for a serial port.
+  /// The modem with the receiver: ModemManager stores its sentences, and is polled. Nil for a serial port.
   var modem: SimulatedModem?
-  /// When ModemManager was last asked for a position.
+  /// When ModemManager was last polled for a position.
   var askedAt = BootInstant.boot
-  /// It is a connection to gpsd.
+  /// Whether it is a connection to gpsd.
   let isGPSD: Bool
-  /// Whether each epoch comes in several portions, as from a UART.
+  /// Whether each epoch arrives in several portions, as from a UART.
   let isSplit: Bool
-  /// It is a recording, of which the next data is asked for; `isWatched` says that it is.
+  /// Whether it is a recording, whose data is read on request; `isWatched` is the request.
   let recording: Scenario.Recording?
-  /// What is in its file.
+  /// The contents of its file.
   var file: [UInt8] = []
   let faults: [Fault]
-  /// Bits per second that it is set to; nil while it is closed.
+  /// The speed that it is set to in bits per second; nil while it is closed.
   var speed: Int?
   var openedAt = BootInstant.boot
   var isPlugged = true
-  /// The recording is at its end.
+  /// Whether the recording is at its end.
   var hasEnded = false
-  /// The daemon has closed it for good, and not opened it again.
+  /// Whether the daemon has closed it for good, and not opened it again.
   var isReleased = false
-  /// What is still to come.
+  /// The data in transit.
   var reads: [Read] = []
-  /// Whether what comes is handed over when it comes.
+  /// Whether data is passed on when it arrives.
   var isWatched = true
-  /// It is only handed over when it is this many bytes.
+  /// Data is passed on only when it is this many bytes.
   var leastBytes = 1
-  /// What has come and was not read.
+  /// The data that has arrived and was not read.
   var unread: [UInt8] = []
 
-  /// Sentences that passed the checksum and were never written.
+  /// Sentences that passed the checksum but were never written.
   var collisions = ChecksumCollisions()
-  /// Sound positions that must come out of the decoder, by the second in which they went in.
+  /// Valid positions that must come out of the decoder, by the second in which they were written.
   var awaited: Set<Int> = []
-  /// The last second of an epoch that went in whole.
+  /// The last second of an epoch that was transmitted whole.
   var lastWhole = 0
-  /// Since which second nothing has been wrong with the line and the receiver's speed; nil while something is.
+  /// The second since which the line and the receiver's speed have been good; nil while they are not.
   var fineSince: Int?
-  /// For how many seconds in a row a sound position went in.
+  /// For how many consecutive seconds a valid position was transmitted.
   var soundFor = 0
   private var random: SplitMix64
 
@@ -68,7 +68,7 @@ final class Port {
     random = SplitMix64(seed: seed)
   }
 
-  /// When something comes.
+  /// When the next data arrives.
   var next: BootInstant { reads.first?.at ?? .distantFuture }
 
   func close() {
@@ -79,12 +79,12 @@ final class Port {
     soundFor = 0
   }
 
-  /// Whether the line has a fault in this second, or had one in the second before.
+  /// Whether the line has a fault in this second, or had one in the previous second.
   func isDisturbed(at second: Int) -> Bool {
     faults.contains { $0.from <= second && second <= $0.until }
   }
 
-  /// Bits per second at which the receiver writes.
+  /// The speed at which the receiver sends, in bits per second.
   func receiverSpeed(at second: Int, otherwise usual: Int) -> Int {
     for fault in faults where fault.isActive(at: Double(second)) {
       if case .speed(let speed) = fault.kind { return speed }
@@ -115,7 +115,7 @@ final class Port {
     var start = 0
     for piece in 1...pieces {
       var end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)
-      // A datagram has whole sentences.
+      // A datagram contains whole sentences.
       if isNetwork { end = bytes[end...].firstIndex(of: 10).map { $0 + 1 } ?? bytes.count }
       let at = World.time(second) + .milliseconds(100 - 15 * (pieces - piece))
       if end > start {
@@ -125,7 +125,7 @@ final class Port {
     }
   }
 
-  /// Something comes besides what the receiver writes.
+  /// Data arrives that the receiver did not write.
   func deliver(_ bytes: [UInt8], at time: BootInstant) {
     reads.append(Read(at: time, bytes: bytes))
     reads.sort { $0.at < $1.at }
@@ -135,19 +135,19 @@ final class Port {
     faults.contains { if case .mute = $0.kind { $0.isActive(at: Double(second)) } else { false } }
   }
 
-  /// Whether the device file is there.
+  /// Whether the device file exists.
   func isThere(at second: Int) -> Bool {
     !faults.contains { if case .unplugged = $0.kind { $0.isActive(at: Double(second)) } else { false } }
   }
 
-  /// Changes this part of the bytes.
+  /// Changes this fraction of the bytes.
   private func corrupt(_ bytes: inout [UInt8], _ part: Double) {
     for index in bytes.indices where Double.random(in: 0..<1, using: &random) < part {
       bytes[index] ^= UInt8.random(in: 1...255, using: &random)
     }
   }
 
-  /// Removes this part of the bytes, a few in a row.
+  /// Removes this fraction of the bytes, a few in a row.
   private func drop(_ bytes: inout [UInt8], _ part: Double) {
     var kept: [UInt8] = []
     var missing = 0

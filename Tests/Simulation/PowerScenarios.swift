@@ -9,9 +9,10 @@ import Testing
 import Timekeeping
 
 @Suite struct PowerScenarios {
-  @Test("killed every few seconds, the daemon keeps five seconds between updates, and continues", arguments: [6, 9])
+  @Test(
+    "a daemon that is killed every few seconds keeps five seconds between updates, and continues", arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {
-    // The kill comes with an effect: of the start, of a request, or of its response.
+    // The kill hits an effect: of the start, of a request, or of its response.
     let acts = stride(from: 50, to: 170, by: period).map {
       (second: $0, act: Scenario.Act.kill(afterEffects: 5 + $0 / period % 7, seconds: 1))
     }
@@ -21,7 +22,7 @@ import Timekeeping
     expect(world.attempts.count <= 12 * 4 + 2)
   }
 
-  @Test("after an outage updates come every five seconds at once, whatever was tried in it")
+  @Test("after an outage updates are sent every five seconds at once, whatever was attempted during it")
   func rhythmAfterOutage() throws {
     let world = try World.drive(
       Scenario(duration: 300, faults: [Fault(.unreachable, 100..<200)], settings: [.interval(5)]))
@@ -44,12 +45,12 @@ import Timekeeping
     expect(first.at < 412 && first.live.time > Scenario.boot + .seconds(285))
     expectNil(first.timeSinceUpdate)
     expect(world.agent.delivery.backlog.isEmpty)
-    // The other track has arrived as well, and nothing is repeated without need.
+    // The other positions have arrived as well, and nothing is repeated without need.
     expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
     expect(world.applied(440..<600).isEmpty)
   }
 
-  @Test("a power cut in the middle of an outage costs no position but those of the last five seconds")
+  @Test("a power cut during an outage costs only the positions of the last five seconds")
   func inOutage() throws {
     let world = try World.drive(
       Scenario(
@@ -97,7 +98,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("once a server is reached after a long outage, what was collected is on disk after five seconds")
+  @Test("once a server is reached after a long outage, collected positions are on disk after five seconds")
   func afterLongOutage() throws {
     let steady = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unreachable, 200..<600)], settings: [.batch(1)]))
@@ -111,7 +112,7 @@ import Timekeeping
     expect(world.lostInCuts.allSatisfy { $0.id > Scenario.boot + .seconds(600) })
   }
 
-  @Test("a response to a request that was given up shows that a server is reached", arguments: [300, 340, 380])
+  @Test("a response to an abandoned request proves that a server is reached", arguments: [300, 340, 380])
   func lateResponses(cut: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -120,7 +121,7 @@ import Timekeeping
     expect(world.lostInCuts.count <= 1)
   }
 
-  @Test("the place where a vehicle stops in a long outage is on disk at once", arguments: [418, 430, 455])
+  @Test("the position of a stop in a long outage is on disk at once", arguments: [418, 430, 455])
   func stopInLongOutage(cut: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -149,7 +150,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a power cut every two minutes of an hour with a bad network: the track arrives")
+  @Test("with a power cut every two minutes during an hour with a bad network, the track is delivered")
   func often() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 9, seconds: 8))
@@ -161,7 +162,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("power cuts while a full backlog is thinned repeatedly: the track stays within one error bound")
+  @Test("with power cuts while a full backlog is thinned repeatedly, the track stays within one error bound")
   func whileThinned() throws {
     let acts = [900, 1502, 2111, 2803, 3404].enumerated().map {
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 3, seconds: 8))
@@ -175,7 +176,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("killed while its backlog is full, and restarted a second before the end: the positions on disk count")
+  @Test("a restart a second before the end, after a kill with a full backlog, counts the positions on disk")
   func thinnedAndUnread() throws {
     let world = try World.drive(
       Scenario(
@@ -186,7 +187,7 @@ import Timekeeping
     expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)
   }
 
-  @Test("a power cut while a bad position is being isolated: it is found again, all others arrive")
+  @Test("after a power cut while a bad position is being isolated, it is isolated again, and all others are delivered")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     // Those of the outage: after a power cut, later positions are reported at other times.
@@ -202,7 +203,7 @@ import Timekeeping
     }
   }
 
-  @Test("a machine without a real-time clock loses power, and queued positions keep their times")
+  @Test("when a machine without a real-time clock loses power, queued positions keep their times")
   func withoutClock() throws {
     let world = try World.drive(
       Scenario(
@@ -213,7 +214,9 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a full disk: on in memory, status and journal say so, nothing is lost, and it is written when there is room")
+  @Test(
+    "with a full disk positions are kept in memory and nothing is lost; status and journal report it until there is space"
+  )
   func diskFull() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 300..<600)]))
@@ -223,7 +226,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a power cut while the disk is full costs what was recorded since it was, and no more")
+  @Test("a power cut while the disk is full costs only what was recorded since it filled up")
   func diskFullAndCut() throws {
     let world = try World.drive(
       Scenario(
@@ -233,7 +236,7 @@ import Timekeeping
     expect((8...12).contains(world.lostInCuts.count))
   }
 
-  @Test("a disk that fails for a while: nothing is lost, and a power cut afterwards costs the last seconds alone")
+  @Test("a temporary disk failure loses nothing, and a power cut afterwards costs only the last seconds")
   func diskFails() throws {
     let world = try World.drive(
       Scenario(
@@ -245,7 +248,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a file that is damaged in an outage is set aside, and the next one gets all that is in memory")
+  @Test("a file that is damaged in an outage is set aside, and its replacement gets everything in memory")
   func diskDamaged() throws {
     let world = try World.drive(
       Scenario(
@@ -259,7 +262,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that is deleted in an outage is written anew from memory, and a power cut afterwards costs nothing more")
+    "a file that is deleted in an outage is rewritten from memory, and a power cut afterwards costs nothing more")
   func diskDeleted() throws {
     let world = try World.drive(
       Scenario(
@@ -272,7 +275,8 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a power cut while a deleted file is written anew costs what it held, and nothing after it", arguments: 0..<6)
+  @Test(
+    "a power cut while a deleted file is rewritten costs its contents, and nothing recorded later", arguments: 0..<6)
   func diskDeletedAndCut(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -283,7 +287,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a file that is deleted in an outage just before the end is there for the next run")
+  @Test("a file that is deleted in an outage just before the end is complete for the next run")
   func deletedBeforeEnd() throws {
     let world = try World.drive(
       Scenario(
@@ -293,7 +297,7 @@ import Timekeeping
     expect(world.disk.held["truck-1"]?.count ?? 0 >= 29)
   }
 
-  @Test("a power cut and another vehicle's name in the settings: each gets its own")
+  @Test("with a power cut and another vehicle in the settings, each vehicle gets its own positions")
   func cutAndReload() throws {
     let world = try World.drive(
       Scenario(
@@ -308,7 +312,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("suspended for an hour: an update within two seconds of the resume, if there is a network")
+  @Test("after an hour of suspend an update is sent within two seconds of the resume, if there is a network")
   func sleep() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     expect(world.applied(301..<3900).isEmpty)
@@ -316,7 +320,7 @@ import Timekeeping
     expect(world.longestGap(3904..<4480) <= 13)
   }
 
-  @Test("suspended until the token has expired: a new one is fetched after the resume", arguments: [600, 3600])
+  @Test("after a suspend in which the token has expired, a new one is fetched", arguments: [600, 3600])
   func suspendedPastToken(lifetime: Int) throws {
     let world = try World.drive(
       Scenario(duration: 6000, acts: [(300, .suspend(4000))], tokenLife: lifetime))
@@ -324,7 +328,7 @@ import Timekeeping
     expect(world.events(.offline).isEmpty)
   }
 
-  @Test("suspended at any time of a request: nothing is lost", arguments: 0..<10)
+  @Test("a suspend at any time during a request loses nothing", arguments: 0..<10)
   func sleepInFlight(tenth: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -334,7 +338,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("suspended, and the clock is stepped before the resume: nothing depends on it")
+  @Test("a clock step during a suspend has no effect")
   func sleepAndStep() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
@@ -342,7 +346,7 @@ import Timekeeping
     expect(world.longestGap(604..<1480) <= 13)
   }
 
-  @Test("a process that is killed repeatedly continues with its token until it expires, and requests no other")
+  @Test("a process that is killed repeatedly uses its token until it expires, and requests no other")
   func killed() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))
@@ -356,7 +360,7 @@ import Timekeeping
     expect(world.events(.tokenNotRestored).isEmpty)
   }
 
-  @Test("a token of the boot before is not used, though it was found, and each boot asks once")
+  @Test("a token of a previous boot is found but not used, and each boot requests one")
   func otherBoot() throws {
     let world = try World.drive(
       Scenario(
@@ -369,7 +373,7 @@ import Timekeeping
       Array(repeating: "The cached token is discarded: it was stored before the last reboot", count: 2))
   }
 
-  @Test("a token that expired while the program was away is not used")
+  @Test("a token that expired while the program was not running is not used")
   func expiredMeanwhile() throws {
     let world = try World.drive(
       Scenario(duration: 900, acts: [(200, .kill(afterEffects: 0, seconds: 400))], tokenLife: 300))
@@ -377,7 +381,7 @@ import Timekeeping
     expect(!world.applied(600..<620).isEmpty)
   }
 
-  @Test("after a kill on a good network the first update needs no token provider, which is down")
+  @Test("after a kill on a good network the first update succeeds although the token provider is down")
   func providerDownAfterKill() throws {
     let world = try World.drive(
       Scenario(

@@ -5,12 +5,12 @@ import Synchronization
 import Testing
 
 @Suite struct RandomRunTests {
-  /// Runs in the suite, and a fifth of it of the second range; `SIMULATION_RUNS` sets another number,
+  /// The number of runs in the suite, plus a fifth of it in the second range; `SIMULATION_RUNS` sets another number,
   /// `SIMULATION_SEED` the first seed.
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
-  /// A failure ends nothing: for `scripts/simulate.py`.
+  /// Continues after a failure: for `scripts/simulate.py`.
   private static let goesOn = number("SIMULATION_GOES_ON") != nil
 
   private static func number(_ name: String) -> Int? {
@@ -20,18 +20,18 @@ import Testing
   private static let parts = 8
   private static let tally = Mutex(CoverageTally())
 
-  @Test("whatever goes wrong, the invariants hold", arguments: 0..<parts)
+  @Test("whatever fails, the invariants hold", arguments: 0..<parts)
   func invariants(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs, from: RandomRunTests.firstSeed, part: part)
   }
 
-  @Test("whatever goes wrong around the vehicle as well, the invariants hold", arguments: 0..<parts)
+  @Test("whatever also fails around the daemon, the invariants hold", arguments: 0..<parts)
   func ring(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 
-  /// Runs one part of these scenarios, until one fails unless all are wanted. The last part checks what all have
-  /// met.
+  /// Runs one part of these scenarios, until one fails unless all are wanted. The last part checks the cases that all
+  /// runs have met.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
     for index in stride(from: part, to: runs, by: parts) {
       let world = try World.observe(Scenario(random: UInt64(firstSeed + index)))
@@ -47,7 +47,7 @@ import Testing
     if let whole { try check(whole) }
   }
 
-  /// Fails if a case was met before and no longer is; prints the table of another number of runs.
+  /// Fails if a case that used to be met no longer is; prints the table for another number of runs.
   private static func check(_ tally: CoverageTally) throws {
     let names = Coverage().list.map(\.name)
     let expectations = try CoverageTally.expectations()
@@ -57,15 +57,16 @@ import Testing
     expectEqual(tally.problems(names, expectations, isThorough: !isUsual), [])
   }
 
-  /// Each of these found a fault once.
+  /// Each of these seeds once found a bug.
   @Test(
     "seeds that once found a bug pass",
     arguments: [
       // A position was due while a request was in flight, without a fix after it: it waited for the heartbeat.
       103_032,
-      // After a restart the kept time was forgotten within a minute, and a dateless fix got the machine's wrong date.
+      // After a restart the stored time was forgotten within a minute, and a dateless fix got the machine's wrong
+      // date.
       744,
-      // A single wrong response of Fleet Engine displaced the time that was confirmed before a restart.
+      // A single wrong response of Fleet Engine replaced the time that was confirmed before a restart.
       9544,
     ] as [UInt64])
   func regressions(seed: UInt64) throws {

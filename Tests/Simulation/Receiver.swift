@@ -2,19 +2,18 @@
 import Positioning
 import Timekeeping
 
-/// Says once a second where the drive is, with the faults of receivers.
+/// Reports the position of the drive once a second, with a receiver's faults.
 struct Receiver {
-  /// What a stamp stands for.
+  /// The reported position that a timestamp belongs to.
   struct ReportedFix {
     var second: Int
     var coordinate: Coordinate
     var speed: Double
-    /// Its time or place is wrong.
+    /// Its time or position is wrong.
     var isFaulty: Bool
 
-    /// Whether a decoded fix is this one: to the last digit that is written, half of 2 cm and of a thousandth of a
+    /// Whether a decoded fix is this one, to the resolution of the sentences: half of 2 cm and of a thousandth of a
     /// knot.
-    ///
     /// - Parameter isWhole: whether no sentence of its epoch was lost; else the speed may be another epoch's.
     func matches(_ fix: Fix, isWhole: Bool) -> Bool {
       abs(fix.coordinate.latitude - coordinate.latitude) < 1e-7
@@ -23,36 +22,37 @@ struct Receiver {
     }
   }
 
-  /// What it says in one second.
+  /// The reports of one second.
   struct Output {
     var fixes: [Fix] = []
-    /// It says that it has no fix, at this time.
+    /// It reports no fix, at this time.
     var voidAt: Timestamp?
-    /// The fix of this very second is among them, and right.
+    /// The fix of this second is among them, and right.
     var isSound = false
   }
 
   private static let year2080 = Timestamp(seconds: 3_471_292_800)
-  /// Its number among the scenario's.
+  /// Its index among the scenario's receivers.
   let index: Int
   private let scenario: Scenario
   private let faults: [Fault]
   private var random: SplitMix64
   private var held: [Fix] = []
   private var swapped: Fix?
-  /// Every position that was ever reported, by its stamp in milliseconds.
+  /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
   /// The last of them.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
-  /// Those whose time was wrong, by their second, and by how many seconds.
+  /// The seconds of positions with a wrong time, and the error in seconds.
   private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
-  /// By how many seconds the time of day was wrong at any time: what a stamp may have been corrected by.
+  /// The errors that the time of day ever had, in seconds: a timestamp may have been corrected by them.
   private var errors: Set<Int> = [0]
-  /// By how many seconds positions are late, or ahead within the daemon's slack, whose correction is of another second.
+  /// The errors in seconds of positions that are late, or ahead within the daemon's tolerance, so that their
+  /// correction belongs to another second.
   private var deviations: Set<Int> = [0]
-  /// Those without a time.
+  /// Positions without a time.
   private var untimed: [ReportedFix] = []
-  /// By how many days a clock was wrong that dated fixes without a date.
+  /// The errors, in days, of a clock that completed fixes without a date.
   private var wrongDays: Set<Int64> = []
 
   init(_ scenario: Scenario, index: Int) {
@@ -63,7 +63,8 @@ struct Receiver {
     reported.reserveCapacity(scenario.duration)
   }
 
-  /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
+  /// The positions that this timestamp belongs to: empty if there were none. One that a wrong clock has dated is
+  /// faulty.
   func reported(at stamp: Timestamp) -> [ReportedFix] {
     let found = corrected(at: stamp)
     if !found.isEmpty { return found + (reported[stamp.milliseconds] ?? []) }
@@ -74,8 +75,8 @@ struct Receiver {
     }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
-  /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at
-  /// another time. The daemon learns the other error only after five fixes.
+  /// The positions whose wrong timestamp was corrected to this one, within three seconds: by the error of the clock
+  /// at that time, or at another time. The daemon learns a changed error only after five fixes.
   private func corrected(at stamp: Timestamp) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
@@ -86,30 +87,27 @@ struct Receiver {
     }
   }
 
-  /// Notes a position whose time is wrong by this many seconds.
+  /// Records a position whose time is wrong by this many seconds.
   private mutating func note(_ reported: ReportedFix, error: Int) {
     misdated[reported.second] = (reported, error)
     guard errors.insert(error).inserted else { return }
     deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
   }
 
-  /// The place in that second, if it was reported with the right time.
+  /// The position in that second, if it was reported with the right time.
   func place(in second: Int) -> Coordinate? {
     reported[(Scenario.boot + .seconds(second) + offset).milliseconds]?.first?.coordinate
   }
 
-  /// What its clock adds to the true time; no stamp is of both receivers.
+  /// The offset of its clock from the true time; no two receivers report the same timestamp.
   private var offset: Duration {
     index > 0 ? .milliseconds(200 - (scenario.second?.lag ?? 0)) : .zero
   }
 
-  /// Which second's position this is, as it came out of the decoder; nil when it was never reported.
-  ///
-  /// - Parameters:
-  ///   - isWhole: whether no sentence of its epoch was lost. One that was may have held the date: then it is another,
-  ///     and the position faulty.
-  ///   - time: the true one.
-  ///   - wallError: seconds by which the machine's clock is wrong, which may give the fix a date.
+  /// The second of this position, as it came out of the decoder; nil if it was never reported.
+  /// - Parameters: - isWhole: whether no sentence of its epoch was lost. A lost one may have held the date: then the
+  ///   date is wrong, and the position faulty. - time: the true one. - wallError: the error of the machine's clock in
+  ///   seconds, which may give the fix a date.
   mutating func second(of fix: Fix, isWhole: Bool, at time: Timestamp, wallError: Int64) -> Int? {
     let stamp: Timestamp
     switch fix.time {
@@ -119,7 +117,7 @@ struct Receiver {
       note(wallError: wallError)
       stamp = time.nearest(millisecondsOfDay: milliseconds)
     }
-    // A wrong clock may have given this stamp before.
+    // A wrong clock may have given an earlier fix this timestamp.
     if let reported = reported[stamp.milliseconds]?.last(where: { $0.matches(fix, isWhole: isWhole) }) {
       return reported.second
     }
@@ -145,20 +143,20 @@ struct Receiver {
     }
   }
 
-  /// What is read of a time whose year is written with two digits: those from 80 on are of the last century.
+  /// The date that is read from a year of two digits: from 80 on it is in the last century.
   private static func shortened(_ stamp: Timestamp) -> Timestamp {
     let text = stamp.rfc3339
     guard let year = Int(text.prefix(4)).map({ $0 % 100 }) else { return stamp }
     return Timestamp(rfc3339: "\(year >= 80 ? 1900 + year : 2000 + year)\(text.dropFirst(4))") ?? stamp
   }
 
-  /// A position that comes from this receiver, and is not what it meant.
+  /// A position that comes from this receiver, but differs from what it reported.
   mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
     reported[stamp.milliseconds, default: []].append(
       ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
-  /// Notes which dates a clock that is wrong by this number of seconds gives to fixes that have none.
+  /// Records the dates that a clock with this error in seconds gives to fixes without a date.
   private mutating func note(wallError: Int64) {
     let days = wallError / 86_400
     for day in (days - 1)...(days + 1) where day != 0 && abs(day * 86_400 - wallError) <= 14 * 3600 {
@@ -166,14 +164,13 @@ struct Receiver {
     }
   }
 
-  /// What was delayed is lost: the machine is off, or sleeps.
+  /// Delayed data is lost: the machine is off, or suspended.
   mutating func skip() {
     (held, swapped) = ([], nil)
   }
 
-  /// What it says in this second.
-  ///
-  /// - Parameter wallError: seconds by which the machine's clock is wrong.
+  /// The report of this second.
+  /// - Parameter wallError: the error of the machine's clock in seconds.
   mutating func output(second: Int, of drive: PlannedDrive, wallError: Int64) -> Output {
     if scenario.isDateless { note(wallError: wallError) }
     var stamp = Scenario.boot + .seconds(second) + offset
@@ -182,7 +179,7 @@ struct Receiver {
     if index > 0, let metres = scenario.second?.metresOff, metres > 0 {
       coordinate = coordinate.stepped(by: metres, heading: 200)
     }
-    // More than `filter.max_age` is no lag any more: what it says is overruled, and overrules.
+    // More than `filter.max_age` is not a lag: the timestamps are overruled, and overrule others.
     var isFaulty = index > 0 && scenario.second?.lag ?? 0 > 10_000
     var (isSilent, isTwice, isSwapped, isHeld, hasTime) = (false, false, false, false, true)
     for fault in faults where fault.isActive(at: Double(second)) {
@@ -210,7 +207,7 @@ struct Receiver {
     }
     var isDated = true
     if scenario.isDateless {
-      // It does not report whole days, wrong or not.
+      // Whole days are not reported, wrong or not.
       stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
       isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
     }
@@ -252,7 +249,7 @@ struct Receiver {
     if hasTime {
       self.reported[stamp.milliseconds, default: []].append(reported)
       if stamp > Scenario.boot, !stamp.isPlausible(after: Scenario.buildDate) {
-        // A date that cannot be is replaced by that of the machine's clock.
+        // An impossible date is replaced by that of the machine's clock.
         let wall = Scenario.boot + .seconds(Int64(second) + wallError)
         self.reported[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
           reported)

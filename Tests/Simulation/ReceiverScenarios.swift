@@ -8,21 +8,21 @@ import Testing
 import Timekeeping
 
 @Suite struct ReceiverScenarios {
-  @Test("one stamp from the future is refused and nothing else changes")
+  @Test("one timestamp from the future is rejected and nothing else changes")
   func oneStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))
     expectEqual(world.agent.statistics.rejected, [.future: 1])
     expect(world.longestGap(5..<590) <= 12)
   }
 
-  @Test("a first stamp from the future is overruled within seconds")
+  @Test("a first timestamp from the future is overruled within seconds")
   func firstStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 1..<2)]))
     expect(world.longestGap(7..<590) <= 14)
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a queued position with a wrong time stamp is removed when the time is corrected")
+  @Test("a queued position with a wrong timestamp is removed when the time is corrected")
   func wrongStampInBacklog() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.ahead(86_400), 1..<2), Fault(.unreachable, 0..<200)]))
@@ -31,7 +31,7 @@ import Timekeeping
     expect(world.longestGap(7..<590) <= 14)
   }
 
-  @Test("a jump of five kilometres is refused; if it stays, it is the truth")
+  @Test("a jump of five kilometres is rejected; if it persists, the new position is accepted")
   func jump() throws {
     let once = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<101)]))
     expectEqual(once.agent.statistics.rejected, [.impossibleSpeed: 1])
@@ -40,7 +40,8 @@ import Timekeeping
     expect(forGood.longestGap(5..<290) <= 16)
   }
 
-  @Test("GPS lost: the last position is repeated with its age, and fresh ones follow at once when it is back")
+  @Test(
+    "without a GPS fix the last position is repeated with its age, and new ones follow at once when the fix is back")
   func lostAndBack() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)]))
     let repeats = world.applied(320..<600)
@@ -52,7 +53,7 @@ import Timekeeping
     expect(!world.applied(600..<606).isEmpty)
   }
 
-  @Test("parked for hours: a heartbeat with locked coordinates, a new time and a rising age")
+  @Test("a vehicle parked for hours sends heartbeats with unchanged coordinates, a new time and a growing age")
   func parked() throws {
     let world = try World.drive(Scenario(duration: 7200, drive: .stretches([(300, 14), (1, 0)])))
     let parked = world.applied(400..<7200)
@@ -67,24 +68,25 @@ import Timekeeping
   func city() throws {
     let world = try World.drive(Scenario(duration: 3600, drive: .city))
     expect(world.longestGap(5..<3590) <= 52)
-    // The start is detected 3 s after it happens, and reported within the floor of 5 s.
+    // The start is detected 3 s after it happens, and reported within the minimum interval of 5 s.
     let starts = stride(from: 70, to: 3500, by: 70)
     for start in starts {
       expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")
     }
   }
 
-  @Test("an epoch that is written twice gives one fix, and fixes out of order are rejected by name and cost nothing")
+  @Test(
+    "an epoch that is sent twice gives one fix, and fixes out of order are rejected with that reason and cost nothing")
   func disorder() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))
     expectEqual(world.agent.statistics.rejected, [.outOfOrder: 50])
-    // The fix that waits for its successor when the disorder ends is the one that is missing.
+    // The fix that waits for its successor when the disorder ends is the missing one.
     expectEqual(world.agent.statistics.fixes, 900 - 1)
     expect(world.longestGap(5..<890) <= 13)
   }
 
-  @Test("fixes that were delayed for a minute are stale, except for the last seconds of them")
+  @Test("fixes that were delayed for a minute are stale, except for those of the last seconds")
   func heldBack() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
     expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
@@ -105,7 +107,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver without a date waits for a clock that can be right, and follows it when it is set",
+    "a receiver without a date waits until the clock is plausible, and follows it when it is set",
     arguments: [nil, -864_000, -820_000, 86_400, 31_536_000] as [Int64?])
   func dateless(error: Int64?) throws {
     let world = try World.drive(

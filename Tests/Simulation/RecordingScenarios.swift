@@ -6,9 +6,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// A recording in the place of a receiver.
+/// A recording in place of a receiver.
 @Suite struct RecordingScenarios {
-  @Test("a recording in a pipe that ends is delivered to its last position, backlog and all")
+  @Test("a recording in a pipe that ends is delivered to its last position, including the backlog")
   func pipe() throws {
     let world = try World.drive(
       Scenario(
@@ -19,7 +19,7 @@ import Timekeeping
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("an epoch of a pipe that is known to be complete only with the next one waits for it, though that is late")
+  @Test("a pipe's epoch whose completeness only the next one shows waits for it, however late it is")
   func late() throws {
     let world = try World.drive(
       Scenario(
@@ -28,7 +28,7 @@ import Timekeeping
     expect(world.longestGap(5..<620) <= 13)
   }
 
-  @Test("a file is replayed as fast as its positions are handled, and waits during a pause")
+  @Test("a file is replayed as fast as its positions are processed, and waits during a pause")
   func file() throws {
     let world = try World.drive(
       Scenario(

@@ -5,7 +5,7 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// Settings, credentials and directories go wrong around a vehicle that drives.
+/// Faults of settings, credentials and directories while a vehicle drives.
 @Suite struct RingScenarios {
   private func scenario(_ faults: [Fault], _ acts: [(second: Int, act: Scenario.Act)]) -> Scenario {
     var scenario = Scenario()
@@ -16,7 +16,7 @@ import Timekeeping
     return scenario
   }
 
-  @Test("a credential that comes late is waited for; meanwhile requests are answered, and afterwards updates are sent")
+  @Test("a late credential is waited for; meanwhile requests are answered, and afterwards updates are sent")
   func lateCredential() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (50, .ask(.status)), (55, .ask(.metrics)), (60, .pause), (70, .resume), (80, .ask(.reload)), (101, .ask(.reload)),
@@ -26,7 +26,7 @@ import Timekeeping
     expect(world.applied(0..<100).isEmpty && !world.applied(101..<130).isEmpty)
   }
 
-  @Test("a credential that never comes ends the process after a quarter of an hour, and systemd starts it again")
+  @Test("a missing credential ends the process after a quarter of an hour, and systemd restarts it")
   func neverCredential() throws {
     var scenario = scenario([Fault(.credentialMissing, 0..<1200)], [])
     scenario.duration = 1200
@@ -34,7 +34,7 @@ import Timekeeping
     expect(world.runNumber == 1 && world.attempts.isEmpty)
   }
 
-  @Test("after a mistake that cannot concern the vehicle, a restart uses the last settings that worked")
+  @Test("after a mistake that cannot concern the vehicle, a restart uses the last working settings")
   func keptSettings() throws {
     let fault = Fault(.settingsWrong(mayConcernVehicle: false), 90..<200)
     let world = try World.drive(scenario([fault], [(100, .kill(afterEffects: 0, seconds: 2)), (250, .ask(.reload))]))
@@ -42,20 +42,20 @@ import Timekeeping
     expect(!world.applied(130..<190).isEmpty)
   }
 
-  @Test("after one that may, the service has failed until the correction")
+  @Test("after a mistake that may concern the vehicle, the service has failed until it is corrected")
   func failedSettings() throws {
     let fault = Fault(.settingsWrong(mayConcernVehicle: true), 90..<200)
     let world = try World.drive(scenario([fault], [(100, .kill(afterEffects: 0, seconds: 2))]))
     expect(world.applied(130..<200).isEmpty && !world.applied(200..<230).isEmpty)
   }
 
-  @Test("a deleted directory of the service has it started again, with another one")
+  @Test("when a directory of the service is deleted, systemd restarts it with a new one")
   func deletedDirectory() throws {
     let world = try World.drive(scenario([], [(100, .deleteDirectory(noticedAfter: 5000))]))
     expect(world.runNumber == 1 && !world.applied(130..<160).isEmpty)
   }
 
-  @Test("what is in the runtime directory of another boot is not used")
+  @Test("the contents of a runtime directory from another boot are not used")
   func otherBoot() throws {
     var scenario = scenario([], [(100, .powerCut(afterEffects: 0, seconds: 30))])
     scenario.keepsRuntimeFiles = true
@@ -65,7 +65,7 @@ import Timekeeping
 
   // MARK: - Settings that need a confirmation
 
-  @Test("a token provider that knows no vehicle is taken back after its time, and nothing is missed meanwhile")
+  @Test("a token provider that does not know the vehicle is rolled back in time, and no update is missed meanwhile")
   func takenBack() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
@@ -78,14 +78,14 @@ import Timekeeping
     expect(!world.ring.keptEdition.isTokenWrong)
   }
 
-  @Test("one that works is confirmed by the first update with its token")
+  @Test("a provider that works is confirmed by the first update with its token")
   func confirmed() throws {
     let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
     expect(world.events(.settingsConfirmed).count == 1 && world.events(.settingsTakenBack).isEmpty)
     expect(world.ring.keptEdition.number == 1 && world.ring.confirmation == nil)
   }
 
-  @Test("the time without a network does not count")
+  @Test("time without a network does not count")
   func withoutNetwork() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (80, .network(false)), (180, .network(true)),
@@ -94,7 +94,7 @@ import Timekeeping
     expectEqual(ends.map { Int($0) / 5 }, [220 / 5])
   }
 
-  @Test("whenever the process or the power ends, the settings come back, and not again", arguments: 0..<14)
+  @Test("whenever the process or the power ends, the settings are rolled back, and only once", arguments: 0..<14)
   func cuts(effects: Int) throws {
     for (second, isOfPower) in [(60, true), (60, false), (100, true), (100, false), (119, true), (119, false)] {
       let acts: [(second: Int, act: Scenario.Act)] = [

@@ -41,7 +41,7 @@ extension Scenario {
         let second = Int.random(in: 1..<duration, using: &random)
         let effects = Int.random(in: 0...12, using: &random)
         let seconds = Int.random(in: 6...90, using: &random)
-        // Every third time only the program dies.
+        // In every third case only the program is killed.
         acts.append(
           (
             second,
@@ -64,7 +64,7 @@ extension Scenario {
     case 5: settings = [.distance(100), .heading(30), .batch(3)]
     default: break
     }
-    // The driver of every fifth has a rest, and some forget to end it.
+    // The driver of every fifth run pauses, and some do not resume.
     if seed % 5 == 2 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let from = Int.random(in: 1..<duration, using: &random)
@@ -72,15 +72,15 @@ extension Scenario {
         acts.append((from + Int.random(in: 1...200, using: &random), .resume))
       }
     }
-    // Every sixth receiver reports no date, and the clock of its machine starts anywhere and is set later.
+    // Every sixth receiver reports no date, and its machine's clock starts at any time and is set later.
     if seed % 6 == 3 { removeDate(using: &random) }
-    // Every fourth machine monitors its network, and suspends now and then.
+    // Every fourth machine monitors its network, and sometimes suspends.
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
     addRefusals()
     // Every third is a vehicle of on-demand trips.
     if seed / 3 % 3 == 1 { addDuty() }
-    // In every fifth, time sources are wrong, alone or together.
+    // In every fifth run, time sources are wrong, alone or together.
     if seed % 5 == 4 { addLiars() }
     addBadConnections()
     addUnanswered()
@@ -88,16 +88,16 @@ extension Scenario {
     addOtherDaemon()
     addFormRefusals()
     addRefusedBacklog()
-    // In every eighth the settings say how long positions may stay in memory.
+    // In every eighth run the settings say how long positions may stay in memory.
     if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
     if seed > Scenario.lastOfFirstRange { addRing() }
   }
 
-  /// Later seeds have faults of the ring as well.
+  /// Later seeds also have faults around the vehicle.
   static let lastOfFirstRange: UInt64 = 10_000_000
 
-  /// A server that refuses past positions of an outage when that is over, from a seed of its own: the faults above
-  /// seldom meet a backlog.
+  /// A server that rejects past positions after an outage, from its own seed: the faults above seldom coincide with a
+  /// backlog.
   private mutating func addRefusedBacklog() {
     var random = SplitMix64(seed: seed ^ 0x6261_636B)
     guard Int.random(in: 0..<12, using: &random) == 0 else { return }
@@ -120,7 +120,7 @@ extension Scenario {
     faults.append(Fault(kinds.randomElement(using: &random) ?? .rejectsPast, max(until - 20, 0)..<end))
   }
 
-  /// Servers that do not accept the compact form, or not always, or change their mind, from a seed of their own.
+  /// Servers that do not accept the compact form, or not always, from a seed of their own.
   private mutating func addFormRefusals() {
     var random = SplitMix64(seed: seed ^ 0x666F_726D)
     guard Int.random(in: 0..<4, using: &random) == 0 else { return }
@@ -147,11 +147,11 @@ extension Scenario {
     add(1, 0..<duration)
   }
 
-  /// A token provider without a `Date`, half of the time with a receiver that has no leap seconds, or a machine's clock
-  /// that is wrong by as much, from a seed of their own.
+  /// A token provider without a `Date`, half of the time with a receiver that has no leap seconds, or a machine's
+  /// clock with the same error, from a seed of their own.
   private mutating func addUndatedProvider() {
     var random = SplitMix64(seed: seed ^ 0x6973_7375)
-    // Where other clocks are wrong as well, one that is missing takes the last witness.
+    // Where other clocks are wrong as well, a missing one removes the last correct reference.
     guard Int.random(in: 0..<6, using: &random) == 0, !hasCertificates, !isDateless else { return }
     let backdating: Int64 = [0, 0, 0, 2, 60].randomElement(using: &random) ?? 0
     let until = Int.random(in: 1...duration, using: &random)
@@ -175,7 +175,7 @@ extension Scenario {
     func add(_ range: Range<Int>) { faults.append(Fault(.closedUnanswered(part, appliedWithin: seconds), range)) }
     let from = Int.random(in: 0..<duration, using: &random)
     add(from..<(from + Int.random(in: 1...300, using: &random)))
-    // The state of a vehicle is at stake when a driver goes off duty.
+    // The state of a vehicle matters when a driver goes off duty.
     for (second, act) in acts {
       switch act {
       case .pause, .goOffline: add(max(second - 8, 0)..<(second + 8))
@@ -188,13 +188,13 @@ extension Scenario {
   private mutating func addOtherDaemon() {
     var random = SplitMix64(seed: seed ^ 0x6C6F_636B)
     guard Int.random(in: 0..<6, using: &random) == 0 else { return }
-    // Most are there first. Others get the vehicle when this one is killed, or when new settings name theirs.
+    // Most are there first. Others get the vehicle when this daemon is killed, or when new settings name theirs.
     let from = Int.random(in: 0..<3, using: &random) > 0 ? 0 : Int.random(in: 0..<duration, using: &random)
     let vehicle = Int.random(in: 0..<3, using: &random) > 0 ? "truck-1" : "truck-2"
     faults.append(Fault(.otherDaemon(vehicle: vehicle), from..<(from + Int.random(in: 1...300, using: &random))))
   }
 
-  /// A load balancer with a backend that does not work, from a seed of its own.
+  /// A load balancer with a bad backend, from a seed of its own.
   private mutating func addBadConnections() {
     var random = SplitMix64(seed: seed ^ 0x636F_6E6E)
     guard Int.random(in: 0..<6, using: &random) == 0 else { return }
@@ -205,7 +205,7 @@ extension Scenario {
     faults.append(Fault(.badConnections(every: every, kind), from..<(from + length)))
   }
 
-  /// Half of these have a rest or two, some of them another owner of their state, from a seed of their own.
+  /// Half of these have a pause or two, and the state of some is set by another system, from a seed of their own.
   private mutating func addDuty() {
     var random = SplitMix64(seed: seed ^ 0x6475_7479)
     let reportsState = Int.random(in: 0..<8, using: &random) > 0
@@ -218,7 +218,7 @@ extension Scenario {
       if Bool.random(using: &random) {
         acts.append((from + Int.random(in: 1...300, using: &random), .resume))
       }
-      // At any moment of its work.
+      // At any effect.
       if Int.random(in: 0..<3, using: &random) == 0 {
         let effects = Int.random(in: 0...6, using: &random)
         acts.append((from, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
@@ -235,7 +235,7 @@ extension Scenario {
       let length = Int.random(in: 0...(Bool.random(using: &random) ? 20 : 300), using: &random)
       acts.append((from, .goOffline))
       if Int.random(in: 0..<4, using: &random) > 0 { acts.append((from + length, .goOnline)) }
-      // At any moment of its work.
+      // At any effect.
       if Int.random(in: 0..<3, using: &random) == 0 {
         let effects = Int.random(in: 0...6, using: &random)
         let at = Bool.random(using: &random) ? from : from + length
@@ -270,7 +270,7 @@ extension Scenario {
     }
   }
 
-  /// Answers that are nothing's fault, from a seed of their own.
+  /// Late responses without a fault, from a seed of their own.
   private mutating func addRefusals() {
     var random = SplitMix64(seed: seed ^ 0x7265_6675)
     guard Int.random(in: 0..<5, using: &random) == 0 else { return }
@@ -287,7 +287,7 @@ extension Scenario {
   /// The faults of the lines between the receivers and the program, from a seed of their own.
   private mutating func addLines() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
-    // The longer ones take their time.
+    // The longer ones take longer.
     switch Int.random(in: 0..<40, using: &random) {
     case 0: dialect = .own
     case 1...4: dialect = .usual

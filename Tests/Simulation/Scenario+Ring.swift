@@ -2,7 +2,7 @@
 import Daemon
 import Timekeeping
 
-/// What goes wrong around the vehicle: settings, credentials, directories. Each is drawn from a seed of its own.
+/// Faults around the vehicle: settings, credentials, directories. Each is drawn from a seed of its own.
 extension Scenario {
   mutating func addRing() {
     hasRing = true
@@ -19,7 +19,7 @@ extension Scenario {
     addRecording()
   }
 
-  /// A mistake in the settings, or none to read, from the start or later, and a start or a reload while it lasts.
+  /// A mistake in the settings, or unreadable settings, from the start or later, and a start or a reload meanwhile.
   private mutating func addMistakes() {
     var random = SplitMix64(seed: seed ^ 0x7365_7474)
     for _ in 0..<Int.random(in: 0...2, using: &random) {
@@ -41,7 +41,7 @@ extension Scenario {
     }
   }
 
-  /// A credential that comes late, or never, or is gone at a restart.
+  /// A credential that is late, or never appears, or is missing at a restart.
   private mutating func addMissingCredential() {
     var random = SplitMix64(seed: seed ^ 0x6372_6564)
     switch Int.random(in: 0..<6, using: &random) {
@@ -68,7 +68,7 @@ extension Scenario {
     }
   }
 
-  /// Changes of the token provider that need a confirmation, some with a power cut soon after. A wrong one is corrected
+  /// Changes of the token provider that need a confirmation, some followed by a power cut. A wrong one is corrected
   /// in the end.
   private mutating func addEdits() {
     var random = SplitMix64(seed: seed ^ 0x6564_6974)
@@ -97,7 +97,7 @@ extension Scenario {
     let milliseconds = Int.random(in: 0...15_000, using: &random)
     let second = Int.random(in: 1..<duration, using: &random)
     acts.append((second, .deleteDirectory(noticedAfter: milliseconds)))
-    // What the driver chooses then cannot be stored.
+    // The driver's choice cannot be stored then.
     switch Int.random(in: 0..<3, using: &random) {
     case 0: acts.append((second + Int.random(in: 0...8, using: &random), .pause))
     case 1: acts.append((second + Int.random(in: 0...8, using: &random), .goOffline))
@@ -115,7 +115,7 @@ extension Scenario {
     acts.append((Int.random(in: 1..<duration, using: &random), .powerCut(afterEffects: effects, seconds: seconds)))
   }
 
-  /// A receiver of gpsd: nothing changes a byte on the way, and it always reports a date.
+  /// A receiver of gpsd: its data is not corrupted in transit, and it always reports a date.
   private mutating func addGPSD() {
     var random = SplitMix64(seed: seed ^ 0x6770_7364)
     guard Int.random(in: 0..<4, using: &random) == 0, !isDateless, !isNetworked, !hasModem else { return }
@@ -129,9 +129,9 @@ extension Scenario {
     }
   }
 
-  /// A recording in a pipe, which may end. Its times are those of the receiver, and nothing compares them with others;
-  /// the settings allow no second source with it. Its speed follows the differences of its times, so epochs in another
-  /// order would delay all that follows.
+  /// A recording in a pipe, which may end. Its times are those of the receiver, and are compared with no others; the
+  /// settings allow no second source with it. Its pace follows the differences of its times, so reordered epochs
+  /// would delay everything that follows.
   private mutating func addRecording() {
     var random = SplitMix64(seed: seed ^ 0x7265_636F)
     guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless, second == nil

@@ -7,19 +7,19 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// What happens in one simulated run: all of it follows from this and the seed.
+/// The events of one simulated run: it is determined by this and the seed.
 struct Scenario {
   enum Act: Sendable {
-    /// The machine has another address.
+    /// The machine gets a new address.
     case networkUp
-    /// The machine has no network any more, or has one.
+    /// The machine loses its network, or gets it back.
     case network(Bool)
     /// The machine is suspended for this many seconds.
     case suspend(Int)
     case reload(vehicle: String)
     case stop(within: Int)
     case sourceEnded
-    /// No position is to leave the vehicle.
+    /// The driver pauses or resumes.
     case pause
     case resume
     /// The driver goes off duty, and on duty.
@@ -31,17 +31,17 @@ struct Scenario {
     case clockSet
     /// A request on the control socket.
     case ask(Daemon.Request)
-    /// The token provider of the settings files is changed: to one that knows no vehicle, or to one that works. With
-    /// the time of `reload --confirm` it is followed by that.
+    /// The token provider in the settings files is changed: to one that does not know the vehicle, or to one that
+    /// works. With a time, `reload --confirm` follows.
     case edit(isTokenWrong: Bool, confirm: Int?)
-    /// The store's directory, and all that is in it, is deleted; the daemon notices it after these milliseconds.
+    /// The store's directory is deleted with its contents; the daemon notices it after these milliseconds.
     case deleteDirectory(noticedAfter: Int)
     /// After this many more effects there is a power cut of this many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
     /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
     case kill(afterEffects: Int, seconds: Int)
 
-    /// Seconds for which nothing else can be asked of the program.
+    /// The seconds during which the program cannot be asked anything else.
     var lasts: Int {
       switch self {
       case .powerCut(_, let seconds), .kill(_, let seconds), .suspend(let seconds): seconds
@@ -50,7 +50,7 @@ struct Scenario {
     }
   }
 
-  /// Settings other than the usual ones.
+  /// Settings other than the defaults.
   enum Setting: Sendable {
     case interval(Int)
     case distance(Double)
@@ -63,19 +63,20 @@ struct Scenario {
     case trips(reportsState: Bool = true, offlineOnStop: Bool = false)
   }
 
-  /// A second receiver, and what it disagrees in with the first.
+  /// A second receiver, and its differences from the first.
   struct Second: Sendable {
-    /// Milliseconds that its clock lags.
+    /// Milliseconds by which its clock lags.
     var lag = 0
-    /// Metres that its positions are off.
+    /// Metres by which its positions are wrong.
     var metresOff = 0.0
   }
 
-  /// What the first source replays in the place of a receiver, with the recorded times.
+  /// The recording that the first source replays in place of a receiver, with the recorded times.
   enum Recording: Sendable {
-    /// A pipe into which a receiver writes, at its own speed.
+    /// A pipe to which a receiver writes, at its own speed.
     case pipe
-    /// A file with this many positions of the hour before, as fast as they are handled. Whether none is accurate.
+    /// A file with this many positions of the previous hour, as fast as they are processed, and whether all of them
+    /// are inaccurate.
     case file(Int, isInaccurate: Bool)
   }
 
@@ -85,34 +86,34 @@ struct Scenario {
   var drive = PlannedDrive.Plan.steady(14)
   var faults: [Fault] = []
   var acts: [(second: Int, act: Act)] = []
-  /// Seconds by which the wall clock is wrong at boot; nil: it starts in 1970.
+  /// Error of the wall clock at boot in seconds; nil: it starts in 1970.
   var wallError: Int64? = 0
   var tokenLife = 3600
-  /// The receiver reports positions that are off by up to this many metres.
+  /// The receiver's positions are wrong by up to this many metres.
   var noise = 1.5
   var settings: [Setting] = []
-  /// The receiver reports the time of day alone.
+  /// The receiver reports only the time of day.
   var isDateless = false
   /// Which sentences the receivers write, and at how many bits per second.
   var dialect = NMEADialect.brief
   var baud = 9600
-  /// The settings name no speed.
+  /// The settings contain no speed.
   var isAutobaud = false
   /// The first receiver is a router's, which sends its sentences in datagrams.
   var isNetworked = false
-  /// The first receiver is in a modem that ModemManager has.
+  /// The first receiver is in a modem of ModemManager.
   var hasModem = false
   /// The first receiver is one of gpsd's.
   var hasGPSD = false
   var recording: Recording?
   var second: Second?
-  /// Each epoch comes in several portions, as from a UART: then it is predicted when the next one is complete.
+  /// Each epoch arrives in several portions, as from a UART: its completion is then predicted.
   var isSplit: Bool { seed % 4 == 3 }
-  /// Faults of the ring around the vehicle: settings, credentials, directories.
+  /// Faults around the vehicle: settings, credentials, directories.
   var hasRing = false
   /// The files of the runtime directory survive a reboot, as in a container.
   var keepsRuntimeFiles = false
-  /// Certificates are valid from a month before boot to two months after, by the clock that they are checked with.
+  /// Certificates are valid from a month before boot to two months after, by the clock with which they are checked.
   var hasCertificates = false
 
   /// The time of boot, with which the simulation begins.
@@ -144,7 +145,7 @@ struct Scenario {
     }
   }
 
-  /// Of the backlog; nil: the default.
+  /// The capacity of the backlog; nil: the default.
   var commitInterval: Duration? {
     for setting in settings {
       if case .commitInterval(let seconds) = setting { return .seconds(seconds) }
@@ -171,9 +172,9 @@ struct Scenario {
     return nil
   }
 
-  /// The first second since boot at which the references that are wrong about the time can outvote the others;
-  /// infinity: never. Those are a server and a receiver, or Fleet Engine alone if another reference is missing: a
-  /// program that has been restarted does not know the provider's time.
+  /// The first second since boot at which wrong time references can outvote the others; infinity: never. Those are a
+  /// server and a receiver, or Fleet Engine alone if another reference is missing: a program that has been restarted
+  /// does not know the provider's time.
   var secondClockErrorAt: Double {
     var (server, receiver) = (Double.infinity, Double.infinity)
     let isOneMissing =
@@ -196,7 +197,7 @@ struct Scenario {
         server = min(server, Double(fault.from))
         if isOneMissing { receiver = min(receiver, Double(fault.from)) }
       case .providerClock: server = min(server, Double(fault.from))
-      // What is delayed is as late as if the clock were behind.
+      // Delayed data is as late as if the clock were behind.
       case .ahead, .behind, .undated, .heldBack: receiver = min(receiver, Double(fault.from))
       default: break
       }
@@ -204,8 +205,8 @@ struct Scenario {
     return max(server, receiver)
   }
 
-  /// Whether a token provider without a `Date` is a time source nevertheless: the machine's clock is right throughout,
-  /// and agrees with each `iat`.
+  /// Whether a token provider without a `Date` is a time source nevertheless: the machine's clock is right
+  /// throughout, and agrees with each `iat`.
   var hasAgreeingIssueTimes: Bool {
     let isBackdated = faults.contains { if case .providerUndated(let seconds) = $0.kind { seconds > 3 } else { false } }
     let isStepped = acts.contains { if case .clockStep = $0.act { true } else { false } }

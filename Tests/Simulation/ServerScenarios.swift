@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 @Suite struct ServerScenarios {
-  @Test("a server that takes fourteen seconds is asked one thing at a time, and gets every position")
+  @Test("a server that takes fourteen seconds gets one request at a time, and every position")
   func slowServer() throws {
     let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))
     expect(world.longestGap(10..<1180) <= 16)
@@ -24,7 +24,7 @@ import Timekeeping
   }
 
   @Test(
-    "a server that asks for a wait of two minutes gets no request for that time, in any form of the header",
+    "a server that requests a wait of two minutes gets no request for that time, in any form of the header",
     arguments: [
       Fault.Kind.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "120"),
       .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "120s"),
@@ -34,13 +34,13 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(kind, 300..<310)], acts: [(330, .networkUp)]))
     expectEqual(world.attempts(300..<310), 1)
     expectEqual(world.attempts(311..<420), 0)
-    // The usual wait follows.
+    // The usual backoff follows.
     expect(!world.applied(420..<445).isEmpty)
     expect(world.longestGap(10..<590) <= 13)
   }
 
   @Test(
-    "Retry-After as a date is read against the response's own date, whatever this machine's clock says",
+    "Retry-After as a date is relative to the response's own date, whatever this machine's clock shows",
     arguments: [0, nil])
   func retryAfterDate(wallError: Int64?) throws {
     // 450 s after boot.
@@ -79,7 +79,7 @@ import Timekeeping
     expect(world.agent.delivery.backlog.count > 15)
   }
 
-  @Test("one bad past location is found and dropped, all others arrive")
+  @Test("one bad past location is isolated and dropped, all others are delivered")
   func badPosition() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -89,12 +89,13 @@ import Timekeeping
     expectEqual(world.removals.filter { $0.reason == .rejected }.count, 1)
     expect(world.agent.delivery.backlog.isEmpty)
     expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
-    // Live updates go on all the while.
+    // Live updates continue meanwhile.
     expect(world.applied(615..<1500).count > 80)
   }
 
   @Test(
-    "a server that refuses past locations that it has, after lost responses: the others wait, and live updates go on")
+    "a server that rejects past locations that it already has, after lost responses: the others wait, and live updates continue"
+  )
   func repeatsRefused() throws {
     let world = try World.drive(
       Scenario(
@@ -102,7 +103,7 @@ import Timekeeping
         faults: [Fault(.unreachable, 200..<400), Fault(.answersLost, 400..<430), Fault(.refusesRepeats, 0..<1500)]))
     expect(world.attempts(430..<1500) > world.applied(430..<1500).count)
     expect(world.applied(440..<1500).count > 80)
-    // It looks as one that accepts none.
+    // It looks like one that accepts none.
     expect(!world.events(.backfillRefused).isEmpty)
     expect((1..<50).contains(world.agent.delivery.pendingCount))
     expect(!world.removals.contains { [.rejected, .thinned, .full, .expired].contains($0.reason) })

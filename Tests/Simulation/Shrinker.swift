@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Makes a failing scenario smaller as long as it still fails, so that a person can see what it takes.
+/// Reduces a failing scenario as long as it still fails, to show what causes the failure.
 struct Shrinker {
-  /// Runs that it may take: a minute or so.
+  /// The maximum number of runs: a minute or so.
   private var budget = 600
   private let fails: (Scenario) -> Bool
 
@@ -27,7 +27,7 @@ struct Shrinker {
     return nil
   }
 
-  /// Everything that is one step simpler, what simplifies most first.
+  /// All simplifications by one step, the largest first.
   static func candidates(_ scenario: Scenario) -> [Scenario] {
     var candidates: [Scenario] = []
     func add(_ change: (inout Scenario) -> Void) {
@@ -84,7 +84,7 @@ struct Shrinker {
 }
 
 extension Scenario {
-  /// Itself as Swift, to be pasted into a test.
+  /// The scenario as Swift code, for a test.
   var source: String {
     var parts = ["seed: \(seed)", "duration: \(duration)", "drive: .\(drive)"]
     if !faults.isEmpty {

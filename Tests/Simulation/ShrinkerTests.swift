@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 @Suite struct ShrinkerTests {
-  @Test("of many faults the one that causes the failure remains, as short as possible")
+  @Test("of many faults only the one that causes the failure remains, as short as possible")
   func smallest() throws {
     let whole = Scenario(random: 7)
     var scenario = whole
@@ -28,7 +28,7 @@ import Timekeeping
     expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
   }
 
-  @Test("a scenario is printed as Swift that can be pasted")
+  @Test("a scenario is printed as Swift code that compiles")
   func source() {
     let scenario = Scenario(
       seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)],

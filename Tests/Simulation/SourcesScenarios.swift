@@ -6,10 +6,10 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Two receivers that disagree. That no live position goes back in time is watched by the world in every scenario.
+/// Two receivers that disagree. In every scenario the simulation checks that live positions never go back in time.
 @Suite struct SourcesScenarios {
   @Test(
-    "failover to a receiver whose clock lags and back: no fix that its own filter accepts is rejected",
+    "failover to a receiver whose clock lags, and failback: no fix that its own filter accepts is rejected",
     arguments: [0, 400, 3000, 8000])
   func lag(milliseconds: Int) throws {
     let world = try World.drive(
@@ -18,14 +18,15 @@ import Timekeeping
     expectEqual(world.events(.sourceChosen).count, 3)
     expect(world.agent.statistics.rejected.isEmpty)
     expect(world.longestGap(5..<298) <= 11)
-    // The device is gone: that is known at once, and the other one is good already. Its clock may have to catch up.
+    // The device is unplugged: that is known at once, and the other receiver is good already. Its clock may have to
+    // catch up.
     expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
-    // By the stamps, on the way back from a clock that lags.
+    // By the timestamps, at failback from a clock that lags.
     expect(world.longestGap(312..<890) <= 12 + milliseconds / 1000)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a receiver whose clock lags by half a minute is held until five fixes agree, and then accepted")
+  @Test("a receiver whose clock lags by half a minute is rejected until five fixes agree, and then accepted")
   func contradicted() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
@@ -34,7 +35,7 @@ import Timekeeping
     expect(!world.applied(615..<640).isEmpty)
   }
 
-  @Test("a second receiver that is far off is not asked as long as the first is good")
+  @Test("a second receiver whose positions are wrong is not used as long as the first is good")
   func farOffUnused() throws {
     let alone = try World.drive(Scenario(duration: 600))
     let world = try World.drive(Scenario(duration: 600, second: Scenario.Second(metresOff: 5000)))
@@ -42,7 +43,7 @@ import Timekeeping
     expectEqual(world.events(.sourceChosen).count, 1)
   }
 
-  @Test("failover to a receiver that is far off: its places are reported as they are")
+  @Test("failover to a receiver whose positions are wrong: they are reported as they are")
   func farOff() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
@@ -51,7 +52,7 @@ import Timekeeping
     expect(world.longestGap(5..<890) <= 23)
   }
 
-  @Test("the first receiver on a noisy line, the second on a good one: the track is whole")
+  @Test("with the first receiver on a noisy line and the second on a good one, the track is complete")
   func noisy() throws {
     let world = try World.drive(
       Scenario(
@@ -60,7 +61,7 @@ import Timekeeping
     expect(world.events(.fixLost).isEmpty)
   }
 
-  @Test("both receivers flicker in turns for twenty minutes: something is sent all the time")
+  @Test("with both receivers failing in turns for twenty minutes, updates never stop")
   func flicker() throws {
     let faults = stride(from: 100, to: 1300, by: 60).flatMap {
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]

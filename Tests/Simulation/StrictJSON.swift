@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON reader that shares nothing with the program's own: it refuses duplicate keys, and numbers that JSON does not
-/// know.
+/// A JSON reader that is independent of the program's own: it rejects duplicate keys, and invalid numbers.
 indirect enum StrictJSON: Equatable {
   case null
   case bool(Bool)
@@ -79,7 +78,7 @@ indirect enum StrictJSON: Equatable {
       return skip("]") ? .array(elements) : nil
     }
 
-    /// Without escapes but `\"`, `\\` and `\/`: nothing that is sent here needs another.
+    /// Without escapes but `\"`, `\\` and `\/`: requests contain no others.
     private mutating func text() -> String? {
       guard skip("\"") else { return nil }
       var text: [UInt8] = []

@@ -6,7 +6,7 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// The current time, with wrong references.
+/// Wrong time references, and the time that the daemon computes.
 @Suite struct TimeScenarios {
   /// The first right fix is at Fleet Engine within one interval.
   private func expectRecovery(of world: World, at second: Int, sourceLocation: SourceLocation = #_sourceLocation) {
@@ -19,7 +19,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver with another date, an hour or the leap seconds ahead: nothing from the future is sent, nothing is ignored",
+    "with a receiver with another date, an hour or the leap seconds ahead, nothing from the future is sent, and nothing is ignored",
     arguments: [18, 3600, 86_400, 50_000_000, 1_650_000_000], [1, 100])
   func aheadReceiver(seconds: Int, from: Int) throws {
     for length in [5, 25, 120] {
@@ -29,7 +29,7 @@ import Timekeeping
   }
 
   @Test(
-    "a provider without a Date: the machine's clock and the token's iat together outvote a receiver that is ahead",
+    "with a provider without a Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
     arguments: [18, 3600, 50_000_000], [5, 25, 120])
   func undatedProvider(ahead: Int, length: Int) throws {
     for backdating in [0, 2] as [Int64] {
@@ -42,7 +42,7 @@ import Timekeeping
   }
 
   @Test(
-    "a provider without a Date: a clock that is wrong agrees with no iat, and the receiver's time is used at once",
+    "with a provider without a Date, a wrong clock agrees with no iat, and the receiver's time is used at once",
     arguments: [18, -18, 3600, -3600, 946_080_000, nil] as [Int64?], [0, 2, 60] as [Int64])
   func undatedProviderAndClock(wallError: Int64?, backdating: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: backdating), 0..<400)]
@@ -52,11 +52,11 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that was restored at boot, and a token from a cache or with an early iat, that agree on the past: Fleet Engine's first response ends it, and no position is removed",
+    "a restored clock and a cached token or early iat agree on the past: Fleet Engine's first response corrects that, and nothing is lost",
     arguments: [60, 1200] as [Int64])
   func staleClockAndToken(seconds: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: seconds), 0..<400), Fault(.unreachable, 100..<200)]
-    // That one update has a wrong time is known, so only what else must hold is checked.
+    // It is known that one update has a wrong time, so only the rest is checked.
     let world = try World.run(
       Scenario(
         duration: 400, faults: faults, acts: [(150, .kill(afterEffects: 0, seconds: 6))], wallError: -seconds))
@@ -67,7 +67,8 @@ import Timekeeping
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("killed after the first update of a boot: the next run knows the time, and sends nothing from the future")
+  @Test(
+    "after a kill following the first update of a boot, the next run knows the time, and sends nothing from the future")
   func aheadAndKilled() throws {
     let world = try World.drive(
       Scenario(
@@ -78,7 +79,7 @@ import Timekeeping
     expect(!world.server.applied.contains { $0.isIgnored })
   }
 
-  @Test("a receiver without leap seconds is reported, and that it has them")
+  @Test("a receiver without leap seconds is reported, and also that it has them later")
   func leapSeconds() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
     expectEqual(world.events(.receiverClock).count, 2)
@@ -86,7 +87,7 @@ import Timekeeping
     expect(!world.applied(5..<20).isEmpty)
   }
 
-  @Test("a receiver that gives local time is corrected to the second, though each response took 12 s")
+  @Test("a receiver that reports local time is corrected to the second, though each response took 12 s")
   func localTime() throws {
     let world = try World.drive(
       Scenario(
@@ -99,7 +100,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver with the first date of GPS time has its right time of day used, whatever the machine's clock shows",
+    "the time of day of a receiver with the first date of GPS time is used, whatever the machine's clock shows",
     arguments: [0, nil, 86_400] as [Int64?], [1, 100])
   func undatedReceiver(wallError: Int64?, from: Int) throws {
     for length in [1, 5, 120, 400] {
@@ -125,7 +126,7 @@ import Timekeeping
   }
 
   @Test(
-    "a machine's clock that is years wrong does not decide about certificates when the receiver knows the time",
+    "a machine's clock that is years wrong does not affect the verification of certificates when the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
   func certificates(wallError: Int64?) throws {
     let world = try World.drive(Scenario(duration: 400, wallError: wallError, hasCertificates: true))
@@ -140,14 +141,15 @@ import Timekeeping
     expect(try #require(world.server.applied.first).at < 8)
   }
 
-  @Test("a receiver that is years ahead does not decide about certificates when the machine's clock is right")
+  @Test(
+    "a receiver that is years ahead does not affect the verification of certificates when the machine's clock is right")
   func certificatesAndReceiver() throws {
     let faults = [Fault(.ahead(315_360_000), 0..<400)]
     let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
     expect(world.longestGap(40..<390) <= 14)
   }
 
-  @Test("a provider that is half an hour behind costs a box without a fix none of the positions that it has stored")
+  @Test("a provider that is half an hour behind costs a vehicle without a fix none of its stored positions")
   func providerBehind() throws {
     let world = try World.drive(
       Scenario(
@@ -160,7 +162,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver that is wrong by something else as well when its leap seconds come is corrected anew, and nothing is late",
+    "a receiver with another error when it learns the leap seconds is corrected again, and nothing is late",
     arguments: [3600, 50_000_000])
   func leapSecondsLater(seconds: Int) throws {
     let faults = [Fault(.ahead(seconds), 128..<300), Fault(.ahead(18), 128..<180)]
@@ -170,7 +172,7 @@ import Timekeeping
     expect(late.isEmpty)
   }
 
-  @Test("thinning does not depend on positions with timestamps of the future, which are removed as misdated")
+  @Test("thinning is not affected by positions with timestamps in the future, which are removed as misdated")
   func thinnedAndMisdated() throws {
     for from in [573, 583] {
       let world = try World.drive(
@@ -179,7 +181,7 @@ import Timekeeping
           acts: [(491, .powerCut(afterEffects: 3, seconds: 39))], noise: 0, settings: [.maxLocations(8)],
           hasCertificates: true))
       expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
-      // A clock that jumps is no detour of the vehicle, which would be one of 180 m.
+      // A clock jump is not a detour of the vehicle, which would be one of 180 m.
       expect(world.agent.delivery.backlog.thinnedWithin < 60)
     }
   }
@@ -204,7 +206,7 @@ import Timekeeping
     expect(world.longestGap(seconds) <= 22)
   }
 
-  @Test("what an unconfirmed time suppresses is sent when it expires, also while a run drains")
+  @Test("positions that an unconfirmed time suppresses are sent when it expires, also while a run drains")
   func lapseWhileDraining() throws {
     let world = try World.drive(
       Scenario(

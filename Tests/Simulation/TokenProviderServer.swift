@@ -2,7 +2,7 @@
 import HTTPMessages
 import Timekeeping
 
-/// A token provider: it knows the true time, and records what it issued.
+/// A token provider: it knows the true time, and records the tokens that it issued.
 struct TokenProviderServer {
   struct Issued {
     var vehicle: String
@@ -13,7 +13,7 @@ struct TokenProviderServer {
   }
 
   private(set) var issued: [String: Issued] = [:]
-  /// What was wrong with it when it was asked.
+  /// The fault that was active when it received a request.
   private(set) var metFaults: Set<FaultCase> = []
   private var serial = 0
 

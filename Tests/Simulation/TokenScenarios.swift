@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 @Suite struct TokenScenarios {
-  @Test("a provider that is down for less than the token's last fifth goes unnoticed")
+  @Test("an outage of the provider that is shorter than the last fifth of the token's lifetime has no effect")
   func shortOutage() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 480..<590)], tokenLife: 600))
@@ -31,7 +31,7 @@ import Timekeeping
   }
 
   @Test(
-    "an invalid token is not used, and the provider is not asked at short intervals",
+    "an invalid token is not used, and the provider is not retried at short intervals",
     arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
   func unusable(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
@@ -61,7 +61,7 @@ import Timekeeping
     expect(world.longestGap(5..<890) <= 12)
   }
 
-  @Test("tokens with a lifetime of forty seconds are renewed in time and suffice for a whole drive")
+  @Test("tokens with a lifetime of forty seconds are renewed in time for a whole drive")
   func shortLife() throws {
     let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))
     expect(world.longestGap(5..<1190) <= 12)

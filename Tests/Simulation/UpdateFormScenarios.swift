@@ -13,7 +13,7 @@ import Timekeeping
     world.applied(seconds).map(\.isCompact)
   }
 
-  @Test("a server that accepts compact updates gets no other, and each position once")
+  @Test("a server that accepts compact updates gets only those, and each position once")
   func accepted() throws {
     let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.unreachable, 600..<900)]))
     expect(isCompact(world, 0..<1800).allSatisfy { $0 })
@@ -23,7 +23,7 @@ import Timekeeping
   }
 
   @Test(
-    "a server that refuses compact updates has the vehicle's position a second later, is asked again once, and then never, not even after a power cut",
+    "a server that rejects compact updates has the position a second later and is probed once more, not even after a power cut again",
     arguments: [
       Fault.FormRefusal.status(400, "INVALID_ARGUMENT"), .status(403, "PERMISSION_DENIED"), .status(500, "INTERNAL"),
       .status(501, "UNIMPLEMENTED"), .page(400), .page(406), .page(413), .page(415), .page(502),
@@ -37,7 +37,7 @@ import Timekeeping
     expect(try #require(world.server.applied.first).at < World.seconds(first.at) + 2)
     expect(isCompact(world, 0..<3000).allSatisfy { !$0 })
     expectEqual(world.events(.compactUpdatesRefused).count, 1)
-    // Each refused one is an attempt more; what the power cut interrupted may be another.
+    // Each rejected one is an additional attempt; the power cut may interrupt another.
     let refused = world.attempts.count - world.server.applied.count
     expect((2...3).contains(refused))
     expectEqual(world.attempts(0..<500), world.applied(0..<500).count + 1)
@@ -56,7 +56,7 @@ import Timekeeping
     expect(world.events(.compactUpdatesRefused).isEmpty)
   }
 
-  @Test("a server that accepts compact updates no more gets plain ones after three refusals, with every position")
+  @Test("a server that stops accepting compact updates gets plain ones after three rejections, with every position")
   func changedMind() throws {
     let world = try World.drive(
       Scenario(
@@ -64,14 +64,14 @@ import Timekeeping
     expect(isCompact(world, 0..<1000).allSatisfy { $0 })
     expect(!isCompact(world, 1200..<1600).contains(true))
     expectEqual(world.mostFormRefusals, 3)
-    // The first trial after 10 min is in time for the second pair, which ends the negotiation.
+    // The first probe after 10 min is in time for the second pair, which ends the negotiation.
     expectEqual(world.events(.compactUpdatesRefused).count, 1)
     expect(world.arrivedSeconds.count >= 390)
     expect(world.agent.delivery.backlog.isEmpty)
     expect(world.removals.allSatisfy { $0.reason == .delivered })
   }
 
-  @Test("another server for some minutes: compact updates are tried again, and accepted")
+  @Test("after some minutes with another server, compact updates are tried again, and accepted")
   func otherServer() throws {
     let world = try World.drive(
       Scenario(duration: 3000, faults: [Fault(.refusesCompact(1, .page(415)), 1000..<1300)]))
@@ -81,7 +81,7 @@ import Timekeeping
   }
 
   @Test(
-    "a server that refuses one compact update in ten gets compact ones, and loses no position",
+    "a server that rejects one compact update in ten gets compact ones, and loses no position",
     arguments: 1...6 as ClosedRange<UInt64>)
   func sometimes(seed: UInt64) throws {
     let world = try World.drive(
@@ -96,14 +96,14 @@ import Timekeeping
     expect(isCompact(world, 0..<3600).count { $0 } > 150)
   }
 
-  @Test("after an hour of 503 the first update is compact: a server without room says nothing about the form")
+  @Test("after an hour of 503 the first update is compact: an overloaded server says nothing about the form")
   func unavailable() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(503, "UNAVAILABLE"), 0..<3600)]))
     expect(isCompact(world, 3600..<4200).allSatisfy { $0 })
     expect(world.applied(3600..<3640).count > 0)
   }
 
-  @Test("when plain updates are refused as well, the cause is another: one more request in an hour")
+  @Test("when plain updates are rejected as well, the form is not the cause: one more request in an hour")
   func otherCause() throws {
     func attempts(_ status: Int, _ code: String) throws -> World {
       try World.drive(Scenario(duration: 3600, faults: [Fault(.answers(status, code), 0..<1800)]))

@@ -4,12 +4,12 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server's end that reads its frames and
-/// writes others, in pieces. What the server gets and what the program gets has been through both.
+/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server that reads its frames and
+/// sends others, split at random. Every request and response passes through both.
 struct VirtualLine: ~Copyable {
-  /// What the server allows of a request.
+  /// The part of a request that the server allows.
   struct Allowance: Equatable {
-    /// Of the body without WINDOW_UPDATE, in bytes.
+    /// The bytes of the body without a WINDOW_UPDATE.
     var window: UInt32 = 65_535
     /// SETTINGS_MAX_HEADER_LIST_SIZE.
     var headers: UInt32 = 65_535
@@ -21,12 +21,12 @@ struct VirtualLine: ~Copyable {
   private var decoder = HPACKDecoder()
   private var encoder = HPACKEncoder()
   private var stream: UInt32 = 0
-  /// Bytes of requests that the program's window has not been given back.
+  /// Bytes of requests for which the program's window was not yet restored.
   private var consumed = 0
   private var outcome: HTTPOutcome?
   private var wasRefused = false
   private var allowance = Allowance()
-  /// What the program sent that is no request.
+  /// Frames from the program other than requests.
   private(set) var offences: [String] = []
   private(set) var carried = 0
   private(set) var connections = 0
@@ -35,12 +35,11 @@ struct VirtualLine: ~Copyable {
     random = SplitMix64(seed: seed ^ 0x6832)
   }
 
-  /// Whether the next request goes on the connection that there is.
+  /// Whether the next request uses the existing connection.
   func isUsable(at now: BootInstant) -> Bool { isOpen && client.canSend(at: now) }
 
-  /// Brings a request to the server, and returns it as that reads it.
-  ///
-  /// - Parameter allowance: if it allows no body, the server gets the head only; if no headers, nothing.
+  /// Transmits a request to the server, and returns it as the server reads it.
+  /// - Parameter allowance: if it allows no body, the server gets only the headers; if no headers, nothing.
   mutating func send(
     _ request: HTTPRequest, allowing allowance: Allowance = Allowance(), deadline: BootInstant, at now: BootInstant
   ) -> HTTPRequest {
@@ -62,8 +61,8 @@ struct VirtualLine: ~Copyable {
     return read(bytes, like: outcome == nil && allowance.window > 0 ? request : nil)
   }
 
-  /// Lets a request fail on a connection that stays open: its stream is reset, or it is accepted before it was
-  /// received, unless it failed when it was sent.
+  /// Fails a request on a connection that stays open: its stream is reset, or it is accepted before it was received,
+  /// unless it failed when it was sent.
   mutating func fail(_ kind: TransportFailure.Kind, at now: BootInstant) -> HTTPOutcome {
     if let outcome { return outcome }
     let code = kind == .unprocessed ? HTTP2ErrorCode.refusedStream : .internalError
@@ -81,13 +80,13 @@ struct VirtualLine: ~Copyable {
     return outcome ?? .failure(TransportFailure(.broken, "a closed connection without an outcome"))
   }
 
-  /// Whether the server refuses the request unread, which it does not twice in a row.
+  /// Whether the server refuses the request unread, which it does not do twice in a row.
   mutating func refuses() -> Bool {
     wasRefused = !wasRefused && random.next() % 40 == 0
     return wasRefused
   }
 
-  /// Brings a response back; nil refuses the request, or says GOAWAY to it.
+  /// Transmits a response; nil refuses the request, or sends GOAWAY for it.
   mutating func answer(_ response: HTTPResponse?, at now: BootInstant) -> HTTPOutcome {
     guard isOpen else { return .failure(TransportFailure(.broken, "no connection")) }
     var bytes: [UInt8] = []
@@ -127,17 +126,17 @@ struct VirtualLine: ~Copyable {
     return outcome
   }
 
-  /// The program has given the request up.
+  /// The program has abandoned the request.
   mutating func cancel(at now: BootInstant) {
     _ = read(perform(client.handle(.cancel, at: now)), like: nil)
   }
 
-  /// The network, or the machine, has lost the connection.
+  /// The network or the machine has lost the connection.
   mutating func drop() {
     isOpen = false
   }
 
-  // MARK: - The two ends
+  // MARK: - Both ends
 
   private var unread: [UInt8] = []
 
@@ -176,7 +175,7 @@ struct VirtualLine: ~Copyable {
     self.outcome = outcome
   }
 
-  /// Reads the program's frames; a request among them is put together.
+  /// Reads the program's frames, and assembles a request from them.
   private mutating func read(_ bytes: [UInt8], like original: HTTPRequest?) -> HTTPRequest {
     var request = HTTPRequest(method: .get, url: "")
     var rest = (unread + bytes)[...]

@@ -7,7 +7,7 @@ import Daemon
 import Vehicle
 import Timekeeping
 
-/// What became of the queued positions.
+/// Checks of queued positions.
 extension World {
   /// Each queued position has arrived, is pending, or was removed for a named reason.
   func checkBacklog() {
@@ -28,7 +28,7 @@ extension World {
     }
   }
 
-  /// A position is dropped as refused only if the server rejects it, whenever it comes.
+  /// A position is dropped as rejected only if the server rejects it whenever it is sent.
   func checkRejected() {
     let mayHave = scenario.faults.contains { if case .refusesRepeats = $0.kind { true } else { false } }
     let arrived = mayHave ? Set(server.applied.flatMap { $0.past + [$0.live] }.map(\.time)) : []
@@ -46,9 +46,9 @@ extension World {
     }
   }
 
-  /// A past position is sent again only for a response that was lost, or a removal that was not on disk.
+  /// A past position is sent again only after a lost response, or if its removal was not on disk.
   func checkRepeats() {
-    // A wrong clock's stamp may come again when it is right: that is another position, of another place.
+    // A wrong clock's timestamp may recur when the clock is right: that is another position.
     struct Arrival: Hashable {
       var vehicle: String
       var position: FleetEngineServer.Position
@@ -58,12 +58,12 @@ extension World {
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         let key = Arrival(vehicle: applied.vehicle, position: position)
-        // The last position is repeated at heartbeats.
+        // Heartbeats repeat the last position.
         if position != applied.live { sent[key, default: 0] += 1 }
         if !acknowledged.contains(applied.request) { excused[key, default: 0] += 1 }
       }
     }
-    // A position that the server has is sent once more as a past one, to see whether it takes any.
+    // A position that the server has is sent again as a past one, to probe whether it accepts any.
     for (key, count) in sent {
       let revivals = revived[Disk.Key(vehicle: key.vehicle, id: key.position.time), default: 0]
       if count > 1 + excused[key, default: 0] + revivals {
@@ -72,11 +72,12 @@ extension World {
     }
   }
 
-  /// With the network back, and some updates accepted since, nothing is pending.
+  /// After the network's return and some accepted updates, nothing is pending.
   func checkDrain() {
     let hard = scenario.faults.contains { fault in
       switch fault.kind {
-      // A token that has been refused past positions, or stamps from another time (as a wrong clock gives them too).
+      // A token for which past positions were rejected, or timestamps from another time (as a wrong clock gives them
+      // too).
       case .deniesPast, .rejectsPast, .answers, .answersSometimes, .rejectsPositions, .rejectsLivePositions, .ahead:
         true
       default: false
@@ -95,7 +96,7 @@ extension World {
     }
   }
 
-  /// Whether the machine was off or suspended at some time of these seconds.
+  /// Whether the machine was off or suspended at any time in these seconds.
   func isOffOrSuspended(_ seconds: Range<Double>) -> Bool {
     scenario.acts.contains {
       $0.act.lasts > 0 && Double($0.second) < seconds.upperBound

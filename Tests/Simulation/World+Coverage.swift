@@ -8,7 +8,7 @@ import Observability
 import Vehicle
 import Timekeeping
 
-/// What the run meets, as seen from outside of the daemon.
+/// The cases that the run meets, as seen from outside the daemon.
 extension World {
   /// After each call of the vehicle.
   func meet(_ plan: Plan) {
@@ -58,7 +58,7 @@ extension World {
     coverage.forms.meet(FormCase(delivery.updateForm))
   }
 
-  /// When the driver chooses, and once a second.
+  /// When the driver makes a choice, and once a second.
   func meetDuty() {
     let isPending = isOfflinePending
     let duty: DutyCase =
@@ -94,7 +94,7 @@ extension World {
     return scenario.isAutobaud ? .autobaud : .serial
   }
 
-  /// Faults of the receivers that write in this second, and of the lines that they write to.
+  /// Faults of the receivers that send in this second, and of their lines.
   func meetFaults(of index: Int, at second: Int) {
     for fault in scenario.faults where fault.source == index && fault.isActive(at: Double(second)) {
       switch fault.place {

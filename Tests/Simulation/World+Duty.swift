@@ -5,9 +5,9 @@ import Vehicle
 import HTTPMessages
 import Timekeeping
 
-/// The driver pauses, goes off duty, and comes back.
+/// The driver pauses, goes off duty, and returns.
 extension World {
-  /// The shell has it on disk when the agent's effect is done: it does not wait as the backlog's store does.
+  /// It is on disk when the agent's effect has been performed: there is no delay as in the backlog's store.
   func storePause(_ note: PauseRecord?) {
     // It is text on disk.
     noteChoice { pauseNote = note.map { PauseRecord(text: $0.text) } }
@@ -45,14 +45,14 @@ extension World {
     return dutyNote.map { $0.isAccepted && $0.vehicle == stateName } ?? false
   }
 
-  /// The vehicle's name in both files.
+  /// The vehicle in both files.
   private var stateName: String { "trips/provider/\(vehicle)" }
 
-  /// Whether OFFLINE is pending, according to what is stored.
+  /// Whether OFFLINE is pending, according to the stored state.
   var isOfflinePending: Bool { setsState && offlineSince != nil && !isOfflineSettled }
 
-  /// During a pause nothing is sent but OFFLINE. Until it has been accepted, OFFLINE is sent alone, also off duty; it
-  /// never is on duty. Each position has the state of the duty.
+  /// During a pause only OFFLINE is sent. Until it is accepted it is sent without a position, also off duty; it is
+  /// never sent on duty. Each position has the state of the duty.
   func checkDuty(of request: HTTPRequest) {
     let isAlone = request.url.hasSuffix("?updateMask=vehicleState")
     if pausedAt != nil, !isAlone { violate("an update during a pause") }
@@ -66,7 +66,7 @@ extension World {
     if state != .string(offlineSince == nil ? "ONLINE" : "OFFLINE") { violate("a position with the other state") }
   }
 
-  /// No position is accepted, and no state is ONLINE, once the daemon counts OFFLINE as accepted. Checked after each
+  /// No position is accepted, and no state is ONLINE, once the daemon considers OFFLINE final. Checked after each
   /// request that the server has applied.
   func checkSettled() {
     guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
@@ -75,9 +75,9 @@ extension World {
     }
   }
 
-  /// An OFFLINE that arrives after the ONLINE of a later request does not stay the last word: ONLINE is sent once more
-  /// when it can no longer arrive, although the vehicle may be parked. Not after a reboot, which the daemon does not
-  /// detect, and not where something else is wrong at the time.
+  /// An OFFLINE that arrives after the ONLINE of a later request does not remain the final state: ONLINE is sent
+  /// again when OFFLINE can no longer arrive, although the vehicle may be parked. Not after a reboot, which the
+  /// daemon does not detect, and not while there is another fault.
   func checkStateOrder() {
     for (index, change) in server.states.enumerated() where !change.isOnline {
       guard server.states[..<index].contains(where: { isLater($0, than: change) }),
@@ -102,15 +102,15 @@ extension World {
 
   private func boots(of request: UInt64) -> Int? { attempts.last { $0.id == request }?.boots }
 
-  /// While nothing is wrong for long enough, the vehicle of a driver who is off duty, or pauses, is OFFLINE at Fleet
+  /// While there is no fault for long enough, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
   /// Engine.
   func checkOffline() {
     guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, daemon.run != nil else { return }
-    // What a wrong clock makes of certificates is no fault that ends.
+    // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
-    // The longest wait after a failure, and a request.
+    // The longest backoff after a failure, and a request.
     let longest = 330
-    // Without settings the daemon has no vehicle, and `checkWaiting` says for how long that may be.
+    // Without settings the daemon has no vehicle, and `checkWaiting` checks for how long.
     var calmSince = World.seconds(scenario.hasRing ? max(offlineSince, ring.ranAt) : offlineSince)
     for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
@@ -126,11 +126,11 @@ extension World {
       "the driver has been off duty for \(second - World.seconds(offlineSince)) s, and the vehicle is not OFFLINE")
   }
 
-  /// A run that ends as the end of a duty, or off duty, says so when Fleet Engine does not have it.
+  /// A run that ends as the end of a duty, or off duty, reports it if Fleet Engine does not have the state.
   func checkOfflineOnStop() {
     guard scenario.trips?.offlineOnStop == true || setsState && dutyNote != nil, pausedAt == nil, inUseSince == nil,
       !events.contains(where: { $0.event.kind == .stateOfflineMissing && $0.at == now }),
-      // What was given up may have come after OFFLINE.
+      // An abandoned request may have arrived after OFFLINE.
       !attempts.contains(where: { abandonedIDs.contains($0.id) && now - $0.at < .seconds(20) })
     else { return }
     if server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false {

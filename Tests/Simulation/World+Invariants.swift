@@ -9,7 +9,7 @@ import Observability
 import Vehicle
 import Timekeeping
 
-/// What must hold in every run, checked against what the server and the receiver know.
+/// Invariants of every run, checked against the server's and the receiver's data.
 extension World {
   func checkAfterwards() {
     checkStamps()
@@ -53,7 +53,7 @@ extension World {
         let reported = reported(at: position.time)
         guard !reported.isEmpty, !reported.contains(where: \.isFaulty) else { continue }
         let isOfPause = reported.allSatisfy { reported in
-          // What was delayed came later.
+          // Delayed data came later.
           guard !scenario.isActive(at: Double(reported.second), { if case .heldBack = $0 { true } else { false } })
           else {
             return false
@@ -68,14 +68,14 @@ extension World {
     }
   }
 
-  /// Every position is one that the receiver reported, and the live one never goes back in time, but for a stamp that
-  /// was wrong and has been overruled.
+  /// Every position is one that the receiver reported, and the live one never goes back in time, except for a wrong
+  /// timestamp that has been overruled.
   private func checkStamps() {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where
-        // it was seen last, when the receiver or another one jumps.
+        // The position of a parked vehicle is held, up to 30 m from what the receiver reports; and for some seconds
+        // at its last position, when the receiver or another one jumps.
         let isReported = reported(at: position.time).contains { reported in
           let places =
             [reported.coordinate]
@@ -99,12 +99,12 @@ extension World {
     }
   }
 
-  /// No position comes from the future, and none moves nothing because one before it did.
+  /// No position is from the future, and none is ignored because an earlier one was.
   private func checkTimes() {
-    // What another receiver's clock lags by is waited for, up to a limit, and then counts.
+    // The lag of another receiver's clock is waited for, up to a limit.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
-    // Two time sources with the same error can outvote the others.
-    // The newest live position from the future that is excused: Fleet Engine ignores those before it.
+    // Two time sources with the same error can outvote the others. The newest live position from the future that this
+    // allows: Fleet Engine ignores earlier ones.
     var excused = Scenario.boot
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
@@ -120,7 +120,7 @@ extension World {
   }
 
   /// Whether it was sent before the first response of Fleet Engine in this boot, with a cached token or one of a
-  /// provider that gives no time: only the receiver and the machine's clock had given one.
+  /// provider without a time: only the receiver and the machine's clock had reported one.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let start = starts[attempt.runNumber] ?? .boot
@@ -132,8 +132,8 @@ extension World {
     return !hasProviderTime && isBeforeFirstResponse(attempt)
   }
 
-  /// Whether it is a position of an earlier run, sent before the first response of Fleet Engine in this boot: if all
-  /// that are stored lie in the future, the oldest is sent, because the response has the time.
+  /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
+  /// stored ones lie in the future, the oldest is sent, because the response contains the time.
   private func asksForTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber],
       let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)]
@@ -145,8 +145,8 @@ extension World {
     !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
   }
 
-  /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest
-  /// that the program knows.
+  /// Whether the live position is from before the start of the program, or before a pause: without a fix it is the
+  /// newest that the program knows.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
@@ -162,11 +162,11 @@ extension World {
   private func checkGaps() {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
-    // What was stored is not repeated: without a fix there is nothing to send after it.
+    // Stored positions are not repeated: without a fix there is nothing to send after them.
     let stored = Set(server.applied.filter(isStored).map(\.request))
     var last: Attempt?
     for attempt in attempts {
-      // What was given up, or had no response, may arrive seconds later.
+      // An abandoned request, or one without a response, may arrive seconds later.
       guard let arrival = arrivals[attempt.id], !abandonedIDs.contains(attempt.id) else {
         last = nil
         continue
@@ -205,11 +205,11 @@ extension World {
     }
   }
 
-  /// Between two positions that are kept or have arrived there is never more time than the policy allows.
+  /// The gap between two positions that are queued or delivered never exceeds what the policy allows.
   private func checkCoverage() {
     // Another vehicle's positions are dropped by design, and a bounded backlog drops the oldest.
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
-    // A file is not written while it is replayed.
+    // Nothing is written to a file while it is replayed.
     if case .file = scenario.recording { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
@@ -232,7 +232,7 @@ extension World {
       let seconds = track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
-      // An update that was just accepted puts off the next by its floor of 5 s, and the limiter by 9 s.
+      // An update that was just accepted delays the next by the minimum interval of 5 s, and the limiter by 9 s.
       let allowed = (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0)
       if stamp - before > allowed {
         violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
@@ -240,7 +240,7 @@ extension World {
     }
   }
 
-  /// What the backlog counts as delivered is at the server.
+  /// Positions that the backlog counts as delivered are at the server.
   private func checkDelivered() {
     var arrived = Set<Timestamp>()
     for applied in server.applied {
@@ -257,7 +257,7 @@ extension World {
 
   /// Interpolation of the track between all other positions is within the reported error of each thinned one.
   private func checkThinning() {
-    // Positions with wrong timestamps are excluded, and say nothing about the others.
+    // Positions with wrong timestamps are excluded, and are not evidence about the others.
     let thinned = removals.filter {
       let place = $0.record.location.coordinate
       return $0.reason == .thinned && $0.vehicle == vehicle
@@ -275,7 +275,7 @@ extension World {
     }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
     let reported = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
-    // What a power cut lost is the neighbour only of what was thinned before.
+    // A position that a power cut lost is only the neighbour of those that were thinned before.
     var lost: [Timestamp: BootInstant] = [:]
     for (key, at) in lostAt where key.vehicle == vehicle && known[key.id] == nil {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
@@ -294,16 +294,16 @@ extension World {
         latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
         longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
       let error = place?.distance(to: location.coordinate) ?? .infinity
-      // Six decimals are sent: half of the last one, in both directions.
+      // Six decimals are sent: an error of half of the last one, in both directions.
       if error > reported + 0.08 {
         violate("a position was thinned that is \(error) m off, reported is \(reported) m")
       }
     }
   }
 
-  /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only
-  /// lags. A wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts. While
-  /// the vehicle stands, its own place of that second is as near, but for noise.
+  /// Whether a position is more than ten seconds from where the vehicle was at its timestamp: this excludes receivers
+  /// that only lag. A wrong clock's timestamp may recur when the clock is right, so the nearest of the positions with
+  /// the timestamp counts. While the vehicle stands, its position of that second is as near, except for noise.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
     func distance(_ reported: Receiver.ReportedFix) -> Double {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
@@ -314,13 +314,13 @@ extension World {
     return !candidates.contains { distance($0) < nearest + 1e-4 && abs($0.second - second) <= 10 }
   }
 
-  /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.
+  /// After the network returns the newest position arrives within an interval, if the daemon has retried before.
   private func checkReturn() {
     for fault in scenario.faults where fault.isSilence && fault.from > 30 {
       let from = Double(fault.until)
       let tried = attempts.last { World.seconds($0.at) < from }
       guard let tried, World.seconds(tried.at) >= Double(fault.from), !tried.isAccepted else { continue }
-      // What hangs in the network ends at its own deadline, and a token may have to come first.
+      // Requests that hang end at their own deadline, and a token may be needed first.
       let ends = [
         tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
       ]
@@ -343,7 +343,7 @@ extension World {
     fetches.last { World.seconds($0) < second }.map(World.seconds)
   }
 
-  /// What a slow network may add to the time between two arrivals: the round trip of a token request, and the update's
+  /// The time that a slow network may add between two arrivals: the round trip of a token request, and the update's
   /// transit.
   private var transit: Double {
     scenario.faults.reduce(0) { most, fault in
@@ -353,7 +353,7 @@ extension World {
 }
 
 extension Fault {
-  /// A network that carries nothing, and that the agent can only probe.
+  /// A network that transmits nothing, which the agent can only probe.
   var isSilence: Bool {
     switch kind {
     case .nameServersDead, .unresolved, .unreachable, .silent: true

@@ -3,19 +3,19 @@ import Daemon
 import Vehicle
 import Timekeeping
 
-/// Other daemons on this machine, with vehicles that the program's settings name too.
+/// Other daemons on this machine, with vehicles that the program's settings also name.
 extension World {
   private static let other = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
   private var hasOthers: Bool { scenario.faults.contains { $0.place == .machine } }
 
-  /// As the shell does at the start, and when the agent asks for it.
+  /// As the shell does at the start, and when the agent requests it.
   func lockVehicle() {
     guard hasOthers, finishedAt == nil else { return }
     handle(.vehicleLocked(by: lock(vehicle)))
   }
 
-  /// - Returns: the daemon that has the vehicle; nil if the program has it from now on.
+  /// - Returns: the daemon that has the vehicle; nil if the program has locked it.
   func lock(_ vehicle: String) -> VehicleHolder? {
     guard lockedVehicle != vehicle, isTaken(vehicle) else {
       lockedVehicle = vehicle
@@ -39,7 +39,7 @@ extension World {
     [pausedAt, inUseSince].compactMap { $0.map { $0...max(now, $0) } }
   }
 
-  /// The program has the vehicle soon after the other daemon has ended and it has settings, which name the vehicle.
+  /// The program locks the vehicle soon after the other daemon has ended and it has settings that name the vehicle.
   func checkLock() {
     guard inUseSince != nil, !isOff, finishedAt == nil, daemon.run != nil else { return }
     let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0

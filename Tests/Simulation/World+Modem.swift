@@ -3,17 +3,17 @@ import Vehicle
 import FixSources
 import Timekeeping
 
-/// ModemManager with the modem whose receiver speaks: it keeps the last sentence of each kind, and answers with all of
+/// ModemManager with the modem that has the receiver: it stores the last sentence of each kind, and returns all of
 /// them.
 struct SimulatedModem {
-  /// Of the modem's object: another each time that it is plugged in.
+  /// The path of the modem's object, which changes each time that it is plugged in.
   private var number = 0
   private var enabled: Modem.LocationSources = []
   /// By kind, with the line end.
   private var kept: [String: [UInt8]] = [:]
   private var line: [UInt8] = []
 
-  /// The modem as it is described.
+  /// The properties of the modem.
   var modem: Modem {
     var modem = Modem(path: "/org/freedesktop/ModemManager1/Modem/\(number)")
     modem.state = .enabled
@@ -21,10 +21,10 @@ struct SimulatedModem {
     return modem
   }
 
-  /// The response to GetLocation; nil when there is no such modem.
+  /// The response to GetLocation; nil if there is no such modem.
   func position(of path: String) -> ModemPosition? {
     guard path == modem.path else { return nil }
-    // The order of a hash table: none that means anything.
+    // The order of a hash table, which is arbitrary.
     return ModemPosition(
       sentences: kept.sorted { $0.key.reversed().lexicographicallyPrecedes($1.key.reversed()) }.flatMap(\.value))
   }
@@ -37,7 +37,7 @@ struct SimulatedModem {
     (enabled, kept, line) = ([], [:], [])
   }
 
-  /// The receiver says something.
+  /// The receiver sends sentences.
   mutating func hear(_ bytes: [UInt8]) {
     guard enabled.contains(.nmea) else { return }
     for byte in bytes {
@@ -54,7 +54,7 @@ struct SimulatedModem {
 extension World {
   func replugModem(_ index: Int, isThere: Bool) {
     if isThere { ports[index].modem?.replug() }
-    // One that was never read is not missed.
+    // A modem that was never read is not reported as lost.
     if isThere || ports[index].speed != nil {
       if !isThere { ports[index].close() }
       handlePort(index, .modem(.changed))

@@ -57,7 +57,7 @@ extension World {
     return cause != nil
   }
 
-  /// The connection of a request: the open one, or another. What is wrong with it; nil if nothing is.
+  /// The connection of a request: the open one, or a new one. Its fault; nil if it is good.
   func connect(for request: HTTPRequest) -> Fault.BadConnection? {
     let isReplaced = isConnected && request.usesNewConnection
     if request.usesNewConnection { dropConnection() }
@@ -86,7 +86,7 @@ extension World {
     line?.drop()
   }
 
-  /// What comes of a request on a bad connection.
+  /// The outcome of a request on a bad connection.
   func answer(_ id: UInt64, _ flight: Flight, on bad: Fault.BadConnection) {
     guard update?.id == id else { return }
     let outcome: HTTPOutcome =
@@ -106,7 +106,7 @@ extension World {
     guard flight.isOnReusedConnection else { return false }
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .closedUnanswered(let part, let seconds) = fault.kind else { continue }
-      // The world's own random numbers are those of other faults.
+      // The world's own random numbers are used for other faults.
       var random = SplitMix64(seed: scenario.seed ^ 0x636C_6F73 &+ id)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
       coverage.faults.meet(.closedUnanswered)
@@ -121,7 +121,7 @@ extension World {
     return false
   }
 
-  /// How long the body takes.
+  /// The transmission time of the body.
   func upload(_ request: HTTPRequest) -> Duration {
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .bandwidth(let bytes) = fault.kind else { continue }

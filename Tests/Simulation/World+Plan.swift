@@ -6,11 +6,11 @@ import Positioning
 import Timekeeping
 
 /// The agent's plan is exact: nothing happens before its end without an input, and at its end something does.
-///
-/// At every call the plan must be a wait that ends later, and the planned action must happen at its end. Looking ahead,
-/// and asking again later, costs more than all the rest: that is done after every fourth input, and every 32nd fix.
+/// || At every call the plan must be a wait that ends later, and the planned action must happen at its end. Looking
+/// ahead, and checking again later, costs more than everything else: it is done after every fourth input, and every
+/// 32nd fix.
 extension World {
-  /// Remembers the plan after the agent was called, and looks ahead.
+  /// Records the plan after a call of the agent, and looks ahead.
   func notePlan() {
     guard let vehicle = daemon.run?.vehicle else { return }
     let plan = vehicle.plan(at: bootNow)
@@ -32,8 +32,7 @@ extension World {
     if !step.isDone(by: effects) { violate("\(step) was planned, and what happens is \(effects.map(World.brief))") }
   }
 
-  /// Before an input is handed over: what was planned is still the plan. At its end it is the step returned, to be
-  /// done.
+  /// Before an input: the plan is unchanged. At its end the returned step is to be performed.
   func checkPlan(of vehicle: VehicleAgent) -> Plan.Step? {
     guard let lastPlan, finishedAt == nil else { return nil }
     if let until = lastPlan.until, bootNow >= until {
@@ -41,7 +40,7 @@ extension World {
       violate("at its end, \(lastPlan) becomes \(vehicle.plan(at: bootNow)): nothing happens")
     } else if looksAhead {
       let plan = vehicle.plan(at: bootNow)
-      // As long as the plan is to wait, a deadline that comes too early changes nothing.
+      // As long as the plan is to wait, an early deadline changes nothing.
       if plan != lastPlan { violate("\(lastPlan) became \(plan) without an input") }
     }
     return nil
@@ -49,7 +48,7 @@ extension World {
 }
 
 extension Plan.Step {
-  /// Whether the effects show that this was done.
+  /// Whether the effects show that this was performed.
   func isDone(by effects: [VehicleAgent.Effect]) -> Bool {
     switch self {
     // A position that Fleet Engine has, or that is queued already, is not queued again.
@@ -63,7 +62,7 @@ extension Plan.Step {
     case .readStore: effects.contains(.readStore)
     case .lockVehicle: effects.contains(.lockVehicle)
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
-    // OFFLINE follows, or the end.
+    // OFFLINE follows, or the end of the run.
     case .setOffline: true
     case .send, .goOffline: effects.contains { if case .sendUpdate = $0 { true } else { false } }
     case .finish: effects.contains { if case .finished = $0 { true } else { false } }

@@ -12,7 +12,7 @@ struct PortSettings: SourceIdentity, Equatable {
   let index: Int
 }
 
-/// The session of a source, which can also be at its end as if it were a recording's.
+/// The session of a source, which can also be at the end like a recording.
 struct PortSession: SourceSession {
   private var session: any SourceSession
 
@@ -37,7 +37,7 @@ struct PortSession: SourceSession {
 
 /// The receivers' bytes, from the line to the daemon.
 extension World {
-  /// The seed of the program's jitter: another one in each run of it.
+  /// The seed of the program's jitter, different in each run of it.
   var programSeed: UInt64 { scenario.seed &+ runNumber &* 1_000_003 }
 
   /// The program starts, and has no source yet.
@@ -106,7 +106,7 @@ extension World {
     }
   }
 
-  /// The program reads its receivers, or leaves them unread, which is only right in a pause.
+  /// The program reads its receivers, or stops reading them, which is only right in a pause.
   func needFixes(_ areNeeded: Bool) {
     areFixesNeeded = areNeeded
     neededSince = now
@@ -126,7 +126,7 @@ extension World {
 
   // MARK: - Once a second
 
-  /// The receivers write where the vehicle is.
+  /// The receivers report the vehicle's position.
   func transmit(second: Int) {
     drive.advance(second: second)
     var isSound = false
@@ -141,12 +141,12 @@ extension World {
       let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, speed: speed)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
-      // Of a modem's sentences the last are kept, whether they were read or not.
-      // After a pause a fix with an earlier time than expected counts as one of the pause for 3 s.
+      // The last sentences of a modem are stored, whether they were read or not. After a pause a fix with an earlier
+      // time than expected counts as one of the pause for 3 s.
       let isNew = isInOrder || neededSince.map { now - $0 > .seconds(4) } ?? true
       let isRead = ports[index].modem == nil && areFixesNeeded && (isNew || ports[index].isNetwork)
       if isGood, output.isSound, isRead { ports[index].awaited.insert(second) }
-      // Which of several is used is for the agent to decide; one that has been good for this time must be found.
+      // The agent decides which of several sources is used; one that has been good for this time must be found.
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
       if isFound { isSound = true }
       var bytes: [UInt8] = []
@@ -163,7 +163,7 @@ extension World {
     track.append((isSound, drive.speed))
   }
 
-  /// What is written in this second is lost: the machine is suspended.
+  /// Data of this second is lost: the machine is suspended.
   func skipTransmission(second: Int) {
     drive.advance(second: second)
     for index in receivers.indices {
@@ -175,7 +175,7 @@ extension World {
     track.append((false, drive.speed))
   }
 
-  /// Whether what goes into the line in this second comes out.
+  /// Whether the data of this second passes the line unchanged.
   private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
     ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
       && !(ports[index].recording != nil && ports[index].hasEnded)
@@ -192,7 +192,7 @@ extension World {
     }
   }
 
-  /// A device that goes takes its port along; one that comes is announced.
+  /// A device that disappears closes its port; one that appears is reported.
   private func replug(_ index: Int, at second: Int) {
     let isThere = ports[index].isThere(at: second)
     guard isThere != ports[index].isPlugged else { return }
@@ -207,9 +207,9 @@ extension World {
     }
   }
 
-  /// What went in came out, and a port that can be read is read.
+  /// Every position that was transmitted was decoded, and a port that can be read is read.
   private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
-    // There is no silence in a recording: an epoch may end with the next one only.
+    // A recording has no pauses: an epoch may end only with the next one.
     let last = ports[index].recording == nil ? second : ports[index].lastWhole
     for awaited in ports[index].awaited where awaited <= second - 2 && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
@@ -223,8 +223,8 @@ extension World {
     }
     let since = ports[index].fineSince ?? second
     ports[index].fineSince = since
-    // The waits between tries grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be noticed
-    // first.
+    // The waits between attempts grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be
+    // noticed first.
     if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
       violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
     }
@@ -232,7 +232,7 @@ extension World {
     let isRest = !areFixesNeeded && neededSince.map { now - $0 > .seconds(25) } ?? false
     let isRead =
       if ports[index].modem != nil {
-        // A receiver whose time goes back looks frozen, and is asked on.
+        // A receiver whose time goes back looks frozen, and is still polled.
         isInOrder && now - ports[index].askedAt < .seconds(2)
       } else {
         ports[index].isWatched && ports[index].leastBytes == 1
@@ -244,14 +244,14 @@ extension World {
 
   // MARK: - The port
 
-  /// Something comes.
+  /// Data arrives.
   func advancePort(_ index: Int) {
     let read = ports[index].reads.removeFirst()
     ports[index].unread += read.bytes
     if ports[index].isWatched, ports[index].unread.count >= ports[index].leastBytes { readPort(index) }
   }
 
-  /// Passes the daemon what has come. Not while its effects are performed.
+  /// Passes the daemon the data that has arrived. Not while its effects are performed.
   func readPort(_ index: Int) {
     if ports[index].recording != nil { return readRecording(index) }
     let bytes = ports[index].unread
@@ -287,7 +287,7 @@ extension World {
       ports[index].isReleased = true
       ports[index].close()
     case .pause: ports[index].isWatched = false
-    // What has come is passed on after the effects, as the outcomes of other operations are.
+    // Data is passed on after the effects, like the outcomes of other operations.
     case .read where ports[index].recording != nil: askRecording(index)
     case .read: pendRead(of: index, isDrain: true)
     case .watch:
@@ -305,11 +305,10 @@ extension World {
     }
   }
 
-  /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right
-  /// checksum.
+  /// Every decoded fix was reported by the receiver, or is from a corrupted sentence with a valid checksum.
   func evaluate(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
-    // A modem's sentences are up to a second old, and that of before a suspend is the newest one after it.
+    // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
     let age = ports[index].modem == nil ? 0 : 1
     let asleep = age > 0 && now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
     let isWhole = ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
@@ -327,11 +326,8 @@ extension World {
     }
   }
 
-  /// With a clock that is right within half a day, a fix without a date gets the right one at once.
-  ///
-  /// - Parameters:
-  ///   - before: the vehicle's state before the fix.
-  ///   - after: the state after it.
+  /// With a clock that is right within half a day, a fix without a date gets the right date at once.
+  /// - Parameters: - before: the vehicle's state before the fix. - after: the state after it.
   func checkDate(of fix: Fix, from before: VehicleState, to after: VehicleState) {
     guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else { return }
     let (newest, before, after) = (after.newestTime, before.statistics, after.statistics)
@@ -340,7 +336,7 @@ extension World {
       violate("a fix is rejected for its date, and the clock is right")
     }
     let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
-    // A server's time that was confirmed has priority over the clock.
+    // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
     let isCorrected =
       newest.map { newest in truths.contains { max(newest - $0, $0 - newest) < .seconds(5) } } ?? true
@@ -351,7 +347,7 @@ extension World {
 
   var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
 
-  /// What that stamp stands for, whichever receiver reported it.
+  /// The reported position that this timestamp belongs to, of any receiver.
   func reported(at stamp: Timestamp) -> [Receiver.ReportedFix] {
     let reported =
       receivers.count == 1 ? receivers[0].reported(at: stamp) : receivers.flatMap { $0.reported(at: stamp) }
@@ -360,7 +356,7 @@ extension World {
     }
   }
 
-  /// By how many seconds servers' clocks have been wrong, of the faults that began before a second.
+  /// The errors of servers' clocks in seconds, for faults that began before this second.
   private func clockErrors(until second: Double) -> [Int64] {
     scenario.faults.compactMap { fault in
       switch fault.kind {

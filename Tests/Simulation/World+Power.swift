@@ -8,9 +8,9 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// The machine loses its power, or sleeps; the disk remembers, or is full.
+/// Power cuts and suspends of the machine; the disk keeps its contents, or is full.
 extension World {
-  /// Everything in memory is gone, and what the store had not written yet.
+  /// The contents of memory are lost, and changes that the store had not written.
   func cutPower(for seconds: Int, isOfPower: Bool) {
     note(isOfPower ? "* the power is cut" : "* the program is killed")
     cut = nil
@@ -30,14 +30,14 @@ extension World {
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
-  /// While the disk works, everything that was recorded before this is on it. In sleep, nothing is written.
+  /// While the disk works, everything that was recorded before this time is on it. During suspend nothing is written.
   var writtenUntil: Disk.WrittenUntil {
     func time(_ interval: Duration) -> BootInstant {
       now - interval - (now - resumedAt < interval ? suspendedFor : .zero)
     }
     let usual = time(scenario.commitInterval ?? Disk.commitInterval)
     let inOutage = time(scenario.commitInterval ?? Disk.commitIntervalInOutage)
-    // What was collected in an outage is written soon after its end.
+    // Changes collected in an outage are written soon after its end.
     let outages = reach.outageEndedAt.map { $0 <= usual ? $0 : .boot } ?? .boot
     return Disk.WrittenUntil(usual: usual, inOutage: max(inOutage, outages))
   }
@@ -82,7 +82,7 @@ extension World {
     launch()
   }
 
-  /// The program has its first settings: the shell passes what earlier runs have left.
+  /// The program has its first settings: the shell passes on what previous runs have stored.
   func beginRun() {
     ring.ranAt = now
     if let storedRunState { handle(.runStateFound(storedRunState)) }
@@ -98,7 +98,7 @@ extension World {
     // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     pass(.start)
-    // A navigation program connects again.
+    // A navigation app connects again.
     if scenario.hasRing { ask(.monitorPositions) }
   }
 }

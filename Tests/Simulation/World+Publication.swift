@@ -4,18 +4,18 @@ import Daemon
 import Observability
 import Timekeeping
 
-/// What the daemon has published.
+/// The data that the daemon has published.
 struct Published {
-  /// When systemd was last sent a status line; nil before the first of a run.
+  /// When a status line was last sent to systemd; nil before the first of a run.
   var statusAt: BootInstant?
   /// When the metrics were last written; nil before the first of a run.
   var metricsAt: BootInstant?
-  /// The data volume on disk.
+  /// The stored data volume.
   var traffic: String?
 }
 
 extension Daemon.Effect {
-  /// Whether it only publishes or asks. The effects until a power cut are counted without these.
+  /// Whether it only publishes or queries. The effects until a power cut are counted without these.
   var publishes: Bool {
     switch self {
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .readKeptSettings,
@@ -41,7 +41,7 @@ extension World {
     }
   }
 
-  /// After each input the status line is as new as it has to be, and so are the metrics.
+  /// After each input the status line and the metrics are as recent as required.
   func checkPublished() {
     guard !isOff, finishedAt == nil, daemon.run != nil, let statusAt = published.statusAt else { return }
     if now - statusAt >= .seconds(10) { violate("the status line is \((now - statusAt).inSeconds) s old") }

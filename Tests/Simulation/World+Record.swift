@@ -7,7 +7,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// A checksum (FNV-1a, 64 bits) of what a run did, to compare two versions of the program with.
+/// A checksum (FNV-1a, 64 bits) of a run's actions, to compare two versions of the program.
 struct RunChecksum {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -22,7 +22,7 @@ extension World {
   /// The file named by SIMULATION_RECORD: a line with the checksums of each random run is appended to it.
   static let recordFile = getenv("SIMULATION_RECORD").map { String(cString: $0) }
 
-  /// Adds a request to the record: when, to where, with what.
+  /// Adds a request to the record: its time, destination and contents.
   func record(_ request: HTTPRequest) {
     guard World.recordFile != nil else { return }
     requestChecksum.add("\(now.nanoseconds) \(request.url) ")

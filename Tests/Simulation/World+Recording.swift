@@ -8,11 +8,11 @@ extension Port {
   var isFile: Bool { if case .file = recording { true } else { false } }
 }
 
-/// A recording: each read of it is a turn of the loop of its own, until its end.
+/// A recording: each read of it takes its own turn of the loop, until its end.
 extension World {
   private static let readSize = 4096
 
-  /// What the scenario's file has: a drive of the hour before.
+  /// The contents of the scenario's file: a drive in the previous hour.
   func recordFile() {
     guard case .file(let count, let isInaccurate) = scenario.recording else { return }
     var drive = self.drive
@@ -25,7 +25,7 @@ extension World {
     }
   }
 
-  /// Opens it at its beginning. What is written into a pipe before it is read stays in it.
+  /// Opens it at its beginning. Data that is written into a pipe before it is read stays in it.
   func openRecording(_ index: Int) {
     guard ports[index].recording != nil else { return }
     ports[index].close()
@@ -33,7 +33,7 @@ extension World {
     ports[index].unread = ports[index].file
   }
 
-  /// The daemon asks for the next data.
+  /// The daemon requests more data.
   func askRecording(_ index: Int) {
     if !ports[index].hasEnded, ports[index].speed == nil {
       ports[index].speed = scenario.baud
@@ -44,7 +44,7 @@ extension World {
     pendRead(of: index, isDrain: false)
   }
 
-  /// Passes the daemon the data that it has asked for, or the end.
+  /// Passes the daemon the data that it has requested, or the end.
   func readRecording(_ index: Int) {
     guard ports[index].isWatched else { return }
     let bytes = Array(ports[index].unread.prefix(World.readSize))

@@ -6,7 +6,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// What the scenarios evaluate.
+/// The results that scenarios check.
 extension World {
   /// Runs a scenario in which the invariants must hold.
   static func drive(
@@ -17,7 +17,7 @@ extension World {
     return world
   }
 
-  /// How many positions were not delivered at the end of the run; nil if it has not ended.
+  /// The number of undelivered positions at the end of the run; nil if it has not ended.
   var undelivered: Int? { ending?.undelivered }
 
   /// Updates that the server applied in these seconds.
@@ -29,7 +29,7 @@ extension World {
     attempts.count { World.time(seconds.lowerBound) <= $0.at && $0.at < World.time(seconds.upperBound) }
   }
 
-  /// The seconds since boot at which it happened.
+  /// The seconds since boot at which this event occurred.
   func seconds(of kind: Event.Kind) -> [Double] {
     events.filter { $0.event.kind == kind }.map { World.seconds($0.at) }
   }
@@ -38,7 +38,7 @@ extension World {
     events.filter { $0.event.kind == kind }.map(\.event.sentence)
   }
 
-  /// The second since boot that a position is of.
+  /// The second since boot of a position.
   static func second(of position: FleetEngineServer.Position) -> Int {
     Int((position.time - Scenario.boot).wholeSeconds)
   }

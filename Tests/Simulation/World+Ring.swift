@@ -4,15 +4,15 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// Settings, credentials and directories of the machine, and who asks the daemon what.
+/// Settings, credentials and directories of the machine, and requests to the daemon.
 struct Ring {
-  /// One of the contents that the settings files have in turn.
+  /// One of the successive contents of the settings files.
   struct Edition: Equatable {
     var number = 0
-    /// Whether the token provider is one that knows no vehicle.
+    /// Whether the token provider does not know the vehicle.
     var isTokenWrong = false
 
-    /// Of the token provider's URL.
+    /// The number in the token provider's URL.
     var path: String { (isTokenWrong ? "wrong" : "token") + (number == 0 ? "" : "\(number)") }
 
     func parts(of vehicle: String) -> SettingsParts {
@@ -20,27 +20,27 @@ struct Ring {
     }
   }
 
-  /// The vehicle of the last settings that worked, and which ones these are; nil if none are stored.
+  /// The vehicle and the edition of the last working settings; nil if none are stored.
   var keptVehicle: String?
   var keptEdition = Edition()
-  /// Of the files, and of what is in force or about to be.
+  /// The editions of the files, and of the settings in force or about to be.
   var edition = Edition()
   var force = Edition()
   /// The editions in the order of their numbers.
   var editions = [Edition()]
-  /// What is on disk about a confirmation.
+  /// The stored state of a confirmation.
   var confirmation: String?
-  /// Since when the settings in force are, and how many restarts there were since.
+  /// When the settings came into force, and the number of restarts since.
   var forceSince = BootInstant.boot
   var forceRestarts = 0
   /// How often each edition came into force: others may have been in between.
   var begins: [Int: Int] = [:]
-  /// Those before them, since when, and how many restarts.
+  /// The previous settings, when they came into force, and the number of restarts.
   var before: (edition: Edition, since: BootInstant, restarts: Int)?
   var confirmationLimit: Duration?
-  /// The settings that were taken back last, with their vehicle.
+  /// The settings that were rolled back last, with their vehicle.
   var rejected: String?
-  /// Why nothing can be stored in the daemon's directory; nil if it is there.
+  /// Why nothing can be stored in the daemon's directory; nil if it exists.
   var directoryTrouble: String?
   /// Whether the unit has failed: it starts when the settings change.
   var hasFailed = false
@@ -58,7 +58,7 @@ extension World {
 
   private func isActive(_ matches: (Fault.Kind) -> Bool) -> Bool { scenario.isActive(at: second, matches) }
 
-  /// What is wrong with the settings files, or with a credential that they name; nil: nothing.
+  /// The fault of the settings files, or of a credential that they name; nil: none.
   var settingsFault: SettingsOutcome? {
     guard scenario.hasRing else { return nil }
     for fault in scenario.faults where fault.place == .settings && fault.isActive(at: second) {
@@ -120,19 +120,19 @@ extension World {
     if ring.directoryTrouble == nil { ring.confirmation = text }
     guard let words = text?.split(separator: "\n")[1].split(separator: " "), words[0] == "taken-back" else { return }
     ring.rejected = String(words[1])
-    // The previous ones are about to be used: what was before them.
+    // The previous settings are about to be used, and these were in force before them.
     guard let before = ring.before, let limit = ring.confirmationLimit else {
       return violate("settings are taken back that need no confirmation")
     }
     if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings are taken back that work") }
-    // Each restart may cost a step, in which the time is stored.
+    // Each restart may cost one of the steps in which the time is stored.
     let (since, restarts) = (before.since, before.restarts)
     if ring.begins[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
       violate("settings are taken back after \((now - since).inSeconds) s")
     }
   }
 
-  /// Whether anything else than the settings may have prevented each update.
+  /// Whether anything but the settings may have prevented each update.
   private var hasOtherFaults: Bool { scenario.faults.contains { $0.place != .settings } }
 
   /// Settings are about to be used.
@@ -146,7 +146,7 @@ extension World {
     (ring.forceSince, ring.forceRestarts) = (now, 0)
   }
 
-  /// Whether the daemon refuses these settings, because they were taken back.
+  /// Whether the daemon refuses these settings, because they were rolled back.
   func checkRejected(_ new: Daemon.Configuration, _ input: Daemon.Input) -> Bool {
     guard case .settingsRead = input, new.parts.all == ring.rejected, let text = ring.confirmation else { return false }
     return text.contains("taken-back \(new.parts.all) ") && ring.keptVehicle != nil
@@ -193,7 +193,7 @@ extension World {
 
   // MARK: - The directory
 
-  /// The store's directory is deleted, with all that is in it.
+  /// The store's directory is deleted with its contents.
   func deleteDirectory(noticedAfter time: Duration) {
     ring.directoryTrouble = "/var/lib/fleet-locationd: there is no such directory"
     (ring.keptVehicle, ring.confirmation) = (nil, nil)
@@ -206,11 +206,11 @@ extension World {
     handle(.directoryDeleted("/var/lib/fleet-locationd", within: .seconds(8)))
   }
 
-  /// systemd makes the directory for the next process, which knows nothing of what was in it.
+  /// systemd makes the directory for the next process, which does not know its previous contents.
   func restoreDirectory() {
     guard ring.directoryTrouble != nil else { return }
     ring.directoryTrouble = nil
-    // Until now they were in force, and nowhere stored.
+    // Until now they were in force, but not stored.
     (pauseNote, dutyNote) = (nil, nil)
     if let began = pausedAt { offDuty.append(began...now) }
     (pausedAt, offlineSince, offlineSettledAt) = (nil, nil, nil)
@@ -257,14 +257,14 @@ extension World {
     }
   }
 
-  /// Each request is answered at once: nothing that a response depends on takes time here.
+  /// Each request is answered at once: no response depends on a slow operation here.
   func checkAnswers() {
     guard !ring.requests.isEmpty else { return }
     if !isOff, finishedAt == nil { violate("\(ring.requests.values) is not answered") }
     ring.requests = [:]
   }
 
-  /// Once a second: the daemon has settings soon after it can have them, and says meanwhile that it has none.
+  /// Once a second: the daemon has settings soon after it can have them, and until then reports that it has none.
   func checkWaiting() {
     guard scenario.hasRing, !isOff, finishedAt == nil, daemon.run == nil else { return ring.usableSince = nil }
     if let statusAt = published.statusAt, now - statusAt > .seconds(61) {

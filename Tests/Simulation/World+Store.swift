@@ -8,19 +8,19 @@ import FleetEngine
 import HTTPMessages
 import Timekeeping
 
-/// A file on disk: it outlives everything but its own damage.
+/// A file on disk, which only its own damage can destroy.
 struct Disk {
   struct Key: Hashable {
     var vehicle: String
     var id: Backlog.ID
   }
 
-  /// The longest time whose positions a power cut may cost, unless the settings have one.
+  /// The longest time whose positions a power cut may cost, unless the settings contain one.
   static let commitInterval = Duration.seconds(5)
   /// The same in a long outage of the network.
   static let commitIntervalInOutage = Duration.seconds(60)
 
-  /// Everything that was recorded before is on disk: in a long outage, and otherwise.
+  /// The time before which everything recorded is on disk: in a long outage, and otherwise.
   struct WrittenUntil {
     var usual: BootInstant
     var inOutage: BootInstant
@@ -29,31 +29,31 @@ struct Disk {
   }
 
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
-  /// How often it was set aside, and an empty one made.
+  /// How often it was set aside and replaced with an empty one.
   fileprivate(set) var setAside = 0
   /// How often it was deleted.
   fileprivate(set) var deletions = 0
 }
 
-/// The file as the program has it open, which a power cut ends.
+/// The file as the program has it open; a power cut closes it.
 struct OpenFile {
-  /// What was on disk when it could not follow any more; nil: it follows.
+  /// Its contents when the disk failed; nil: the disk works.
   var troubledSince: Disk.WrittenUntil?
   /// The number of deletions before the open file was created; nil before the first.
   fileprivate var openedAfter: Int?
 }
 
-/// Whether servers can be reached, as far as the program knows.
+/// Whether the program considers servers reachable.
 struct Reach {
-  /// Since when none was.
+  /// Since when no server was reached.
   private var unreachedSince: BootInstant?
   /// When the last long outage ended.
   private(set) var outageEndedAt: BootInstant?
 
-  /// Whether changes may stay in memory for longer: for two minutes no server was reached.
+  /// Whether changes may stay in memory for longer: no server was reached for two minutes.
   func isInLongOutage(at now: BootInstant) -> Bool { unreachedSince.map { now - $0 >= .seconds(120) } ?? false }
 
-  /// The program learns this next.
+  /// The program is notified of this next.
   mutating func note(_ input: VehicleAgent.Input, at now: BootInstant) {
     switch input {
     case .updateEnded(_, .response):
@@ -82,7 +82,7 @@ extension World {
     unrestored.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
 
-  /// The run is at its end: all that is pending is on disk, if it can be.
+  /// At the end of the run all pending changes are on disk, if possible.
   func checkClosedStore() {
     guard openFile.troubledSince == nil else { return }
     let missing = (pending[vehicle] ?? [:]).keys.filter { disk.held[vehicle]?[$0] == nil }
@@ -99,9 +99,9 @@ extension World {
     for record in records where copy[record.id] == nil { copy[record.id] = record }
   }
 
-  // MARK: - What is collected
+  // MARK: - Collected changes
 
-  /// The position of this step that a long outage must not cost: the first one since the vehicle is parked.
+  /// The position of this step that a long outage must not cost: the first one after the vehicle has parked.
   func stop() -> Backlog.ID? {
     var added: Backlog.ID?
     var isReport = false
@@ -121,7 +121,7 @@ extension World {
     return added
   }
 
-  /// Such a position is on disk at once, if it can be.
+  /// Such a position is on disk at once, if possible.
   func checkStop() {
     defer { newStop = nil }
     guard let newStop, !isOff, openFile.troubledSince == nil, disk.held[vehicle]?[newStop] == nil else { return }
@@ -155,13 +155,13 @@ extension World {
       defer { openFile.openedAfter = disk.deletions }
       return openFile.openedAfter.map { $0 == disk.deletions } ?? true ? .opened(nil) : .openedAnother
     case .replace(_, _, let why):
-      // What it held and is not in memory stays in the file that is set aside.
+      // Contents that are not in memory remain in the file that is set aside.
       for (name, records) in disk.held {
         for id in records.keys where name != vehicle || copy[id] == nil {
           lose(Disk.Key(vehicle: name, id: id))
         }
       }
-      // What is in memory is written anew; until then it is in the file that is set aside alone.
+      // Records in memory are written again; until then only the file that is set aside has them.
       if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
       loseFile()
       disk.setAside += 1
@@ -173,7 +173,7 @@ extension World {
       openFile.troubledSince = nil
       for write in writes { disk.held[write.key.vehicle.vehicleID, default: [:]][write.key.id] = write.record }
       return .committed
-    // The room is not taken by positions.
+    // The space is not used by positions.
     case .makeRoom: return .madeRoom(dropped: 0)
     case .read(let vehicle): return .read((disk.held[vehicle.vehicleID] ?? [:]).values.sorted { $0.id < $1.id })
     case .forgetOthers(let vehicle, let time):
@@ -187,22 +187,22 @@ extension World {
     }
   }
 
-  /// The file is deleted, as its directory may be.
+  /// The file is deleted, possibly with its directory.
   func deleteStore() {
-    // What it held of other vehicles is nowhere else.
+    // Its records of other vehicles exist nowhere else.
     for (name, records) in disk.held where name != vehicle {
       for id in records.keys { lose(Disk.Key(vehicle: name, id: id)) }
     }
     for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
       lose(Disk.Key(vehicle: vehicle, id: id))
     }
-    // What is in memory is nowhere else until it is written anew.
+    // Records in memory exist nowhere else until they are written again.
     if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
     loseFile()
     disk.deletions += 1
   }
 
-  /// The file is gone. What another vehicle has left and was never written is still in the store's memory.
+  /// The file is deleted. Another vehicle's records that were never written are still in the store's memory.
   private func loseFile() {
     for (name, records) in disk.held { unrestored[name] = unrestored[name]?.filter { records[$0.key] == nil } }
     disk.held = [:]

@@ -13,13 +13,13 @@ import Vehicle
 struct TranscriptLine {
   var second: Double
   var text: String
-  /// A story leaves it out.
+  /// Whether a story omits it.
   var isDetail: Bool
 
   var description: String { "\(World.column(second, 9)) \(text)" }
 }
 
-/// A second of a run, for its picture.
+/// One second of a run, for its picture.
 struct PictureSecond {
   var isOff: Bool
   var hasFix: Bool
@@ -28,22 +28,22 @@ struct PictureSecond {
   var waiting: Int
 }
 
-/// A run as an engineer reads it: what happens, what is decided, and why.
+/// A run for an engineer to read: events, decisions, and their reasons.
 extension World {
-  /// The transcript without what is repeated all the time, and the picture.
+  /// The transcript without frequent repetitions, and the picture.
   var story: String {
     let lines = transcript.filter { !$0.isDetail }.map(\.description)
     return "\(scenario.source)\n\n\(picture)\n\n\(lines.joined(separator: "\n"))\n"
   }
 
-  /// Rounded to the millisecond, at the right of a column this wide.
+  /// Rounded to the millisecond, right-aligned in a column of this width.
   static func column(_ second: Double, _ width: Int) -> String {
     let milliseconds = Int((second * 1000).rounded())
     let text = "\(milliseconds / 1000).\(String("\(1000 + milliseconds % 1000)".dropFirst()))"
     return String(repeating: " ", count: max(width - text.count, 0)) + text
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
   /// Faults that begin or end in this second.
   func noteFaults(second: Int) {
@@ -63,7 +63,7 @@ extension World {
     hasFixSinceTick = false
   }
 
-  /// Why nothing is sent, when that is another reason than before.
+  /// The reason why nothing is sent, if it differs from the previous one.
   func noteCause(_ plan: Plan, of vehicle: VehicleAgent) {
     guard isTranscribing, let cause = plan.cause.map(CauseCase.init), cause != lastCause else { return }
     lastCause = cause
@@ -99,7 +99,7 @@ extension World {
     }
   }
 
-  /// An update in a few words; times are those of the positions, in seconds since boot.
+  /// A short description of an update; times are those of the positions, in seconds since boot.
   static func brief(_ request: HTTPRequest) -> String {
     guard let body = StrictJSON(request.body)?.object else { return "\(request.method) \(request.url)" }
     func second(_ location: StrictJSON?) -> String {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What a run was, in numbers, for a picture of it.
+/// The data of a run, for a picture of it.
 extension World {
   /// One JSON object. All times are seconds since boot.
-  ///
-  /// `faults` say who failed, and from when to when; `fixes` are the times of the positions that the receiver reported;
-  /// `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are the updates that the
-  /// server took, with the times of their positions; `backlog` is how many positions waited at each second.
+  /// || `faults` contain the party that failed, and the start and end; `fixes` are the times of the positions that
+  /// the receiver reported; `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are
+  /// the updates that the server accepted, with the times of their positions; `backlog` is the number of pending
+  /// positions at each second.
   var trace: String {
     let fixes = receivers[0].reported.keys.sorted().map { World.text(Double($0 - Scenario.boot.milliseconds) / 1000) }
     let requests = attempts.map { attempt in
@@ -28,6 +28,6 @@ extension World {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// To the millisecond.
+  /// Rounded to the millisecond.
   private static func text(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
 }

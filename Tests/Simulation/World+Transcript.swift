@@ -36,7 +36,7 @@ extension World {
     }
   }
 
-  /// What passes between the daemon's parts; nil if an input or effect of the daemon says the same.
+  /// A message between the daemon's parts; nil if an input or effect of the daemon is the same.
   static func brief(_ message: Daemon.Message) -> String? {
     switch message {
     case .fromVehicle(.backlog(.added(let record))): "backlog + \(record.id.rfc3339)"
@@ -79,12 +79,12 @@ extension World {
     return world
   }
 
-  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and what happens in the world are appended to it.
+  /// The file named by SIMULATION_TRANSCRIPT: inputs, effects and events of the world are appended to it.
   private static let transcriptFile = getenv("SIMULATION_TRANSCRIPT").map { String(cString: $0) }
   /// The file named by SIMULATION_STORY: the same without details, and a picture.
   private static let storyFile = getenv("SIMULATION_STORY").map { String(cString: $0) }
 
-  /// Runs a scenario for a test, and writes its transcript if one is asked for.
+  /// Runs a scenario for a test, and writes its transcript if requested.
   static func observe(_ scenario: Scenario) throws -> World {
     let world = try run(scenario, transcribing: transcriptFile != nil || storyFile != nil)
     if let transcriptFile {
@@ -101,9 +101,9 @@ extension World {
     fputs(text, file)
   }
 
-  /// How to see it again, and the smallest scenario that goes wrong in the same way.
+  /// How to reproduce it, and the smallest scenario that fails in the same way.
   static func reproduction(of world: World) throws -> String {
-    // In the same way: the same words, whatever the numbers in them.
+    // In the same way: the same message, apart from the numbers in it.
     func words(_ text: String) -> String { text.filter { !$0.isNumber && $0 != "." } }
     let kinds = Set(world.violations.map { words($0) })
     var shrinker = Shrinker { scenario in
@@ -116,7 +116,7 @@ extension World {
       + "smallest: \(smallest.source)\n\(failure)"
   }
 
-  /// What went wrong, with the last of what was said before it; nil when nothing did.
+  /// The failure, with the end of the transcript before it; nil if there was none.
   static func failure(of world: World) throws -> String? {
     guard !world.violations.isEmpty else { return nil }
     let again = try run(world.scenario, transcribing: true)

@@ -12,7 +12,7 @@ import Delivery
 import Vehicle
 import Timekeeping
 
-/// What the vehicle has counted, and the time of its newest position.
+/// The vehicle's counters, and the time of its newest position.
 struct VehicleState {
   var statistics: Statistics
   var newestTime: Timestamp?
@@ -23,9 +23,8 @@ struct VehicleState {
 }
 
 /// Simulates a day in a fraction of a second: one `Daemon`, and its environment in virtual time.
-///
-/// The world performs the daemon's effects, calls it at its deadlines, and watches the invariants all the while; what
-/// it finds violated is in `violations`.
+/// || The world performs the daemon's effects, calls it at its deadlines, and checks the invariants throughout;
+/// violations are in `violations`.
 final class World {
   enum TimedEvent {
     case tick(second: Int)
@@ -49,7 +48,7 @@ final class World {
     var vehicle: String
     /// The latest time at which it ends.
     var endsBy: BootInstant
-    /// What the connection does to it; nil if that is good.
+    /// The connection's fault; nil if it is good.
     var badConnection: Fault.BadConnection?
     /// It is on a connection that has carried an answered request.
     var isOnReusedConnection = false
@@ -61,18 +60,18 @@ final class World {
     var vehicle: String
     var endedAt: BootInstant?
     var isAccepted = false
-    /// What came back; nil while nothing has.
+    /// The response; nil while there is none.
     var status: Int?
-    /// How many restarts there were before.
+    /// The number of previous restarts.
     var runNumber: UInt64
     var boots: Int
-    /// No connection was made for it.
+    /// No connection was established for it.
     var isUnsent = false
   }
 
   let scenario: Scenario
   var daemon: Daemon
-  /// The daemon's vehicle, which it has once there are settings.
+  /// The daemon's vehicle, once there are settings.
   var agent: VehicleAgent {
     guard let run = daemon.run else { preconditionFailure("there are no settings yet") }
     return run.vehicle
@@ -81,15 +80,15 @@ final class World {
   var drive: PlannedDrive
   var receivers: [Receiver]
   var ports: [Port]
-  /// Per second since boot: whether a sound position can be had, and the speed.
+  /// Per second since boot: whether a valid position is available, and the speed.
   var track: [(hasFix: Bool, speed: Double)] = []
-  /// Fixes of corrupted sentences with the right checksum.
+  /// Fixes from corrupted sentences with a valid checksum.
   var fixesOfCollisions = 0
   var server = FleetEngineServer()
   var provider = TokenProviderServer()
-  /// In every third run updates go through the program's own HTTP/2.
+  /// In every third run updates use the program's own HTTP/2.
   var line: VirtualLine?
-  /// When connections to Fleet Engine were made, and whether the last is open.
+  /// When connections to Fleet Engine were established, and whether the last is open.
   var connections: [Double] = []
   var isConnected = false
   /// Whether that connection has carried an answered request.
@@ -101,25 +100,25 @@ final class World {
   var tokenFailures: [BootInstant] = []
   /// When the machine was suspended, or knew that it had no network.
   var pauses: [ClosedRange<BootInstant>] = []
-  /// When the agent had the open connections dropped.
+  /// When the agent dropped the open connections.
   var drops: [BootInstant] = []
   var finishedAt: BootInstant?
   var ending: Lifecycle.Ending?
   var violations: [String] = []
   /// The backlog, computed from the effects alone.
   var copy: [Backlog.ID: Backlog.Record] = [:]
-  /// What is stored for other vehicles of this machine, or for this one before it is restored.
+  /// Stored positions of other vehicles of this machine, or of this one before they are restored.
   var unrestored: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
   var openFile = OpenFile()
-  /// What the daemon has not been passed yet: an operation on the disk has its outcome at once.
+  /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
   private var inputs: [Pending] = []
   private var isStepping = false
-  /// Whether an input has reached the vehicle since what is published was last checked.
+  /// Whether the vehicle has had an input since the published data was last checked.
   private var hasCalledVehicle = false
   /// The vehicle of the settings files.
   var settingsVehicle = "truck-1"
-  /// Whether somebody has asked for a reload, or the program starts.
+  /// Whether a reload was requested, or the program starts.
   var mayReadSettings = false
   /// Whether the program has settings.
   private var hasSettings = false
@@ -129,49 +128,49 @@ final class World {
   private var isNextVehicleInUse = false
   /// What was published.
   var published = Published()
-  /// What has passed between the daemon's parts in the last step, and the vehicle before that.
+  /// The messages between the daemon's parts in the last step, and the vehicle before that.
   private(set) var messages: [(message: Daemon.Message, before: VehicleState)] = []
   /// The ports of the program's sources, by their IDs.
   var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String, at: BootInstant)] = []
-  /// Every position that was ever queued, with its vehicle, when and where.
+  /// Every position that was ever queued, with its vehicle, time and place.
   var recorded: [Disk.Key: (at: BootInstant, isInOutage: Bool, place: Coordinate)] = [:]
-  /// What the program knows of servers that it reaches.
+  /// The program's knowledge of reachable servers.
   var reach = Reach()
-  /// The position of a stop in a long outage, until all that follows from it is done.
+  /// The position of a stop in a long outage, until all its effects are performed.
   var newStop: Backlog.ID?
   /// Whether the vehicle was parked at the last report of this run.
   var wasParked: Bool?
-  /// What a power cut has lost.
+  /// Positions that a power cut has lost.
   var lostInCuts: Set<Disk.Key> { Set(lostAt.keys) }
   /// When each was lost, in a power cut or with the file of the store.
   private(set) var lostAt: [Disk.Key: BootInstant] = [:]
-  /// What the store has dropped because it was too old, while another vehicle drove.
+  /// Positions that the store has dropped because they expired while another vehicle was configured.
   var forgotten: Set<Disk.Key> = []
   /// Positions that a power cut restored although they were removed: the removal was not on disk yet.
   var revived: [Disk.Key: Int] = [:]
   /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
   var transcript: [TranscriptLine] = []
-  /// Of each second, for the picture of a transcribed run.
+  /// For each second, for the picture of a transcribed run.
   var pictured: [PictureSecond] = []
   var hasFixSinceTick = false
   var lastCause: CauseCase?
-  /// What has happened.
+  /// The events.
   var coverage = Coverage()
-  /// Of all requests so far.
+  /// The number of all requests so far.
   var requestChecksum = RunChecksum()
   var vehicle = "truck-1"
-  /// How many positions were pending at each second in which the machine was not suspended.
+  /// The number of pending positions at each second in which the machine was not suspended.
   var waiting: [Int] = []
-  /// How many times the agent was called.
+  /// The number of calls of the agent.
   var calls = 0
   var isTranscribing = false
   /// What the agent planned at its last call.
   var lastPlan: Plan?
-  /// At which of the calls the plan is verified in advance.
+  /// The calls at which the plan is verified in advance.
   let phase: Int
   /// Whether that plan is verified again before the next call.
   var looksAhead = false
@@ -184,11 +183,11 @@ final class World {
   var received: [String: BootInstant] = [:]
   var deadline: BootInstant?
   var wallError: Int64
-  /// The number of restarts; when the machine was booted, as the program sees it.
+  /// The number of restarts; the boot time as the program sees it.
   var runNumber: UInt64 = 0
   var bootedAt = BootInstant.boot
   var isOff = false
-  /// When the last suspend ended, and how long it was.
+  /// When the last suspend ended, and its duration.
   var resumedAt = BootInstant.boot
   var suspendedFor = Duration.zero
   /// Effects until the power is cut, or the program killed, and for how long.
@@ -196,31 +195,31 @@ final class World {
   /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
   var boots = 0
   var storedToken: Secret?
-  /// In memory that lasts as long as the machine has power.
+  /// In memory, kept as long as the machine has power.
   var storedRunState: String?
   /// On disk.
   var storedUpdateForm: String?
-  /// Compact updates in a row that were refused for their form, since the start of the program; and the most.
+  /// Consecutive compact updates that were rejected for their form since the start of the program; and the maximum.
   var formRefusals = 0
   var mostFormRefusals = 0
-  /// Of the program that runs.
+  /// Of the running program.
   var startedAt = BootInstant.boot
   /// When the program was started, by the number of the run.
   var starts: [UInt64: BootInstant] = [:]
-  /// Requests that were cancelled, and may arrive nevertheless.
+  /// Requests that were cancelled, and may still arrive.
   var abandoned: [UInt64: Flight] = [:]
   var abandonedIDs: Set<UInt64> = []
-  /// How many addresses the machine has had.
+  /// The number of addresses that the machine has had.
   var addresses: UInt8 = 0
   var suspendedUntil: BootInstant?
-  /// What is on disk of a pause, and since when it is in force.
+  /// The stored pause, and since when it is in force.
   var pauseNote: PauseRecord?
   var pausedAt: BootInstant?
-  /// What is on disk of a time off duty.
+  /// The stored time off duty.
   var dutyNote: DutyRecord?
-  /// Since when the vehicle is to be OFFLINE, because of either.
+  /// Since when the vehicle should be OFFLINE, because of either.
   var offlineSince: BootInstant?
-  /// When the daemon has noted since then that OFFLINE was accepted for good.
+  /// When the daemon has recorded since then that OFFLINE is final.
   var offlineSettledAt: BootInstant?
   /// The vehicle that the program has locked.
   var lockedVehicle: String?
@@ -280,7 +279,7 @@ final class World {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
   }
 
-  /// The program at its start.
+  /// The program when it starts.
   static func daemon(
     seed: UInt64, pause: PauseRecord? = nil, traffic: String? = nil, confirmation: String? = nil,
     at now: BootInstant = .boot
@@ -292,8 +291,8 @@ final class World {
   }
 
   static let silenceTimeout = Duration.seconds(10)
-  /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and a
-  /// few.
+  /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and
+  /// a margin.
   static let electionTime = 25
 
   static func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }
@@ -311,10 +310,10 @@ final class World {
 
   // MARK: - Running
 
-  /// What comes next.
+  /// The next event.
   private enum Turn { case queue, port(Int), daemon }
 
-  /// Runs to the end of the scenario, or to the daemon's own.
+  /// Runs until the end of the scenario, or the daemon's own.
   func run() {
     let end = World.time(scenario.duration)
     launch()
@@ -499,7 +498,7 @@ final class World {
     handle(.resumed(after: wake - suspendedAt))
   }
 
-  /// The settings that the daemon has asked for.
+  /// The settings that the daemon has requested.
   private func readSettings() {
     if !mayReadSettings, daemon.run != nil { violate("settings are read without a reload") }
     mayReadSettings = false
@@ -509,7 +508,7 @@ final class World {
     pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle, ring.edition)))
   }
 
-  /// Settings of this vehicle, with all that they need.
+  /// Settings of this vehicle, and everything that they need.
   func validSettings(of other: String, _ edition: Ring.Edition) -> SettingsOutcome {
     guard var new = try? World.configuration(vehicle: other, provider: edition.path) else {
       return .invalid("no vehicle")
@@ -541,10 +540,10 @@ final class World {
 
   func handle(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
 
-  /// What waits for the effects of an earlier input.
+  /// Inputs that wait for the effects of an earlier one.
   private enum Pending {
     case input(Daemon.Input)
-    /// What has come at a port is passed on.
+    /// Data that has arrived at a port is passed on.
     case read(port: Int, isDrain: Bool)
   }
 
@@ -554,12 +553,12 @@ final class World {
     stepAll()
   }
 
-  /// What has come at a port is passed on after all earlier inputs.
+  /// Data that has arrived at a port is passed on after all earlier inputs.
   func pendRead(of port: Int, isDrain: Bool) {
     inputs.append(.read(port: port, isDrain: isDrain))
   }
 
-  /// Passes the daemon what has come at the line of a source.
+  /// Passes the daemon the data that has arrived at the line of a source.
   func receive(_ bytes: [UInt8], from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
@@ -580,7 +579,7 @@ final class World {
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
           if !checkRejected(new, input) { configure(new) }
-        // Before there are settings, nothing of it is noticed.
+        // Before there are settings, it is not noticed.
         case .vehicle(let input) where daemon.run != nil: reach.note(input, at: now)
         default: break
         }
@@ -594,7 +593,7 @@ final class World {
     isStepping = false
     checkStop()
     checkAnswers()
-    // What concerns a source's session alone publishes nothing.
+    // An input that concerns only a source's session publishes nothing.
     guard hasCalledVehicle else { return }
     hasCalledVehicle = false
     checkPublished()
@@ -614,7 +613,7 @@ final class World {
     }
     let hasBacklogChanged = followMessages()
     if let stop = stop() { newStop = stop }
-    // Another input may be what makes the step unnecessary.
+    // Another input may make the step unnecessary.
     if let planned { coverage.steps.meet(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
       let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
@@ -623,7 +622,7 @@ final class World {
       }
     }
     for effect in effects {
-      // A line has no memory: that nothing more is done with it changes nothing.
+      // A line has no memory: it does not matter that it is no longer used.
       if case .line(let id, let operation) = effect {
         if isTranscribing { note("  < line \(id): \(operation)", isDetail: true) }
         coverage.lines.meet(LineCase(operation))
@@ -642,7 +641,7 @@ final class World {
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
     guard !messages.isEmpty else { return }
     hasCalledVehicle = true
-    // As a shell does, the world asks once after each call, and not again before the next.
+    // Like a shell, the world queries it once after each call, and not again before the next.
     notePlan()
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     guard let delivery = daemon.run?.vehicle.delivery else { return }
@@ -668,7 +667,7 @@ final class World {
     case .cancelToken(let id):
       if fetch?.id == runNumber << 32 | id {
         fetch = nil
-        // What did not come while it was waited for was missing, however that ended.
+        // A response that did not arrive in time was missing, whatever the outcome.
         tokenFailures.append(now)
       }
     case .storeToken(let text): storedToken = text
@@ -678,7 +677,7 @@ final class World {
     case .fetchToken: violate("a token provider that is not there")
     case .dropConnections:
       drops.append(now)
-      // One that is in use is let finish.
+      // A request in flight is allowed to finish.
       if update == nil { dropConnection() }
     case .event(let event):
       events.append((now, event))
@@ -704,7 +703,7 @@ final class World {
       if let pausedAt, pausedAt < now { violate("a program is told a position of a pause") }
       if inUseSince != nil { violate("a program is told a position while another daemon has the vehicle") }
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .monitor: publish(effect)
-    // systemd starts it again.
+    // systemd restarts it.
     case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)
     case .finished(let ending):
       finishedAt = now
@@ -770,7 +769,7 @@ final class World {
           violate("record \(id) was removed that is not there")
           continue
         }
-        // It was never written for the vehicle that has left and is back.
+        // It was never written for a vehicle that was configured again.
         if disk.held[vehicle]?[id] == nil { unrestored[vehicle]?[id] = nil }
         removals.append((record, reason, vehicle, now))
       }
@@ -816,12 +815,12 @@ final class World {
       queue.schedule(.updateEnds(id: id, .response(page)), at: now + delay())
     case .nothing:
       queue.schedule(.requestArrives(id: id), at: now + delay() + upload(request))
-      // If its response comes first, this finds the flight ended.
+      // If its response comes first, this finds the request ended.
       queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "no response"))), at: flight.endsBy)
     }
   }
 
-  /// An outcome of the network as the program's HTTP/2 reports it.
+  /// A network failure as the program's HTTP/2 reports it.
   private func throughHTTP2(_ outcome: HTTPOutcome) -> HTTPOutcome {
     switch outcome {
     case .failure(let failure) where !failure.isConnectionOpen: isConnected = false
@@ -943,8 +942,8 @@ final class World {
       let at = received[token]
     else { return violate("a token that was never issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
-    // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are
-    // old.
+    // A token that had expired on arrival is considered valid if the provider's clock is wrong by the age of its
+    // tokens.
     let hasClockError = scenario.faults.contains {
       switch $0.kind {
       case .providerClock: issued.lifetime <= 0
@@ -956,9 +955,9 @@ final class World {
     if now >= at + .seconds(issued.lifetime), !hasClockError { violate("a token used past its end") }
   }
 
-  // MARK: - What is seen
+  // MARK: - Observations
 
-  /// The latest end of what is under way.
+  /// The latest end of what is in progress.
   var busyUntil: BootInstant {
     max(update?.flight.endsBy ?? now, fetch?.flight.endsBy ?? now)
   }
