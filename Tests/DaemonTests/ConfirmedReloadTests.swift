@@ -8,7 +8,7 @@ import Vehicle
 
 @testable import Daemon
 
-/// New settings that need a confirmation: at a reload and at a start.
+/// New settings that need a confirmation, at a reload and at a start.
 @Suite struct ConfirmedReloadTests {
   private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
   private static let why = "no update was accepted with them within 60 s"
@@ -58,7 +58,7 @@ import Vehicle
 
   private var takenBack: String { "fleet-locationd confirmation 1\ntaken-back b -\n\(Self.why)\nend\n" }
 
-  @Test("new settings wait for an accepted update; that is on disk, and the request is answered")
+  @Test("new settings wait for an accepted update; then that is stored, and the request is answered")
   mutating func waits() throws {
     let effects = reload(try Self.configuration(Self.parts()), at: 1)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))) && effects.contains(waiting(0)))
@@ -66,7 +66,7 @@ import Vehicle
     expectEqual(daemon.run?.settings.confirmation?.standstill, .noFix)
   }
 
-  @Test("settings that have worked already need none, nor the first ones, and the response says so")
+  @Test("settings that have already worked need no confirmation, nor do the first ones, and the response says so")
   mutating func needsNone() throws {
     for (parts, kept, reason) in [
       (Self.old, Self.old, "these settings have worked already"),
@@ -79,7 +79,7 @@ import Vehicle
     }
   }
 
-  @Test("the file beside the settings asks for it too, and further changes need one until one is confirmed")
+  @Test("the file beside the settings requires confirmation too, and so do further changes until one is confirmed")
   mutating func marker() throws {
     _ = reload(try Self.configuration(Self.parts(), confirmation: .seconds(120)), within: nil, at: 1)
     expectEqual(daemon.run?.settings.confirmation?.limit, .seconds(120))
@@ -92,7 +92,7 @@ import Vehicle
     expectNil(daemon.run?.settings.confirmation?.limit)
   }
 
-  /// A start with these settings, a record of the last run, and a token and a fix of the vehicle a second later.
+  /// A start with these settings and a record of the last run, with a token and a fix of the vehicle a second later.
   private mutating func start(_ configuration: Daemon.Configuration, record: String?) -> [Daemon.Effect] {
     daemon = Daemon(
       seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), confirmation: record, at: .boot)
@@ -100,13 +100,13 @@ import Vehicle
     return handle(.settingsRead(.valid(configuration)), at: 0)
   }
 
-  @Test("at a start the time that is left goes on, without the file and without a request")
+  @Test("after a restart the remaining time continues, without the file and without a request")
   mutating func goesOn() throws {
     let record = "fleet-locationd confirmation 1\nwaiting b 60 40 1 1\nend\n"
     let effects = start(try Self.configuration(Self.parts { $0.source = "x" }), record: record)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))))
     expectEqual(daemon.run?.settings.confirmation?.left(at: .boot), .seconds(20))
-    // Without a fix of the new source.
+    // Without a fix from the new source.
     _ = handle(.start, at: 1)
     var second: Int64 = 1
     while let next = daemon.nextDeadline, second < 60 {
@@ -129,10 +129,10 @@ import Vehicle
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
-    // So that nothing is prepared for them, which would take the lock or a line from those in force.
+    // So nothing is prepared for them, which would take the lock or a line from those in force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
-    // The same files are not tried again; others are.
+    // The same files are not tried again; other files are.
     expect(
       reload(try Self.configuration(Self.parts { $0.source = "x" }), at: second + 1).contains {
         if case .respond(id: 4, .refused(.settingsRefused, let text)) = $0 { text.contains(why) } else { false }
@@ -141,7 +141,7 @@ import Vehicle
     expect(changed.contains(.useSettings) && daemon.run?.publication.settings.takenBack == nil)
   }
 
-  @Test("at a start settings that were taken back are replaced by the last that worked, if these can be used")
+  @Test("at a start, settings that were rolled back are replaced by the last working ones, if these can be used")
   mutating func rejected() throws {
     expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts())), Self.why)
@@ -155,7 +155,7 @@ import Vehicle
     expect(handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 0).contains(.useSettings))
   }
 
-  @Test("a reload that asks for it counts for the first settings too, which were waited for")
+  @Test("a reload with confirmation also applies to the first settings, which were waited for")
   mutating func late() throws {
     daemon = Daemon(seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
     _ = handle(.launched, at: 0)
@@ -173,7 +173,7 @@ import Vehicle
     }
   }
 
-  @Test("never back to another vehicle or across a changed credential: that is only reported")
+  @Test("there is no rollback to another vehicle or across a changed credential: that is only reported")
   mutating func onlyReported() throws {
     for change: (inout SettingsParts) -> Void in [{ $0.destination = "x" }, { $0.credentials = "x" }] {
       let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
@@ -192,7 +192,7 @@ import Vehicle
     }
   }
 
-  @Test("a reload while the previous settings are read comes first")
+  @Test("a reload while the previous settings are read takes precedence")
   mutating func reloadMeanwhile() throws {
     let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
     let new = try Self.configuration(Self.parts { $0.source = "x" })

@@ -10,7 +10,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What the daemon does with its sources' sessions and lines.
+/// The daemon's handling of its sources' sessions and lines.
 @Suite struct DaemonSourcesTests {
   private struct Settings: SourceIdentity, Equatable {
     var device: String
@@ -24,7 +24,7 @@ import Timekeeping
     mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
       switch input {
       case .start: return [.line(.open())]
-      // The line is to be read after this many milliseconds since boot.
+      // The line is due to be read this many milliseconds after boot.
       case .left(let time):
         nextDeadline = .boot + .milliseconds(time)
         return []
@@ -88,7 +88,7 @@ import Timekeeping
     daemon.run?.vehicle.snapshot(at: DaemonSourcesTests.moment(0)).sources.sources.map(\.name)
   }
 
-  @Test("when a read and a report are due at the same instant, what the source reads is what the report has")
+  @Test("when a read and a report are due at the same time, the report includes the data that was read")
   mutating func readFirst() throws {
     var fixture = try AgentFixture()
     _ = handle(.sources(sources("a")))
@@ -115,16 +115,17 @@ import Timekeeping
     expectEqual(sent.first?.contains("\(48 + Double(second) / 10_000)"), true)
   }
 
-  @Test("sources are started in order, after the vehicle knows them, and closed when the settings no longer have them")
+  @Test(
+    "sources are started in order, after the vehicle knows them, and closed when the settings no longer contain them")
   mutating func replaced() {
     expectEqual(lines(handle(.sources(sources("a", "b")))), ["1 open(baud: nil)", "2 open(baud: nil)"])
     expectEqual(names, ["a", "b"])
-    // What stays keeps its session and ID, wherever it is in the list.
+    // A remaining source keeps its session and ID, wherever it is in the list.
     expectEqual(lines(handle(.sources(sources("c", "b")))), ["1 end(after: nil)", "3 open(baud: nil)"])
     expectEqual(names, ["c", "b"])
     _ = handle(.line(2, .left(500)))
     expectEqual(handle(.deadline, at: 500), [.line(2, .read)])
-    // Of two with equal settings each is another.
+    // Two sources with equal settings remain distinct.
     expectEqual(daemon.plan([Settings(device: "b"), Settings(device: "b")]).map(\.isNew), [false, true])
   }
 
@@ -137,7 +138,7 @@ import Timekeeping
     expectEqual(lines(handle(.sources(sources("b")))), [])
   }
 
-  @Test("while another process has the vehicle no source is open; then each is opened")
+  @Test("while another process has the vehicle no source is open; afterwards each is opened")
   mutating func inUse() {
     let holder = VehicleHolder(unit: "other", process: 7)
     _ = handle(.vehicle(.vehicleLocked(by: holder)))
@@ -149,7 +150,7 @@ import Timekeeping
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), [])
   }
 
-  @Test("new settings with a vehicle that another process has: the sources are closed, and made anew for later")
+  @Test("new settings with a vehicle of another process: the sources are closed, and created again for later")
   mutating func inUseAfterReload() throws {
     _ = handle(.sources(sources("a")))
     let new = Daemon.Configuration(
@@ -159,12 +160,12 @@ import Timekeeping
     let effects = handle(.settingsRead(.valid(new, lockedBy: VehicleHolder(unit: "other", process: 7))))
     expect(effects.contains(.useSettings))
     expectEqual(lines(handle(.sources(list))), ["1 end(after: nil)"])
-    // The lines of those that were made and never opened are released too.
+    // The lines of sources that were created but never opened are released too.
     expectEqual(lines(handle(.sources(sources("b")))), ["2 end(after: nil)"])
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), ["3 open(baud: nil)"])
   }
 
-  @Test("at a stop every line is closed before anything else, after what its source has to undo")
+  @Test("at a stop every line is closed first, after its source has restored the device")
   mutating func stop() {
     var list = sources("a", "b")
     let request = ModemRequest.enable(path: "/modem", [])
@@ -176,7 +177,7 @@ import Timekeeping
     expectEqual(receive(1, at: 100), [])
   }
 
-  @Test("a recording whose fixes are all rejected at pace 0: one fix in a call, each due at once")
+  @Test("a recording whose fixes are all rejected at pace 0: one fix per call, each due at once")
   mutating func rejected() throws {
     let session = ReplaySession(name: "a.nmea", pace: 0, shiftsTimes: false)
     var configured = SourceSelector.ConfiguredSource(id: 1, label: "a.nmea", silenceTimeout: .seconds(10))
@@ -184,7 +185,7 @@ import Timekeeping
     let start = handle(.sources([Daemon.Source(Settings(device: "a.nmea"), configured, session: session)]))
     expectEqual(lines(start), ["1 read"])
     let recording = (0..<40).flatMap { second in
-      // Much too inaccurate.
+      // Far too inaccurate.
       let body = "GPGGA,0000\(second < 10 ? "0" : "")\(second),4500.0,N,00100.0,E,1,08,50.0,10,M,,M,,"
       let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
       return Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
@@ -199,7 +200,7 @@ import Timekeeping
     expectEqual(daemon.run?.vehicle.statistics.rejected.values.reduce(0, +), daemon.run?.vehicle.statistics.fixes)
   }
 
-  @Test("the watchdog learns of a source that has missed its deadline")
+  @Test("the watchdog detects a source that has missed its deadline")
   mutating func watchdog() {
     _ = handle(.sources(sources("a")))
     _ = handle(.line(1, .left(500)))

@@ -57,7 +57,7 @@ import Timekeeping
     return handle(.vehicle(.updateEnded(id: 1, AgentFixture.accepted)), at: 0.2)
   }
 
-  @Test("the backlog's file is opened 3 s after the start without a request, and read into the vehicle's backlog")
+  @Test("the backlog file is opened 3 s after the start if there is no request, and read into the vehicle's backlog")
   mutating func reading() throws {
     let opens = open(at: 3)
     expectEqual(opens, [.open(directory: "/a", maxSize: StoreAgent.Configuration().maxSize)])
@@ -68,7 +68,9 @@ import Timekeeping
     expectEqual(daemon.run?.vehicle.delivery.pendingCount, 1)
   }
 
-  @Test("new settings reach the vehicle when the store is done with the previous ones, and another vehicle is read")
+  @Test(
+    "new settings reach the vehicle when the store has finished with the previous ones, and another vehicle's backlog is read"
+  )
   mutating func configureWhileOpening() throws {
     _ = open(at: 3)
     let new = try DaemonTests.configuration(vehicle: "truck-2")
@@ -78,7 +80,7 @@ import Timekeeping
     expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-2")
   }
 
-  @Test("settings that come while the store is busy replace others that wait")
+  @Test("settings that arrive while the store is busy replace pending ones")
   mutating func configureTwice() throws {
     _ = open(at: 3)
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-2"))), at: 3)
@@ -87,7 +89,7 @@ import Timekeeping
     expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-3")
   }
 
-  @Test("another directory: the old file is closed, and the new one opened")
+  @Test("with another directory, the old file is closed and the new one opened")
   mutating func configureDirectory() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
@@ -97,7 +99,7 @@ import Timekeeping
     expectEqual(operations, [.close, .open(directory: "/b", maxSize: StoreAgent.Configuration().maxSize)])
   }
 
-  @Test("a run has finished when the backlog's file is closed, not before")
+  @Test("a run finishes when the backlog file is closed, not before")
   mutating func finish() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
@@ -112,14 +114,14 @@ import Timekeeping
     expectNil(daemon.nextDeadline)
   }
 
-  @Test("the settings of the first accepted update are stored, unless they are the kept ones")
+  @Test("the settings of the first accepted update are stored, unless they are already")
   mutating func settings() throws {
     expect(try comeOnline().contains(.storeSettings("settings")))
     daemon = Daemon(running: try DaemonTests.configuration(settingsText: nil), seed: 1)
     expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
   }
 
-  @Test("a step of the clock reaches the vehicle, from the second reading of the clocks on")
+  @Test("a clock step is reported to the vehicle, from the second reading of the clocks on")
   mutating func clocks() {
     func read(_ second: Int64, wall: Int64) -> [Event.Kind] {
       let now = Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(wall))
@@ -134,7 +136,7 @@ import Timekeeping
     expect(read(40, wall: 4010).isEmpty)
   }
 
-  @Test("an observer sees what vehicle and store tell each other")
+  @Test("an observer sees the messages between vehicle and store")
   mutating func observer() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)

@@ -8,7 +8,7 @@ import Vehicle
 import Testing
 import Timekeeping
 
-/// What a driver chooses on the control socket.
+/// The driver's commands on the control socket.
 @Suite struct DriverTests {
   private var daemon: Daemon
 
@@ -24,14 +24,14 @@ import Timekeeping
 
   private mutating func handle(_ input: Daemon.Input) -> [Daemon.Effect] { daemon.handle(input, at: Self.moment) }
 
-  @Test("a pause is answered when it is on disk")
+  @Test("a pause is confirmed when it is on disk")
   mutating func pause() {
     let effects = handle(.request(id: 3, .drive(.pause)))
     expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
     expectEqual(handle(.pauseStored(nil)), [.respond(id: 3, .done(remark: nil))])
   }
 
-  @Test("a pause that cannot be stored is in force; the driver and the journal learn why it will not last")
+  @Test("a pause that cannot be stored is in force; the response and the journal say why it will not survive a restart")
   mutating func trouble() {
     _ = handle(.request(id: 3, .drive(.pause)))
     let effects = handle(.pauseStored("no room"))
@@ -40,7 +40,7 @@ import Timekeeping
     expectEqual(daemon.run?.vehicle.isPaused, true)
   }
 
-  @Test("each request is answered by its own change on disk")
+  @Test("each request is answered when its own change is on disk")
   mutating func order() {
     _ = handle(.request(id: 1, .drive(.pause)))
     _ = handle(.request(id: 2, .drive(.offline)))
@@ -50,7 +50,7 @@ import Timekeeping
     expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
   }
 
-  @Test("a choice that is stored already is stored and answered again")
+  @Test("a repeated choice is stored and answered again")
   mutating func twice() {
     _ = handle(.request(id: 1, .drive(.offline)))
     _ = handle(.dutyStored("no room"))
@@ -58,7 +58,7 @@ import Timekeeping
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }
 
-  @Test("the end of a pause that was stored before, without a request, answers nobody")
+  @Test("the end of a pause that was stored earlier, without a request, causes no response")
   mutating func unasked() {
     _ = handle(.vehicle(.pause(nil)))
     expect(handle(.pauseStored(nil)).responses.isEmpty)
@@ -76,7 +76,7 @@ import Timekeeping
     }
   }
 
-  @Test("while the daemon stops, a choice is refused")
+  @Test("while the daemon stops, a change of duty is refused")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
     expectEqual(handle(.request(id: 1, .drive(.pause))).responses, [1: .refused(.stopping, "the daemon is stopping")])
@@ -108,7 +108,7 @@ import Timekeeping
     expectEqual(ask(5).refusal, .stopping)
   }
 
-  @Test("what was chosen before a restart is in force, and what could not be read is reported")
+  @Test("a choice from before a restart is in force, and an unreadable one is reported")
   mutating func found() {
     let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
     let effects = handle(.driverFound(records))

@@ -11,7 +11,7 @@ import Testing
 import Timekeeping
 import Vehicle
 
-/// What programs are sent that monitor the daemon.
+/// The replies to programs that monitor the daemon.
 @Suite struct MonitorTests {
   private var daemon: Daemon
 
@@ -47,7 +47,7 @@ import Vehicle
     return nil
   }
 
-  @Test("the state first, then each outcome and each change of state, and nothing while nothing happens")
+  @Test("the state comes first, then each outcome and each change of state, and nothing in between")
   mutating func monitor() throws {
     expect(try fix(0).items.isEmpty)
     let first = try #require(state(handle(.request(id: 1, .monitor), 0.5)))
@@ -66,7 +66,7 @@ import Vehicle
     expect(accepted.count == 2 && state.isOnline && state.vehicleState == "ONLINE")
     expect(update.result == "accepted" && update.milliseconds == 250 && update.driverCode == nil)
     for second in 2...10 { try expectEqual(fix(Double(second)).items, []) }
-    // Another request is in flight: the cause is another one, and nothing else.
+    // Another request is in flight: only the cause has changed.
     try expectEqual(fix(11).items, [])
     let failed = handle(.vehicle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE"))), 11.5).items
     guard case .update(let failure)? = failed.first else {
@@ -92,7 +92,7 @@ import Vehicle
         body: [UInt8](
           #"{"token":"e30.eyJhdXRob3JpemF0aW9uIjp7InZlaGljbGVpZCI6InRydWNrLTEifX0.s","seconds":3600}"#.utf8))))
 
-  @Test("who monitors while the daemon waits for its settings is sent the state when it has them")
+  @Test("a client that monitors while the daemon waits for its settings gets the state when it has them")
   mutating func waiting() throws {
     var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
     _ = daemon.handle(.launched, at: Self.moment(0))

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 import Vehicle
 
-/// What programs are sent that monitor the positions, and whether there is a socket for them.
+/// The replies to programs that monitor positions, and the conditions for their socket.
 @Suite struct PositionMonitorTests {
   private var daemon: Daemon
   /// The effects of the start.
@@ -54,7 +54,7 @@ import Vehicle
     return handle(.vehicle(.source(0, .fix(fix))), second)
   }
 
-  @Test("each accepted position, as the receiver has reported it, from the request until nobody monitors any more")
+  @Test("each accepted position is sent as the receiver reported it, until the last client has disconnected")
   mutating func positions() throws {
     try expectEqual(fix(0).positions, [])
     let response = handle(.request(id: 1, .monitorPositions), 0.5)
@@ -72,7 +72,7 @@ import Vehicle
     try expectEqual(fix(21).positions, [])
   }
 
-  @Test("a parked vehicle's position once for each fix, and as it is reported: the one that is sent is held")
+  @Test("a parked vehicle's position is sent once per fix, and as it is reported: with its position held")
   mutating func parked() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
     for second in 0...60 {
@@ -83,20 +83,20 @@ import Vehicle
     expectEqual(daemon.run?.vehicle.snapshot(at: Self.moment(60)).isParked, true)
   }
 
-  @Test("during a pause nothing, although fixes are still read until the time is known")
+  @Test("during a pause nothing is sent, although fixes are read until the time is known")
   mutating func pause() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
     try expectEqual(fix(0).positions.count, 1)
     _ = handle(.request(id: 2, .drive(.pause)), 0.5)
     for second in 1...30 { try expectEqual(fix(Double(second)).positions, []) }
-    // Who asks in the pause is answered, and told nothing.
+    // A client that asks during the pause gets a reply without a position.
     expect(handle(.request(id: 3, .monitorPositions), 31).contains(.respond(id: 3, .monitoringPositions)))
     try expectEqual(fix(32).positions, [])
     _ = handle(.request(id: 4, .drive(.resume)), 32.5)
     try expectEqual(fix(33).positions.count, 1)
   }
 
-  @Test("the socket is opened with the first settings, tried again by a reload, and closed by one without it")
+  @Test("the socket is opened with the first settings, retried by a reload, and closed by one without it")
   mutating func settings() throws {
     expectEqual(start.filter(\.isOfSocket), [.servePositions(true)])
     expectEqual(start.firstIndex(of: .servePositions(true)), start.firstIndex(of: .useSettings).map { $0 + 1 })
@@ -113,7 +113,8 @@ import Vehicle
     expectEqual(handle(.settingsRead(.valid(try Self.configuration(false))), 6).filter(\.isOfSocket), [])
   }
 
-  @Test("without the setting there is no socket, and before there are settings or while stopping no positions")
+  @Test(
+    "without the setting there is no socket, and before there are settings or while stopping there are no positions")
   mutating func refused() throws {
     expectEqual(try Self.daemon(servesPositions: false).1.filter(\.isOfSocket), [])
     _ = handle(.vehicle(.stop(within: .seconds(3), signal: "SIGTERM")), 1)

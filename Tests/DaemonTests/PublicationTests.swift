@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Daemon
 
-/// What is published, and when.
+/// The publication of status and metrics.
 @Suite struct PublicationTests {
   private var daemon: Daemon
 
@@ -41,7 +41,7 @@ import Timekeeping
     _ = handle(.measured(Measurement()), at: 0)
   }
 
-  // MARK: - When
+  // MARK: - Schedule
 
   private var shown: Publication? {
     var publication = daemon.run?.publication
@@ -72,7 +72,7 @@ import Timekeeping
   }
 
   @Test(
-    "metrics are due at first, once a minute, a second after the vehicle has gone online or offline, and at the end")
+    "metrics are due at first, once a minute, a second after the vehicle goes online or offline, and at the end")
   func metricsDue() throws {
     var publication = try #require(daemon.run).publication
     let start = Self.start
@@ -95,7 +95,7 @@ import Timekeeping
     expectEqual(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true, isLast: true), false)
   }
 
-  @Test("another path is written at once")
+  @Test("a new path is written at once")
   mutating func otherPath() throws {
     begin()
     expect(handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 1).contains(.measure))
@@ -103,7 +103,7 @@ import Timekeeping
     expect(!handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 2).contains(.measure))
   }
 
-  @Test("nothing of it is a deadline")
+  @Test("publication does not create a deadline")
   mutating func noDeadline() {
     let daemonDeadline = handle(.start, at: 0).isEmpty ? nil : daemon.nextDeadline
     _ = handle(.measured(Measurement()), at: 0)
@@ -111,7 +111,7 @@ import Timekeeping
     expect(daemonDeadline == .boot + .seconds(3) && daemon.nextDeadline == daemonDeadline)
   }
 
-  // MARK: - What
+  // MARK: - Contents
 
   @Test("nothing is published before the state of previous runs is known; then the status line and the metrics are")
   mutating func start() {
@@ -122,7 +122,7 @@ import Timekeeping
     expectEqual(handle(.measured(Measurement()), at: 0).metricsPaths, ["/m"])
   }
 
-  @Test("the watchdog refreshes a line that is ten seconds old, with a settings file that was deleted")
+  @Test("the watchdog refreshes a line that is ten seconds old, also when a settings file was deleted")
   mutating func watchdog() {
     begin()
     expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
@@ -132,7 +132,7 @@ import Timekeeping
     )
   }
 
-  @Test("a status has what was measured, and the data volume of this moment; requests share a measurement")
+  @Test("a status contains the measured data volume of this moment; requests share a measurement")
   mutating func status() throws {
     begin()
     expectEqual(handle(.request(id: 7, .status), at: 5), [.measure])
@@ -150,7 +150,7 @@ import Timekeeping
     expect(effects.metricsPaths.isEmpty)
   }
 
-  @Test("a reload that was refused is in the status, and new settings end that")
+  @Test("a reload that was refused is in the status until new settings are applied")
   mutating func reload() throws {
     begin()
     let refusal = handle(.settingsRead(.invalid("f:1: wrong\nf:2: wrong")), at: 20)
@@ -166,7 +166,8 @@ import Timekeeping
   // MARK: - The data volume
 
   @Test(
-    "the data volume is read after a minute, then every quarter of an hour, and stored; also what a previous run had")
+    "the data volume is measured after a minute, then every quarter of an hour, and stored, including that of a previous run"
+  )
   mutating func traffic() throws {
     var measurement = Measurement()
     measurement.fleetEngine.tcp.sent = 1000
@@ -181,7 +182,7 @@ import Timekeeping
     expectEqual(handle(.measured(measurement), at: 101).reports[1]?.traffic?.today.sent, 2000)
   }
 
-  @Test("the end of a run reads the data volume and writes the metrics, and then it has finished")
+  @Test("the end of a run measures the data volume and writes the metrics, and then the run has finished")
   mutating func end() {
     begin()
     _ = handle(.deadline, at: 3)

@@ -7,7 +7,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// A reload: read and prepare, then use or refuse.
+/// A reload: read and prepare, then apply or refuse.
 @Suite struct ReloadTests {
   private var daemon: Daemon
 
@@ -37,7 +37,7 @@ import Timekeeping
 
   private var vehicle: String? { daemon.run?.vehicle.snapshot(at: ReloadTests.moment(9)).vehicle }
 
-  @Test("valid settings are used, logged with their warnings, and then the request is answered")
+  @Test("valid settings are applied, logged with their warnings, and then the request is answered")
   mutating func valid() throws {
     expectEqual(handle(.request(id: 4, .reload)), [.readSettings])
     let new = try Self.configuration(vehicle: "truck-2", warnings: ["x is odd"])
@@ -49,7 +49,7 @@ import Timekeeping
     expectEqual(vehicle, "truck-2")
   }
 
-  @Test("settings with a mistake change nothing; the request is answered with it")
+  @Test("settings with a mistake change nothing; the response contains it")
   mutating func invalid() throws {
     _ = handle(.request(id: 4, .reload))
     expectEqual(
@@ -60,13 +60,13 @@ import Timekeeping
     expectEqual(vehicle, "truck-1")
   }
 
-  @Test("a signal is answered by the journal alone")
+  @Test("a signal is answered only in the journal")
   mutating func signal() throws {
     expectEqual(handle(.reload), [.readSettings])
     expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.event(.reloadRefused("f:1: no")), .ready])
   }
 
-  @Test("a request while the settings are being read has them read again, and one outcome answers both")
+  @Test("a request while the settings are being read causes another reading, whose outcome answers both")
   mutating func again() throws {
     _ = handle(.request(id: 1, .reload))
     expect(handle(.request(id: 2, .reload)).isEmpty)
@@ -78,7 +78,7 @@ import Timekeeping
     expectEqual(vehicle, "truck-3")
   }
 
-  @Test("while the store writes, nothing is used and nobody answered; settings that come later replace the first")
+  @Test("while the store writes, nothing is applied or answered; later settings replace the pending ones")
   mutating func busy() throws {
     _ = handle(.deadline, at: 3)
     _ = handle(.request(id: 1, .reload), at: 3)

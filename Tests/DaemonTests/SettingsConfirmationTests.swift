@@ -6,7 +6,7 @@ import Vehicle
 
 @testable import Daemon
 
-/// When the time for a confirmation passes, and what confirms.
+/// The time limit of a confirmation, and what confirms.
 @Suite struct SettingsConfirmationTests {
   private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
 
@@ -33,14 +33,14 @@ import Vehicle
     return state
   }
 
-  /// How much of the time passes in 20 s.
+  /// The time that is counted within 20 s.
   private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))
     return 60 - confirmation.left(at: second(30)).wholeSeconds
   }
 
-  @Test("the time passes while the previous settings could have delivered")
+  @Test("time is counted while the previous settings could have delivered")
   func clock() {
     let plain = Self.confirmation()
     expectEqual(Self.passes(plain, Self.state()), 20)
@@ -53,20 +53,20 @@ import Vehicle
     expectEqual(Self.passes(plain, Self.state(hasToken: false)), 0)
   }
 
-  @Test("a missing fix counts if the sources changed, and the previous ones had one; the same for tokens")
+  @Test("a missing fix counts if the sources changed and the previous ones had one; the same applies to tokens")
   func missing() {
     let (lacksFix, lacksToken) = (
       SettingsConfirmation.Possessions(fix: false, token: true),
       SettingsConfirmation.Possessions(fix: true, token: false)
     )
-    // The last fix is that of the previous sources.
+    // The last fix is from the previous sources.
     for fixAt in [nil, -1] as [Int64?] {
       let state = Self.state(fixAt: fixAt)
       expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, state), 20)
       expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, had: lacksFix), state), 0)
     }
     expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
-    // The token is that of the previous provider.
+    // The token is from the previous provider.
     for hasToken in [false, true] {
       let state = Self.state(hasToken: hasToken)
       expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, state), 20)
@@ -75,7 +75,7 @@ import Vehicle
     expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
   }
 
-  @Test("an update confirms once it can have a fix of the new source and a token of the new provider")
+  @Test("an update confirms if it can have a fix of the new source and a token of the new provider")
   func confirms() {
     var plain = Self.confirmation()
     _ = plain.observe(Self.state(fixAt: nil), at: Self.second(1))
@@ -90,7 +90,7 @@ import Vehicle
     expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
   }
 
-  @Test("the time is stored in steps, in advance, and ends; after a restart the rest of it is left")
+  @Test("the time is stored in advance, in steps, until it is used up; after a restart the remaining time is left")
   func steps() {
     var confirmation = Self.confirmation()
     func waiting(_ used: Int64) -> SettingsConfirmation.Step {
@@ -113,7 +113,7 @@ import Vehicle
     expect(restarted.isOver && restarted.nextDeadline == nil && restarted.left(at: Self.second(20)) == .zero)
   }
 
-  @Test("only settings for the same vehicle, Fleet Engine, proxy and credential come back")
+  @Test("only settings for the same vehicle, Fleet Engine, proxy and credential are restored")
   func obstacles() {
     expectNil(Self.confirmation { $0.token = "x" }.obstacle)
     expectEqual(
@@ -123,7 +123,7 @@ import Vehicle
       Self.confirmation { $0.credentials = "x" }.obstacle, "a credential has changed since the previous ones")
   }
 
-  @Test("what is stored is read again; anything else is nothing")
+  @Test("a stored record is read again; invalid contents are ignored")
   func records() {
     let had = SettingsConfirmation.Possessions(fix: false, token: true)
     let records: [ConfirmationRecord] = [

@@ -8,13 +8,13 @@ import Timekeeping
 @Suite struct SettingsLifeTests {
   private func second(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("settings are proven by the first update that was sent with them, and once")
+  @Test("settings are proven once, by the first update that was sent with them")
   func proven() {
     var settings = SettingsLife(text: "first")
     expectEqual(settings.accepted(sentAt: second(1)), "first")
     expectNil(settings.accepted(sentAt: second(11)))
     settings.began(text: "second", at: second(20))
-    // A response to a request from before says nothing of the new settings.
+    // A response to an earlier request proves nothing about the new settings.
     expectNil(settings.accepted(sentAt: second(19)))
     expectEqual(settings.accepted(sentAt: second(30)), "second")
     expectNil(settings.accepted(sentAt: second(40)))

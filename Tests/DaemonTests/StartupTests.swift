@@ -30,7 +30,7 @@ import Timekeeping
       input, at: Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(second)))
   }
 
-  /// The settings name a file that is not there.
+  /// The settings name a file that does not exist.
   private mutating func beginWaiting() -> [Daemon.Effect] {
     _ = handle(.launched)
     return handle(.settingsRead(.missing("no x")))
@@ -40,7 +40,8 @@ import Timekeeping
 
   private func failure(_ mistakes: String) -> [Daemon.Effect] { [.exit(.failed(mistakes, isMissing: false))] }
 
-  @Test("valid settings are used, with their warnings in the journal; the unit counts as started when the run begins")
+  @Test(
+    "valid settings are applied, with their warnings in the journal; the unit counts as started when the run begins")
   mutating func valid() throws {
     expectEqual(handle(.launched), [.readSettings])
     expectEqual(
@@ -50,7 +51,9 @@ import Timekeeping
     expect(handle(.start).contains(.ready))
   }
 
-  @Test("for files with a mistake the kept settings are used, if they can be; otherwise the process ends with both")
+  @Test(
+    "instead of files with a mistake the stored settings are used if possible; otherwise the process ends and reports both"
+  )
   mutating func kept() throws {
     for (outcome, effects) in [
       (
@@ -69,7 +72,7 @@ import Timekeeping
     }
   }
 
-  @Test("if a certificate or route cannot be used, no other settings are")
+  @Test("if a certificate or route cannot be used, no other settings are used")
   mutating func unusable() {
     for isMissing in [false, true] {
       daemon = Self.daemon()
@@ -80,7 +83,7 @@ import Timekeeping
     }
   }
 
-  @Test("if something is missing, the unit counts as started, and systemd's status says what; not on a terminal")
+  @Test("if something is missing, the unit counts as started, and systemd's status reports it; not on a terminal")
   mutating func missing() {
     expectEqual(
       beginWaiting(), [.event(.settingsAwaited("no x")), .showStatus(Self.waiting + "no x"), .ready])
@@ -88,7 +91,7 @@ import Timekeeping
     expectEqual(beginWaiting(), failure("no x"))
   }
 
-  @Test("what the kept settings miss is waited for as well, with the mistake of the files")
+  @Test("a file that the stored settings need is waited for as well, and the mistake is reported")
   mutating func keptMissing() {
     _ = handle(.launched)
     _ = handle(.settingsRead(.invalid("f:1: no")))
@@ -115,7 +118,7 @@ import Timekeeping
     expect(times.prefix(6) == [5, 15, 35, 75, 135, 195] && times.last == 915)
   }
 
-  @Test("what appears is used, and so is a correction; another mistake ends the process")
+  @Test("a file that appears is used, and so is a correction; another mistake ends the process")
   mutating func appears() throws {
     for (outcome, effect) in [
       (SettingsOutcome.valid(try Self.configuration()), Daemon.Effect.useSettings),
@@ -128,11 +131,11 @@ import Timekeeping
     }
   }
 
-  @Test("a reload reads at once, is answered with what is still missing, and leaves the intervals as they are")
+  @Test("a reload reads at once, is answered with what is still missing, and does not change the intervals")
   mutating func reload() throws {
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .reload), at: 2), [.readSettings])
-    // One that comes meanwhile is answered by the same reading.
+    // A request that arrives meanwhile is answered by the same reading.
     expect(handle(.request(id: 2, .reload), at: 2).isEmpty)
     let text = Self.waiting + "no y"
     expectEqual(
@@ -158,7 +161,7 @@ import Timekeeping
     }
   }
 
-  @Test("status, explain and doctor learn what is missing, since when the process runs, and what is in the journal")
+  @Test("status, explain and doctor report what is missing, since when the process runs, and recent events")
   mutating func status() throws {
     _ = beginWaiting()
     _ = handle(.request(id: 4, .drive(.pause)), at: 9)
@@ -180,7 +183,7 @@ import Timekeeping
     expect(report.version == "1.2" && report.uptime == 10 && report.events == events && events.count == 1)
   }
 
-  @Test("the metrics say that nothing is sent: on request, and in their file if the settings could be read so far")
+  @Test("the metrics report that nothing is sent: on request, and in their file if the settings could be read so far")
   mutating func metrics() {
     _ = handle(.launched)
     let known = KnownSettings(provider: "p", vehicle: "truck-1", metricsFile: "/m")
@@ -197,7 +200,7 @@ import Timekeeping
     expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))
   }
 
-  @Test("a pause is answered when it is on disk, with why it is not; one that began before stays as it is")
+  @Test("a pause is answered when it is on disk, or with the reason why it is not; an earlier one stays unchanged")
   mutating func pause() {
     _ = beginWaiting()
     let record = PauseRecord(since: AgentFixture.start + .seconds(9))
@@ -211,14 +214,14 @@ import Timekeeping
     expectEqual(handle(.request(id: 1, .drive(.pause))), [.respond(id: 1, .done(remark: nil))])
   }
 
-  @Test("a pause while the clock is not set has no time")
+  @Test("a pause while the clock is not set has no start time")
   mutating func unset() {
     daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
   }
 
-  @Test("a stop ends the process, also while it waits; a deleted directory has it started again")
+  @Test("a stop ends the process, also while it waits; a deleted directory causes a restart")
   mutating func stop() throws {
     _ = beginWaiting()
     expectEqual(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))), [.exit(.stopped)])
@@ -241,7 +244,7 @@ import Timekeeping
     expectEqual(daemon.run?.sources.isVehicleInUse, true)
   }
 
-  @Test("the watchdog learns of a reading that is overdue")
+  @Test("the watchdog detects a reading that is overdue")
   mutating func watchdog() {
     _ = beginWaiting()
     expect(daemon.isProgressing(at: .boot + .seconds(5)))

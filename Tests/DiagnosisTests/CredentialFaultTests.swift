@@ -29,7 +29,9 @@ import Testing
     expectEqual(faults([:], ["b": directory("none")]), [fault])
   }
 
-  @Test("a plain file that the unit calls encrypted", arguments: ["Bearer s3cret\n", "s3cret", "eyJh.eyJz.c2ln", ""])
+  @Test(
+    "a plain file that the unit declares as encrypted is found",
+    arguments: ["Bearer s3cret\n", "s3cret", "eyJh.eyJz.c2ln", ""])
   func plain(_ text: String) throws {
     let file = try directory.write(text, to: "key")
     let found = faults([:], ["key": file])
@@ -37,7 +39,8 @@ import Testing
     expectEqual(found.first?.advice("u").contains("systemd-creds encrypt --name=key"), true)
   }
 
-  @Test("an encrypted file that systemd could not use is from another machine, unless another credential is missing")
+  @Test(
+    "an encrypted file that systemd could not decrypt is from another machine, unless another credential is missing")
   func foreign() throws {
     let file = try directory.write(Self.encrypted, to: "key")
     expectEqual(faults([:], ["key": file]).map(\.kind), [.undecryptable])
@@ -56,7 +59,7 @@ import Testing
     expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
   }
 
-  @Test("why no daemon answers: the settings file is missing, or what systemd says about its unit")
+  @Test("if no daemon answers, the reason is the missing settings file, or systemd's state of its unit")
   func stopped() throws {
     let service = try #require(InstalledService(socket: "/run/fleet-locationd-van/control.sock"))
     expectEqual(service.settings, "/etc/fleet-locationd/van.toml")

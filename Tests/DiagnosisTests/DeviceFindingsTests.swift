@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "permission is determined as in the kernel: by the owner's bits, otherwise the group's, otherwise the others'",
+    "permissions are evaluated as in the kernel: the owner's bits, otherwise the group's, otherwise the others'",
     arguments: [
       Access(id: 0, groups: [], mode: 0o000, may: true), Access(id: 7, groups: [], mode: 0o600, may: true),
       Access(id: 7, groups: [20], mode: 0o060, may: false), Access(id: 990, groups: [20], mode: 0o660, may: true),
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "in the service's user namespace access(2) decides, because other groups have no number there"
+    "in the service's user namespace access(2) decides, because other groups are not mapped there"
   )
   func standIn() {
     let service = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
@@ -93,7 +93,7 @@ import Testing
     expectEqual(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw"), true)
     let null = Self.findings(Self.status(classes: ["mem"]))
     expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
-    // A number that two classes share is allowed by either.
+    // If two classes share a number, either allows it.
     expectEqual(Self.findings(Self.status(classes: ["tty", "ttyS"])).count, 2)
   }
 
@@ -109,7 +109,7 @@ import Testing
     expectEqual(DeviceFindings.allowedClasses, Set(classes + ["pts"]))
   }
 
-  @Test("a directory and a file are no devices", arguments: [DeviceStatus.Kind.directory, .other])
+  @Test("a directory and a regular file are not devices", arguments: [DeviceStatus.Kind.directory, .other])
   func kinds(kind: DeviceStatus.Kind) {
     expectEqual(Self.findings(Self.status(kind: kind)).map(\.severity), [.fail])
   }
@@ -139,7 +139,8 @@ import Testing
     expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
   }
 
-  @Test("the program that feeds a pseudo-terminal is no other reader, whether it has both ends open or only its own")
+  @Test(
+    "the program that feeds a pseudo-terminal does not count as another reader, with both ends open or only its own")
   func feeder() {
     let socat = DeviceHolder(processID: 9, program: "socat", service: nil, isFeeding: true)
     let feed = DeviceFindings.findings(heldBy: [socat], isComplete: true)

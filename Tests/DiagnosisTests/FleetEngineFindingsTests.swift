@@ -32,7 +32,7 @@ import Timekeeping
       ])
   }
 
-  @Test("proxy and private issuers are named")
+  @Test("proxies and private issuers are named")
   func way() {
     var settings = Self.settings
     settings.client.proxy = "http://proxy.example.com:3128"
@@ -45,7 +45,7 @@ import Timekeeping
     expectEqual(Self.findings(401, Self.refusal, settings: settings).first?.severity, .warn)
   }
 
-  @Test("a proxy that accepts connections and then does not answer may be of another kind")
+  @Test("a proxy that accepts connections and then does not answer may use another protocol")
   func otherProxy() {
     func finding(_ kind: TransportFailure.Kind, _ proxy: String?) -> Finding? {
       var settings = Self.settings
@@ -126,7 +126,7 @@ import Timekeeping
     expectEqual(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity, .warn)
   }
 
-  @Test("the first connection goes to the proxy, otherwise to the endpoint, with its default port")
+  @Test("the first connection is to the proxy, otherwise to the endpoint, with its default port")
   func firstHop() {
     var settings = Self.settings
     expectEqual(settings.firstHop, .init(host: "fleetengine.googleapis.com", port: 443))

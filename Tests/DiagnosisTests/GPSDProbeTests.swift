@@ -22,7 +22,7 @@ import Timekeeping
     return (probe.findings(waited: .seconds(12), buildDate: Timestamp(milliseconds: 0)), probe.isDone)
   }
 
-  @Test("a good gpsd: version, receivers, fix and time")
+  @Test("a good gpsd is reported with version, receivers, fix and time")
   func good() {
     let (findings, isDone) = Self.findings(Self.version + Self.devices + Self.fix)
     expect(isDone)

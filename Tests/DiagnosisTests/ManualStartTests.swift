@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "a service that runs or is paused, or of which that is unknown, is not doubled, and the message says what to run",
+    "a service that runs or is paused, or may be, is not started twice, and the message says what to run",
     arguments: [
       (true, false, ["runs with these settings", "systemctl stop fleet-locationd@van.service"]),
       (true, nil, ["runs with these settings", "systemctl status fleet-locationd@van.service"]),
@@ -34,7 +34,7 @@ import Testing
     for word in words { expect(message.contains(word)) }
   }
 
-  @Test("a service that is stopped and not paused is no obstacle")
+  @Test("a service that is stopped and not paused does not prevent a manual start")
   func stopped() throws {
     let situation = ManualStart.Situation(isRunning: false, isPaused: false)
     let main = try #require(Self.main)

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Diagnosis
 
 @Suite struct ReceiverProbeTests {
-  /// 2026-11-21T08:30:00Z, at so many seconds after boot.
+  /// 2026-11-21T08:30:00Z, at this many seconds after boot.
   private static let start = Timestamp(rfc3339: "2026-11-21T08:30:00Z") ?? Timestamp(milliseconds: 0)
   private static let buildDate = Timestamp(rfc3339: "2026-11-01T00:00:00Z") ?? Timestamp(milliseconds: 0)
 
@@ -30,7 +30,7 @@ import Timekeeping
       : sentence("GNRMC,\(time),V,,,,,,,\(date),,,N") + sentence("GPGSV,1,1,00")
   }
 
-  /// Listens at a set speed to what each second brings, until it is done.
+  /// Listens at a given speed to the data of each second, until it is done.
   private static func probe(
     baud: Int? = 9600, clockOffset: Duration = .zero, _ text: (Int) -> [UInt8]
   ) -> ReceiverProbe {
@@ -49,7 +49,7 @@ import Timekeeping
     probe(clockOffset: clockOffset) { Array(text($0).utf8) }.findings(buildDate: buildDate)
   }
 
-  @Test("a good receiver: its sentences, checksums, talkers, fix and clock")
+  @Test("a good receiver is reported with sentences, checksums, talkers, fix and clock")
   func good() {
     expectEqual(
       Self.findings { Self.epoch($0) },
@@ -61,7 +61,7 @@ import Timekeeping
       ])
   }
 
-  @Test("no finding has coordinates")
+  @Test("no finding contains coordinates")
   func secrecy() {
     let text = Self.findings { Self.epoch($0) }.map(\.message).joined()
     expect(!text.contains("48.1") && !text.contains("11.5") && !text.contains("4807") && !text.contains("545"))
@@ -110,7 +110,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver that sends another protocol is told from a wrong speed, and the advice is its own",
+    "a receiver with another protocol is distinguished from a wrong speed, and has its own advice",
     arguments: [
       ([0xA0, 0xA2, 0, 1, 6, 0, 6, 0xB0, 0xB3], "SiRF", "gpsd"),
       ([0x10, 0x8F, 0xAB, 1, 2, 0x10, 0x03], "Trimble", "gpsd"),
@@ -138,7 +138,7 @@ import Timekeeping
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
-  @Test("the detection ends if no speed has sentences")
+  @Test("the detection ends if there are sentences at no speed")
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
     expect(probe.isDone)

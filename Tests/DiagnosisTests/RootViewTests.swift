@@ -6,9 +6,9 @@ import Testing
 
 @testable import Diagnosis
 
-/// What root hands to the process that runs as the service.
+/// The data that root passes to the process that runs as the service.
 @Suite struct RootViewTests {
-  @Test("it is read from a pipe as written, once", arguments: [0, 100_000])
+  @Test("the data is read from a pipe as written, once", arguments: [0, 100_000])
   func handedOver(length: Int) {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)

@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-/// What doctor says of the running service: never that all is well while nothing arrives at Fleet Engine.
+/// Doctor's findings about the running service: it never passes while no update is accepted.
 @Suite struct ServiceFindingsTests {
   private static let unit = "fleet-locationd.service"
   private static let heartbeat = Duration.seconds(60)
@@ -37,7 +37,7 @@ import Timekeeping
     return status
   }
 
-  /// A unit that systemd starts again and again.
+  /// A unit that systemd restarts again and again.
   static func looping(_ end: ServiceStatus.End, _ text: String = "") -> ServiceStatus {
     running { status in
       (status.active, status.sub, status.result, status.restarts) = ("activating", "auto-restart", "exit-code", 216)
@@ -55,9 +55,9 @@ import Timekeeping
     "the daemon does not run (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it",
     socket: "/run/fleet-locationd/control.sock")
 
-  // MARK: - All is well
+  // MARK: - No problem
 
-  @Test("a service that runs and whose update was accepted within two heartbeats passes", arguments: [0, 60, 120])
+  @Test("a service whose update was accepted within two heartbeats passes", arguments: [0, 60, 120])
   func well(age: Int) throws {
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lastUpdate": age])))
     expectEqual(
@@ -68,19 +68,19 @@ import Timekeeping
       ])
   }
 
-  @Test("an older update fails, by the daemon's own heartbeat")
+  @Test("an older update fails, judged by the daemon's own heartbeat")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])
       let findings = Self.findings(.success(Self.running()), .status(report))
       expectEqual(!findings.contains { $0.severity == .fail }, isWell)
     }
-    // An earlier release says none.
+    // An earlier release does not report it.
     let report = try Self.status(["lastUpdate": 121, "heartbeat": NSNull()])
     expect(Self.findings(nil, .status(report)).contains { $0.severity == .fail })
   }
 
-  @Test("a vehicle that is paused by command passes, with a finding that says so")
+  @Test("a vehicle that is paused by command passes, with a finding about the pause")
   func paused() throws {
     let report = try Self.status([
       "isPaused": true, "pausedSince": "2026-12-01T08:00:00Z", "isOnline": false, "lastUpdate": 90_000,
@@ -112,7 +112,7 @@ import Timekeeping
     expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
-  @Test("off duty passes with a finding that says so, and is a warning until OFFLINE is accepted")
+  @Test("off duty passes with a finding about it, and is a warning until OFFLINE is accepted")
   func offDuty() throws {
     let off: [String: Any] = ["duty": "OFFLINE", "offDutySince": "2026-12-01T08:00:00Z"]
     let accepted = try Self.status(off.merging(["isOfflinePending": false]) { $1 })
@@ -130,7 +130,7 @@ import Timekeeping
     expectEqual(finding?.sentence, "/var/lib/fleet-locationd/x: cannot be read")
   }
 
-  @Test("a vehicle that another process has fails, even if it was reported a moment ago or the driver is off duty")
+  @Test("a vehicle in use by another process fails, even if it has just been reported or the driver is off duty")
   func vehicleInUse() throws {
     let state = [
       "cause": "vehicleInUse", "label": "vehicle in use", "level": "bad",
@@ -145,12 +145,12 @@ import Timekeeping
     }
   }
 
-  // MARK: - What was tried on a box
+  // MARK: - Problems seen in the field
 
-  /// A mistake, and what the service lives through with it.
+  /// A mistake, and its effect on the service.
   struct Row: CustomTestStringConvertible, Sendable {
     var mistake: String
-    /// Has to be said, in one finding that fails.
+    /// Must be in one finding that fails.
     var words: [String]
     var unit = running()
     /// Nil: no daemon answers.
@@ -173,7 +173,7 @@ import Timekeeping
       Row(mistake: mistake, words: words, unit: unit)
     }
 
-    /// The daemon ends at its start with 78, again and again.
+    /// The daemon exits with 78 at each start.
     static func rejected(_ mistake: String, _ text: String) -> Row {
       .unit(mistake, looping(.exited(78), "Ended: \(text)"), "restart loop", "216 restarts", "exit status 78", text)
     }
@@ -306,7 +306,7 @@ import Timekeeping
   ]
 
   @Test(
-    "no known mistake passes, and each has a finding with advice",
+    "none of the known mistakes passes, and each has a finding with advice",
     arguments: receivers + secrets + settings + servers + units)
   func mistake(row: Row) {
     let findings = Self.findings(.success(row.unit), row.report.map { .status($0) } ?? Self.silent)
@@ -315,7 +315,7 @@ import Timekeeping
     expect(failed.allSatisfy { $0.advice?.isEmpty == false })
   }
 
-  @Test("that no daemon answers is no finding of its own where the state of the unit says why")
+  @Test("a daemon that does not answer has no finding of its own if the state of the unit explains it")
   func consequence() {
     let failed = Self.running { ($0.active, $0.sub, $0.end) = ("failed", "failed", .exited(78)) }
     expectEqual(Self.findings(.success(failed), Self.silent).count, 1)
@@ -325,14 +325,14 @@ import Timekeeping
     expectEqual(Self.findings(nil, Self.silent).map(\.advice), ["Start it"])
   }
 
-  @Test("the status of an earlier run is not reported as the cause of its end")
+  @Test("the status of a previous run is not reported as the cause of its end")
   func lastWords() {
     let findings = Self.findings(
       .success(Self.looping(.killed(signal: 9), "Online; fix 3D, 11 satellites")), Self.silent)
     expectEqual(findings.first?.sentence.contains("Online"), false)
   }
 
-  @Test("without systemd the daemon's response is enough, and nothing fails")
+  @Test("without systemd the daemon's response is sufficient, and nothing fails")
   func noSystemd() throws {
     let error = MessageBusError(.absent, "no systemd runs here")
     let findings = Self.findings(.failure(error), .status(try Self.status()))
@@ -370,12 +370,12 @@ import Timekeeping
     expect(now.map(\.severity) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
   }
 
-  @Test("plain updates are named with their reason, unless the settings ask for them")
+  @Test("plain updates are reported with their reason, unless the settings request them")
   func updateForm() throws {
     func findings(_ form: [String: Any], isOnline: Bool = true) throws -> [Finding] {
       Self.findings(.success(Self.running()), .status(try Self.status(["updateForm": form, "isOnline": isOnline])))
     }
-    // While nothing arrives, it is no cause.
+    // While no update is accepted, this is not the cause.
     let offline = try findings(["form": "plain", "reason": "compact ones failed", "isSet": false], isOnline: false)
     expect(!offline.contains { $0.sentence.contains("compact") })
     try expectEqual(findings(["form": "compact", "isSet": false]).map(\.severity), [.pass, .pass])
@@ -385,7 +385,7 @@ import Timekeeping
     expect(refused[1].sentence.hasSuffix("plain, because the server refuses compact ones"))
   }
 
-  @Test("a line with wrong checksums is named with its receiver")
+  @Test("a line with wrong checksums is reported with its receiver")
   func line() throws {
     let line: [String: Any] = [
       "source": "/dev/gps0", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0, "foreign": 0,
@@ -415,7 +415,7 @@ import Timekeeping
       (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
   }
 
-  @Test("settings with a mistake fail, although the last ones that worked are in force")
+  @Test("settings with a mistake fail, although the last working ones are in force")
   func kept() throws {
     let settings: [String: Any] = [
       "hash": "0123456789abcdef", "isKept": true, "mistake": "f.toml:3:1: sped\nf.toml:4:1: x",
@@ -444,7 +444,7 @@ import Timekeeping
   }
 
   @Test(
-    "the service of a settings file is that of the package, or none",
+    "the service that belongs to a settings file is that of the package, or none",
     arguments: [
       ("/etc/fleet-locationd/fleet-locationd.toml", "fleet-locationd.service", "/run/fleet-locationd/control.sock"),
       ("/etc/fleet-locationd/van-2.toml", "fleet-locationd@van-2.service", "/run/fleet-locationd-van-2/control.sock"),
@@ -458,7 +458,7 @@ import Timekeeping
   }
 
   @Test(
-    "the service of a socket is that of the package, or none",
+    "the service that belongs to a socket is that of the package, or none",
     arguments: [
       ("/run/fleet-locationd/control.sock", "fleet-locationd.service"),
       ("/run/fleet-locationd-van-2/control.sock", "fleet-locationd@van-2.service"),
@@ -469,7 +469,9 @@ import Timekeeping
     expectEqual(InstalledService(socket: path)?.unit, unit)
   }
 
-  @Test("healthy is what doctor passes: an update accepted within two heartbeats, or a pause by command")
+  @Test(
+    "healthy is the condition under which doctor passes: an update accepted within two heartbeats, or a pause by command"
+  )
   func health() throws {
     func health(_ changes: [String: Any]) throws -> String {
       let (isHealthy, sentence) = ServiceFindings.health(try Self.status(changes))
@@ -513,7 +515,7 @@ import Timekeeping
     expectEqual(findings.first?.sentence.hasSuffix("/run/key: there is no such file"), true)
   }
 
-  @Test("of a daemon that answers while it waits, what is missing is said once, as a failure")
+  @Test("if a waiting daemon answers, what is missing is reported once, as a failure")
   func answersWaiting() {
     let missing = MissingSettings("/run/key: there is no such file")
     let report = StatusReport(missing, pause: PauseRecord(since: nil))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diagnosis
 
-/// What the end of the process that ran as the service says, and what is done without one.
+/// The outcome of the process that ran as the service, and the checks without one.
 @Suite struct ServiceImpersonationTests {
   private static let service = ServiceStatus(unit: "fleet-locationd.service")
   private static let program = "/root/fleet-locationctl"
@@ -18,7 +18,7 @@ import Testing
     return ServiceImpersonation.outcome(status, service, program: program, servicePrograms: servicePrograms)
   }
 
-  @Test("root does not run token.command in place of the service; the other checks run as root, with a remark")
+  @Test("root does not run token.command in place of the service; the other checks run as root, with a note")
   func withoutTransientUnit() {
     guard
       case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
@@ -37,12 +37,12 @@ import Testing
     expect(remark.hasSuffix("not as the service: no response\n"))
   }
 
-  @Test("an exit status is passed on")
+  @Test("the exit status is passed on")
   func ended() {
     expectEqual(Self.outcome("success", .exited(78)), .ended(78))
   }
 
-  @Test("systemd's result for the transient unit is reported for the service")
+  @Test("systemd's result for the transient unit is reported as the service's")
   func notStarted() {
     guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return expect(Bool(false)) }
     expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "a signal or a timeout is the tool's, not the service's",
+    "a signal or a timeout is attributed to the tool, not to the service",
     arguments: [
       ("timeout", ServiceStatus.End.killed(signal: 15), "did not end within 300 s"),
       ("signal", .killed(signal: 9), "was ended: signal 9"),

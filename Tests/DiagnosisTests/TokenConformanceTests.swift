@@ -19,7 +19,7 @@ import Timekeeping
     return conformance.findings
   }
 
-  /// What is not as it should be, apart from the settings without credentials.
+  /// The problems, apart from the settings without credentials.
   private static func complaints(_ first: TokenProbe.Response) throws -> [String] {
     try findings(first, wrongCredentials: refusal(401)).filter { $0.severity != .pass }.map {
       "\($0.severity) \($0.sentence)"
@@ -86,7 +86,7 @@ import Timekeeping
     try expectEqual(
       Self.complaints(try TokenFixture.answer(end: 1_796_086_200)),
       ["warn `end` is 10 min before `exp`: tokens are requested more often than necessary"])
-    // Milliseconds that are read as seconds.
+    // Milliseconds that are interpreted as seconds.
     try expectEqual(
       Self.complaints(try TokenFixture.answer(end: 1_796_086_800_000)).first?.contains("days after `exp`"), true)
     expect(try Self.complaints(try TokenFixture.answer(end: 3600, expiration: .relativeSeconds)).isEmpty)
@@ -136,7 +136,7 @@ import Timekeeping
     expect(refused.contains { $0.severity == .fail && $0.sentence.contains("HTTP 429") })
   }
 
-  @Test("a token for wrong credentials fails; another status than 401 or 403 is a warning")
+  @Test("a token in response to wrong credentials fails; a status other than 401 or 403 is a warning")
   func wrongCredentials() throws {
     let good = try TokenFixture.answer()
     try expectEqual(

@@ -8,7 +8,7 @@ import Testing
 @testable import Diagnosis
 
 @Suite struct TokenDescriptionTests {
-  @Test("a good token: header, claims with their times, lifetime, and no problem")
+  @Test("a good token is shown with header, claims and their times, lifetime, and no problem")
   func good() throws {
     let description = TokenDescription(try TokenFixture.answer(), reveals: false)
     expect(description.isGood)

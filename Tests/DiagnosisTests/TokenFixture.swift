@@ -6,7 +6,7 @@ import LocationDaemon
 import Testing
 import Timekeeping
 
-/// A token provider's answers, as they would have come at a time of the tests' own.
+/// A token provider's responses, at a fixed time of the tests.
 enum TokenFixture {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
   static let wall = Timestamp(seconds: 1_796_083_200)
@@ -26,7 +26,7 @@ enum TokenFixture {
     try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("truck-17")))
   }
 
-  /// Not signed; `parts` replaces claims, and nil removes one.
+  /// Unsigned; `parts` replaces claims, and nil removes one.
   static func token(
     header: String = #"{"alg":"RS256","kid":"key-1"}"#, _ parts: [String: String?] = [:], signature: String = "c2ln"
   ) -> String {
@@ -43,7 +43,7 @@ enum TokenFixture {
     return "\(encoded.joined(separator: ".")).\(signature)"
   }
 
-  /// What the provider answers.
+  /// The provider's response.
   static func answer(
     _ token: String = token(), end: Int64? = 1_796_086_800, status: Int = 200,
     headers: [(name: String, value: String)] = [("Content-Type", "application/json"), ("Cache-Control", "no-store")],

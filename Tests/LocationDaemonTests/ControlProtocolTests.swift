@@ -22,7 +22,7 @@ import Vehicle
     ControlProtocol.encode(response, as: form).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test("each method asks the daemon one thing")
+  @Test("each method sends the daemon one request")
   func methods() {
     expectEqual(call("GetStatus"), .ask(.status, .varlink))
     expectEqual(call("GetMetrics"), .ask(.metrics, .varlink))
@@ -41,7 +41,7 @@ import Vehicle
     expectEqual(call("Monitor"), .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
   }
 
-  @Test("what is no call closes the connection; a wrong one has a standard error, unless no reply is wanted")
+  @Test("an invalid call closes the connection; a wrong one gets a standard error, unless no reply is wanted")
   func mistakes() {
     expectEqual(ControlProtocol.action(for: .varlink([])), .close)
     let error = #"{"error":"org.varlink.service.InvalidParameter","parameters":{"parameter":"online"}}"#
@@ -49,7 +49,7 @@ import Vehicle
     expectEqual(call("SetOnline", #","oneway":true"#), .nothing)
   }
 
-  @Test("the lines of earlier releases are requests as before")
+  @Test("the line protocol of earlier releases still works")
   func lines() {
     for (command, request) in [
       ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .drive(.pause)),
@@ -66,7 +66,7 @@ import Vehicle
     }
   }
 
-  @Test("a response as a line, and as a reply")
+  @Test("a response is available as a line and as a reply")
   func responses() throws {
     expectEqual(text(.done(remark: nil), .line), #"{"done":true}"#)
     expectEqual(text(.done(remark: "why"), .line), #"{"done":true,"remark":"why"}"#)
@@ -88,7 +88,7 @@ import Vehicle
 
   private static let file = InterfaceFile(ControlProtocol.interface) { ControlProtocol.action(for: .varlink($0)) }
 
-  @Test("the file declares the methods that there are, with their parameters and what they return")
+  @Test("the file declares all methods, with their parameters and return values")
   func declaredMethods() throws {
     expect(Self.file.text.contains("\ninterface \(ControlProtocol.interface)\n"))
     expectEqual(Self.file.names("method"), ControlProtocol.Method.allCases.map(\.rawValue))
@@ -113,7 +113,7 @@ import Vehicle
     }
   }
 
-  @Test("the file declares what a monitor is sent")
+  @Test("the file declares the replies of a monitor")
   func declaredItems() throws {
     let state = MonitorItem.State(
       summary: "s", cause: "c", level: "good", isOnline: true, isPaused: false, duty: "ONLINE", vehicleState: "ONLINE",
@@ -133,7 +133,7 @@ import Vehicle
     expectEqual(Self.file.fields("method", "Monitor"), [[], names])
   }
 
-  @Test("the file declares the errors that there are, with their fields and reasons")
+  @Test("the file declares all errors, with their fields and reasons")
   func declaredErrors() throws {
     let refusals: [Daemon.Refusal] =
       [.stopping, .settingsRefused, .settingsMissing] + DutyRefusal.allCases.map { .duty($0) }

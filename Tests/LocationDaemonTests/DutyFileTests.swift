@@ -19,7 +19,7 @@ import Timekeeping
   private var path: String { directory("offline") }
   private let record = DutyRecord(since: Timestamp(seconds: 1_796_083_200), vehicle: "trips/p/taxi-7")
 
-  @Test("a stored duty is read again, by no other user, and no other file is left")
+  @Test("a stored duty is read again, not readable by other users, and leaves no other file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
     expectNil(file.store(record))
@@ -35,22 +35,24 @@ import Timekeeping
     expect(try directory.names.isEmpty)
   }
 
-  @Test("a damaged file is OFFLINE, and reported", arguments: ["", "\n", "garbage", "\u{0}\u{0}", "unknown\nvehicle "])
+  @Test(
+    "a damaged file means OFFLINE, and is reported",
+    arguments: ["", "\n", "garbage", "\u{0}\u{0}", "unknown\nvehicle "])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     expectEqual(file.read().record, DutyRecord(since: nil))
     expectEqual(file.read().trouble?.hasPrefix("\(path): cannot be read or is damaged"), true)
   }
 
-  @Test("a state directory that cannot be read is OFFLINE, and reported")
+  @Test("a state directory that cannot be read means OFFLINE, and is reported")
   func unreadable() throws {
-    // A path with too long a name has an error of its own, also for root.
+    // A path with a component that is too long fails with its own error, also for root.
     let file = DutyFile(stateDirectory: directory(String(repeating: "d", count: 300)))
     expectEqual(file.read().record, DutyRecord(since: nil))
     expectEqual(file.read().trouble?.contains("the vehicle is OFFLINE"), true)
   }
 
-  @Test("without a state directory, or in one that is missing, the service says what will not survive a restart")
+  @Test("with a missing state directory, or none, the service reports what will not survive a restart")
   func noDirectory() throws {
     expectEqual(DutyFile(stateDirectory: nil).store(record)?.contains("will not survive a restart"), true)
     expectNil(DutyFile(stateDirectory: nil).store(nil))

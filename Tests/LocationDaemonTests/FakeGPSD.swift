@@ -3,20 +3,20 @@ import EventLoop
 import Glibc
 import Testing
 
-/// A gpsd on the test's own loop that says what the test wants it to.
+/// A gpsd on the test's own loop with configurable output.
 final class FakeGPSD {
   private let loop: EventLoop
   private var listener: Int32 = -1
   private var source: EventSource<IOEvents>?
   private var clients: [Int32: EventSource<IOEvents>] = [:]
-  /// What the clients sent, all together.
+  /// The data from all clients, concatenated.
   private(set) var commands = ""
   private(set) var accepted = 0
   let port: Int
-  /// Said to each client that sends its first command.
+  /// Sent to each client after its first command.
   var greeting: [String] = []
 
-  /// - Parameter port: 0 takes a free one.
+  /// - Parameter port: 0 chooses a free one.
   init(_ loop: EventLoop, port: Int = 0) throws {
     self.loop = loop
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
@@ -48,7 +48,7 @@ final class FakeGPSD {
     for client in clients.keys { write(client, lines) }
   }
 
-  /// As when gpsd is killed.
+  /// As if gpsd were killed.
   func dropClients() {
     for (client, source) in clients {
       source.close()

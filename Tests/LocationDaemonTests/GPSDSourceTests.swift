@@ -23,7 +23,8 @@ import Timekeeping
     }
   }
 
-  @Test("Fixes come from gpsd, by address and by the name of this machine", arguments: ["127.0.0.1", "localhost"])
+  @Test(
+    "Fixes are received from gpsd, by address and by this machine's host name", arguments: ["127.0.0.1", "localhost"])
   func fixes(host: String) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -78,11 +79,11 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("An unknown host name is reported, without blocking the loop")
+  @Test("An unknown host name is reported without blocking the loop")
   func unknownName() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
+    // RFC 6761: no name under .invalid exists. Without a network the lookup fails as well.
     let source = try source(loop, 2947, log, host: "gpsd.invalid")
     try source.start()
     expect(try loop.runs { log.lost.count == 1 })
@@ -108,7 +109,7 @@ import Timekeeping
     expectEqual(log.fixes.count, fixes)
   }
 
-  /// Reports how many bytes came at once. It waits for a hundred, and after these for one.
+  /// Reports the size of each read. It waits for a hundred bytes, and then for one.
   private struct Waiting: ElapsedTimeSession {
     var nextDeadline: BootInstant? { nil }
 
@@ -126,7 +127,7 @@ import Timekeeping
     }
   }
 
-  @Test("a connection that waits for some bytes is read once they have come, or when it ends")
+  @Test("a connection with a low-water mark is read when enough bytes have arrived, or when it ends")
   func waiting() throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)

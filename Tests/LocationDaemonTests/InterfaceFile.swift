@@ -17,7 +17,7 @@ struct InterfaceFile {
     }
   }
 
-  /// The names of the fields of what `word NAME` declares, in one list for each pair of parentheses.
+  /// The names of the fields in the declaration of `word NAME`, a list for each pair of parentheses.
   func fields(_ word: String, _ name: String) -> [Set<String>]? {
     let code = text.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("#") }
       .joined(separator: "\n")
@@ -40,14 +40,14 @@ struct InterfaceFile {
     }
   }
 
-  /// The lines that declare something without a comment above them.
+  /// The declarations without a comment above them.
   var uncommented: [String] {
     var before: Substring = ""
     var lines: [String] = []
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       let code = line.trimmingPrefix(while: \.isWhitespace)
       let isDeclared = ["method ", "error ", "type ", "interface "].contains { line.hasPrefix($0) }
-      // Of an error's sentence the head of the file speaks.
+      // An error's message is described at the head of the file.
       let isField = line.hasPrefix("  ") && !code.hasPrefix("#") && code != "message: string"
       if isDeclared || isField, !before.contains("#") { lines.append(String(line)) }
       before = line

@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-/// Where there is no bus, or none that answers; what ModemManager does is in Tests/Interop.
+/// Without a bus, or with one that does not answer; ModemManager itself is tested in Tests/Interop.
 @Suite struct ModemManagerSourceTests {
   private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
     let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
@@ -43,7 +43,7 @@ import Timekeeping
   }
 
   @Test(
-    "a bus that closes the connection is reported, and a stopped source reports nothing more", arguments: [false, true])
+    "a closed bus connection is reported, and a stopped source reports nothing more", arguments: [false, true])
   func hangsUp(isStopped: Bool) throws {
     let loop = try EventLoop()
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
@@ -62,7 +62,7 @@ import Timekeeping
     try source.start()
     try loop.runUntilIdle()
     expect(log.lost.isEmpty)
-    // The connection is made, and nothing was said.
+    // The connection is established, and nothing was reported.
     close(accept(listener, nil, nil))
     if isStopped {
       source.stop()

@@ -15,14 +15,14 @@ import Timekeeping
 
 /// NMEA 0183 through real sockets of this machine's loopback.
 @Suite struct NMEANetworkSourceTests {
-  /// On which it listens; nil while it does not listen.
+  /// The port it listens on; nil while it does not listen.
   private func listeningPort(_ source: SourceRig) -> Int? { (source.line as? NMEANetworkLine)?.port }
 
-  /// A program that sends.
+  /// A sender.
   private final class Sender {
     let descriptor: Int32
 
-    /// - Parameter from: its address among those of the loopback.
+    /// - Parameter from: its loopback address.
     init(_ type: __socket_type, to port: Int, from: UInt32 = 0x7F00_0001) throws {
       descriptor = socket(AF_INET, Int32(type.rawValue) | O_NONBLOCK, 0)
       func with(_ address: UInt32, _ port: Int, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
@@ -72,7 +72,7 @@ import Timekeeping
     return try SourceRig(loop, session, line: line) { log.append($0) }
   }
 
-  @Test("A TCP server of sentences is read, and connected again after it was away")
+  @Test("A TCP server of sentences is read, and reconnected after it was down")
   func connects() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -133,7 +133,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("Datagrams are read, but not those of a sender that is not permitted, however many")
+  @Test("Datagrams are read, except those of senders that are not permitted, however many")
   func datagrams() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -153,7 +153,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("While no fix is needed what comes is left unread, and discarded when one is", arguments: [true, false])
+  @Test("While no fix is needed data is left unread, and discarded when one is needed", arguments: [true, false])
   func unneeded(isDatagram: Bool) throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -179,7 +179,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("A group is joined on its interface, and a failure is reported")
+  @Test("A multicast group is joined on its interface, and a failure is reported")
   func group() throws {
     let loop = try EventLoop()
     let log = SourceLog()

@@ -20,7 +20,7 @@ import Timekeeping
   private var path: String { directory("paused") }
   private let note = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 
-  @Test("a stored pause is read again, by no other user, and no other file is left")
+  @Test("a stored pause is read again, not readable by other users, and leaves no other file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
     expectNil(file.store(note))
@@ -41,13 +41,13 @@ import Timekeeping
     expect(try directory.names.isEmpty)
   }
 
-  @Test("a file with any contents is a pause", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
+  @Test("a file is a pause, whatever its contents", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     expect(file.read() == (PauseRecord(since: nil), nil))
   }
 
-  @Test("a temporary file that a power cut has left is not a pause, and does not interfere")
+  @Test("a temporary file left by a power cut is not a pause, and does not interfere")
   func halfWritten() throws {
     try "2026".write(toFile: path + ".new", atomically: false, encoding: .utf8)
     expect(file.read() == (nil, nil))
@@ -55,7 +55,7 @@ import Timekeeping
     expect(file.read() == (note, nil))
   }
 
-  @Test("a name that is a directory or a dangling link is a pause, and is not followed")
+  @Test("a directory or a dangling link at the path is a pause, and is not followed")
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
     expect(file.read() == (PauseRecord(since: nil), nil))
@@ -63,9 +63,9 @@ import Timekeeping
     expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
   }
 
-  @Test("a state directory that cannot be read is a pause, and reported")
+  @Test("a state directory that cannot be read means a pause, and is reported")
   func unreadable() throws {
-    // A path with too long a name has an error of its own, also for root.
+    // A path with a component that is too long fails with its own error, also for root.
     let file = PauseFile(stateDirectory: directory(String(repeating: "d", count: 300)))
     expectEqual(file.read().record, PauseRecord(since: nil))
     expectEqual(file.read().trouble?.contains("it is paused"), true)
@@ -88,7 +88,7 @@ import Timekeeping
     expectNil(file.store(nil))
   }
 
-  @Test("of several directories of the service the first is used")
+  @Test("if the service has several directories, the first is used")
   func several() {
     expectEqual(PauseFile(stateDirectory: "/a:/b").path, "/a/paused")
   }

@@ -28,7 +28,8 @@ import Timekeeping
 
   @Test("a recording that is read in portions over time has the same fixes as one that is read at once")
   func portions() throws {
-    // An epoch has 204 bytes: behind the first line, the first portion of 4096 ends in the last sentence of one.
+    // An epoch has 204 bytes: with the first line before them, the first portion of 4096 ends within the last
+    // sentence of an epoch.
     let epochs = (0..<100).map { second in
       let time = "08\(second < 60 ? "30" : "31")\(second % 60 < 10 ? "0" : "")\(second % 60).000"
       let position = "5230.0000,N,01324.0000,E"

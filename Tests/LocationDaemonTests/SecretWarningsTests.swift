@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct SecretWarningsTests {
   @Test(
-    "quotes and the header's name are named, and the secret is not shown",
+    "quotes and the header's name are reported, and the secret is not shown",
     arguments: [
       ("\"Bearer s3cret\"", "is in quotes"), ("'s3cret'", "is in quotes"),
       ("Authorization: Bearer s3cret", "begins with the name of the header"),

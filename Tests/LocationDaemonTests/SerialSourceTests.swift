@@ -12,8 +12,8 @@ import Timekeeping
 @testable import LocationDaemon
 
 @Suite struct SerialSourceTests {
-  /// A receiver with a speed: at any other its sentences arrive as garbage. A pseudo-terminal itself has no speed, but
-  /// this end can see which one the other is set to.
+  /// A receiver with a baud rate: at any other its sentences arrive as garbage. A pseudo-terminal has no baud rate
+  /// itself, but this end can read the setting of the other.
   private final class Receiver {
     private let descriptor: Int32
     private let speed: speed_t
@@ -24,7 +24,7 @@ import Timekeeping
     let path: String
     private let link: String?
 
-    /// - Parameter link: a path that leads to the line, as udev makes one; nil for none.
+    /// - Parameter link: a path that leads to the line, such as udev creates; nil for none.
     init(_ loop: EventLoop, speed: Int32, link: String? = nil) throws {
       var name = [CChar](repeating: 0, count: 128)
       descriptor = fleet_pty_open(&name, name.count)
@@ -50,7 +50,7 @@ import Timekeeping
       tcgetattr(descriptor, &line)
       let current = cfgetospeed(&line)
       if speedsSeen.last != current { speedsSeen.append(current) }
-      // A time of its own for each: the next epoch ends the one before.
+      // Each epoch has its own time: the next one ends the previous one.
       let time = String(100_000 + count / 60 * 100 + count % 60).dropFirst()
       count += 1
       let body = "GPGLL,4500.0,N,00100.0,E,08\(time.suffix(4)),A,A"
@@ -99,7 +99,7 @@ import Timekeeping
   }
 
   @Test(
-    "a receiver that is unplugged and plugged in again is read at the detected speed; that of another one is detected again"
+    "a receiver that is plugged in again is read at the detected speed; the speed of another one is detected again"
   )
   func replug() throws {
     let loop = try EventLoop()
@@ -118,7 +118,7 @@ import Timekeeping
       }
     }
     try source.start()
-    // Nothing is plugged in; then a receiver at 38,400 baud, the same again, and another.
+    // No device; then a receiver at 38,400 baud, the same again, and another.
     expect(try loop.runs { lost.count == 1 })
     for (index, (speed, seen)) in [
       (B38400, [B9600, B4800, B38400]), (B38400, [B38400]), (B57600, [B38400, B9600, B4800, B115200, B57600]),

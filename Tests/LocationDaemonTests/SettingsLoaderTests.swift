@@ -48,7 +48,7 @@ import Timekeeping
         variable: { $0 == "STATE_DIRECTORY" ? directory : nil }, hostname: { nil }))
   }
 
-  /// How a start with these settings ends.
+  /// The outcome of a start with these settings.
   private enum Start {
     case use(SettingsFile, mistake: String?)
     case waiting(String)
@@ -60,7 +60,7 @@ import Timekeeping
     var missing: String? { if case .waiting(let message) = self { message } else { nil } }
   }
 
-  /// A start until the settings are used, waited for or refused.
+  /// Starts until the settings are used, waited for or refused.
   private func start(_ loader: SettingsLoader) throws -> Start {
     var used: SettingsFile?
     func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
@@ -86,7 +86,7 @@ import Timekeeping
   private func message(_ loader: SettingsLoader) throws -> String? { try start(loader).failure }
 
   @Test(
-    "the kept settings replace a file with a mistake, which is reported with its position; a valid file is used itself")
+    "the stored settings replace a file with a mistake, which is reported with its position; a valid file is used")
   func standsIn() throws {
     let before = loader(Self.good)
     let first = try start(before)
@@ -113,7 +113,8 @@ import Timekeeping
     expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
   }
 
-  @Test("without kept settings, with damaged ones, or for another vehicle: the mistake, and why they are not used")
+  @Test(
+    "without stored settings, or with damaged ones or those of another vehicle: the mistake, and why they are not used")
   func refused() throws {
     let broken = loader(Self.good + Self.mistake)
     let mistake =
@@ -131,7 +132,8 @@ import Timekeeping
   }
 
   @Test(
-    "kept settings that are no file are named as what they are", arguments: ["FIFO", "directory", "symbolic link", ""])
+    "stored settings that are not a regular file are reported as what they are",
+    arguments: ["FIFO", "directory", "symbolic link", ""])
   func noFile(kind: String) throws {
     switch kind {
     case "FIFO": expectEqual(mkfifo(keptPath, 0o600), 0)
@@ -145,13 +147,13 @@ import Timekeeping
       message(loader(Self.good + Self.mistake))?.hasSuffix(
         "\nThe kept settings cannot be read: \(keptPath) \(what); remove it, and the next settings that work are stored there"
       ), true)
-    // They do not prevent a start with good settings, and are replaced.
+    // They do not prevent a start with valid settings, and are replaced.
     let good = loader(Self.good)
     expectNil(try message(good))
     expectEqual((good.store(try good.load().keptText) == nil), (kind != "directory"))
   }
 
-  @Test("a missing secret is an absence, whether the file or the kept settings name it")
+  @Test("a missing secret is reported as missing, whether the file or the stored settings name it")
   func absence() throws {
     let before = loader(Self.good)
     expectNil(before.store(try before.load().keptText))
@@ -161,7 +163,7 @@ import Timekeeping
       expectEqual(missing?.contains(secret), true)
       expectEqual(missing?.contains("interval"), text.contains("interval"))
     }
-    // Written, and still to get its mode.
+    // Written, but its mode is not set yet.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
     expect(try start(loader(Self.good)).missing != nil)
     expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
@@ -189,7 +191,7 @@ import Timekeeping
         hostname: { nil }))
   }
 
-  @Test("the file beside the settings asks for a confirmation, whatever it is; it may have the time")
+  @Test("the file beside the settings requests a confirmation, whatever its contents, which may be the time")
   func marker() {
     for (marker, minutes) in [
       (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),
@@ -204,7 +206,7 @@ import Timekeeping
     expectEqual(found.warning?.hasPrefix("/etc/f/f.toml.confirm: "), true)
   }
 
-  @Test("the stored settings have the same parts as the files, also where an earlier release knows a key not")
+  @Test("the stored settings have the same parts as the files, also where an earlier release does not know a key")
   func parts() throws {
     let loader = loader(Self.good + "\n[reporting]\ncompact_updates = \"off\"\n")
     let configuration = try Daemon.Configuration(try loader.load())
@@ -214,7 +216,7 @@ import Timekeeping
     expect(configuration.parts.credentials.count == 4 && configuration.parts.all.count == 32)
   }
 
-  @Test("each part is what is compared: the destination with every proxy, the sources with the filter, the provider")
+  @Test("the compared parts are: the destination with every proxy, the sources with the filter, the provider")
   func comparedParts() throws {
     func parts(_ change: (String) -> String) throws -> SettingsParts {
       try Daemon.Configuration(try loader(change(Self.good)).load()).parts
@@ -237,7 +239,7 @@ import Timekeeping
       change("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\""), ["destination", "token"])
   }
 
-  @Test("a credential with another value shows, and cannot be derived from what is stored")
+  @Test("a changed credential is detected, and its value cannot be derived from the stored data")
   func changedCredential() throws {
     let loader = loader(Self.good)
     let before = try Daemon.Configuration(try loader.load())

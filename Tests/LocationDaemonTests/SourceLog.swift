@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocationDaemon
 
-/// What a live source has reported.
+/// The reports of a live source.
 final class SourceLog {
   private(set) var fixes: [Fix] = []
   private(set) var reading: [String] = []

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Daemon
 @testable import LocationDaemon
 
-/// A daemon with one source, whose line is on the test's loop: what the source reports.
+/// A daemon with one source, whose line is on the test's loop: the reports of the source.
 final class SourceRig: LineOwner {
   private struct Settings: SourceIdentity, Equatable {}
 
@@ -32,7 +32,7 @@ final class SourceRig: LineOwner {
   /// How many times the daemon was called.
   private(set) var calls = 0
 
-  /// - Parameter line: makes it; nil for a source without one.
+  /// - Parameter line: creates the line; nil for a source without one.
   init(
     _ loop: EventLoop, _ session: any SourceSession, line: (LineHandlers) throws -> (any SourceLine)?,
     report: @escaping (SourceReport) -> Void
@@ -57,7 +57,7 @@ final class SourceRig: LineOwner {
     return daemon.admit(address, to: id, at: loop.now.boot)
   }
 
-  /// Begins to open it.
+  /// Starts to open it.
   func start() throws {
     timer = try loop.makeTimer { [weak self] in self?.pass(.deadline) }
     let configured = SourceSelector.ConfiguredSource(id: 1, label: "source", silenceTimeout: .seconds(10))
@@ -65,7 +65,7 @@ final class SourceRig: LineOwner {
     session = nil
   }
 
-  /// As new settings without it do.
+  /// As new settings without it would.
   func stop() {
     pass(.sources([]))
     timer?.close()

@@ -20,7 +20,7 @@ import SystemCalls
 @Suite final class StorePerformerTests {
   private let loop: EventLoop
   private let temporary: TemporaryDirectory
-  /// Where the store is; not created yet.
+  /// The path of the store, which is not created yet.
   private let directory: String
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
@@ -70,7 +70,7 @@ import SystemCalls
     }
   }
 
-  /// The reports as text, without numbers that differ each time.
+  /// The reports as text, without variable numbers.
   private var reported: [String] {
     reports.map { input in
       switch input {
@@ -125,7 +125,7 @@ import SystemCalls
     performer.close()
   }
 
-  @Test("positions of other vehicles are dropped, the oldest first, when the file has reached its maximum size")
+  @Test("positions of other vehicles are dropped, oldest first, when the file has reached its maximum size")
   func othersMakeRoom() throws {
     var small = settings()
     small.maxSize = 2_000_000
@@ -148,7 +148,7 @@ import SystemCalls
     performer.start()
     try add(1...1500, to: performer)
     expect(try loop.runs { self.reports.count > 2 })
-    // A slow machine writes in between, and needs room more than once.
+    // A slow machine writes in between, and needs space more than once.
     expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
     try expectEqual(held(), Array(1...1500))
@@ -157,7 +157,7 @@ import SystemCalls
     expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
 
-  @Test("changes that cannot be written stay in memory, and are on disk once there is a directory")
+  @Test("changes that cannot be written stay in memory, and are on disk once the directory exists")
   func noDirectory() throws {
     try Data().write(to: URL(fileURLWithPath: directory))
     let performer = try performer()
@@ -166,18 +166,18 @@ import SystemCalls
     try add(1...3, to: performer)
     remove([2], from: performer)
     try FileManager.default.removeItem(atPath: directory)
-    // As at a reload, which does not wait for the retry.
+    // As for a reload, which does not wait for the retry.
     performer.start()
     expectEqual(reported, ["memory only", "restored [1, 3]", "healthy"])
     performer.close()
     try expectEqual(held(), [1, 3])
   }
 
-  @Test("a file that is found damaged in use is renamed, and the new one has everything that is in memory")
+  @Test("a file that is found damaged is renamed, and the new one has everything that is in memory")
   func damagedInUse() throws {
     let performer = try performer()
     performer.start()
-    // More than the connection keeps in memory.
+    // More than the connection caches in memory.
     try add(1...9000, to: performer)
     expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
@@ -196,7 +196,7 @@ import SystemCalls
   }
 
   @Test(
-    "a file or log that another program has overwritten is noticed at the next commit, and nothing is lost",
+    "a file or log that another program has overwritten is detected at the next commit, and nothing is lost",
     arguments: ["file", "log", "both", "pages", "truncated"])
   func damagedInUse(what: String) throws {
     let performer = try performer()
@@ -215,7 +215,7 @@ import SystemCalls
     }
     if what == "file" || what == "both" { try overwrite(file) }
     if what == "log" || what == "both" { try overwrite(log) }
-    // The headers stay.
+    // The headers are unchanged.
     if what == "pages" { try overwrite(log, from: 56) }
     if what == "truncated" { expectEqual(truncate(log, 0), 0) }
     try add([51], to: performer)
@@ -270,7 +270,7 @@ import SystemCalls
     }
     try add([51], to: performer)
     if what == "log" {
-      // Nothing is lost: the file itself gets what stood in the log.
+      // Nothing is lost: the contents of the log are written to the file itself.
       expect(try loop.runs { self.onDisk("backlog.sqlite") > 4096 })
     } else {
       expect(try loop.runs { self.reports.count > 1 })
@@ -351,7 +351,7 @@ import SystemCalls
     try expectEqual(held(in: elsewhere), [1, 2, 3])
   }
 
-  @Test("without a directory it reports that, and does nothing")
+  @Test("without a directory it reports that, and does nothing else")
   func off() throws {
     var settings = settings()
     settings.directory = nil
@@ -372,7 +372,7 @@ private final class StoreDriver {
   private var agent: StoreAgent
   private var timer: LoopTimer?
 
-  /// - Parameter report: is passed the reports; returns the records in memory for `storeStartsOver`.
+  /// - Parameter report: receives the reports; returns the records in memory for `storeStartsOver`.
   init(
     _ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle, loop: EventLoop,
     report: @escaping (VehicleAgent.Input) -> [Backlog.Record]?

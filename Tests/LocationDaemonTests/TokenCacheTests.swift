@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocationDaemon
 
-/// The token that a run leaves to the next one, through the agent, the keys of the settings and a real file.
+/// The token that a run caches for the next one, through the agent, the settings and a real file.
 @Suite struct TokenCacheTests {
   private let directory: TemporaryDirectory
 
@@ -17,8 +17,7 @@ import Testing
   }
 
   /// A run that needs a token.
-  ///
-  /// - Returns: whether it asks the provider, and why it does not use what was kept.
+  /// - Returns: whether it requests one, and why it does not use the cached one.
   private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
     var configuration = settings
     configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory.path)
@@ -29,7 +28,7 @@ import Testing
     if let text = try cache.read() { effects += fixture.handle(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)
     let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
-    // It would do for either service: what it is kept under decides.
+    // It is valid for either service: the key under which it is cached decides.
     if asks { effects += fixture.handle(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
     var why: String?
     for effect in effects {
@@ -44,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "a vehicle whose ID exists in both services has a token in each: the cached one is used for its own service only")
+    "a vehicle whose ID exists in both services has a token for each: a cached one is used only for its own service")
   func services() throws {
     let deliveries = try AgentFixture.configuration()
     let trips = try AgentFixture.tripsConfiguration()

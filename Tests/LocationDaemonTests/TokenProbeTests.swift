@@ -54,7 +54,7 @@ import Timekeeping
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
-  @Test("a program is asked for a trip's token, and the result and all problems are reported")
+  @Test("a command is run for a trip's token, and the result and all problems are reported")
   func command() throws {
     let response = try directory.write(#"{"token":"\#(token(at: now))"}"#, to: "response")
     let result = try ask(
@@ -65,7 +65,7 @@ import Timekeeping
       result.inspection?.problems.map(\.kind), [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
   }
 
-  @Test("a token that the daemon would not use is inspected nevertheless")
+  @Test("a token that the daemon would reject is inspected nevertheless")
   func refused() throws {
     let file = try directory.write(token(at: now - 7200), to: "token")
     let result = try ask("provider = \"file\"\nfile = \"\(file)\"", for: .deliveryVehicle("truck-17"))

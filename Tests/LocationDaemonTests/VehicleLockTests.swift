@@ -37,7 +37,7 @@ import Testing
     return directory
   }
 
-  @Test("the second has the first's process, and the vehicle once the first is gone")
+  @Test("the second process learns the first's process ID, and gets the vehicle once the first has ended")
   func second() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()
@@ -54,7 +54,7 @@ import Testing
     expectNil(second.attempt(settings).holder)
   }
 
-  @Test("the name of a lock contains nothing of the vehicle, and no other user can list it")
+  @Test("the name of a lock reveals nothing about the vehicle, and no other user can list it")
   func name() throws {
     let directory = try Self.directory()
     let lock = VehicleLock(directory: directory("locks"))
@@ -96,7 +96,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test("a directory that others can open, or a file in its place, locks nothing and is reported once")
+  @Test("a directory that others can open, or a file in its place, is not used for locks, and is reported once")
   func unusable() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()
