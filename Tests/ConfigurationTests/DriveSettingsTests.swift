@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "a mistake in a stop or a stretch is reported with its position",
+    "a mistake in a stop or a section of the route is reported with its position",
     arguments: [
       ("stops = \"1 km\"", "7:9: source.stops: is a string; an array of tables, as in"),
       ("stops = [1]", "7:10: source.stops: has a whole number in it; tables are expected"),
@@ -76,7 +76,7 @@ import Testing
     expectEqual(messages.first?.contains(message), true, "\(messages)")
   }
 
-  @Test("a command line reads the same quantities")
+  @Test("the command line uses the same quantities")
   func quantities() throws {
     expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
     try expectEqual(QuantityOption.routeDistance("1.2 km"), 1200)

@@ -23,13 +23,13 @@ import Testing
     interval = "20s"
     """
 
-  /// The text with which the good settings are kept.
+  /// The text in which valid settings are stored.
   private func kept(_ text: String = good, _ machine: TestMachine = TestMachine()) throws -> KeptSettings {
     KeptSettings(
       path: "/var/lib/f/kept-settings.toml", bytes: Array(try machine.adding(text).load().keptText.utf8))
   }
 
-  /// What becomes of a start with this text.
+  /// The outcome of a start with this text.
   private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String {
     let (kept, machine) = (try kept(), TestMachine().adding(text, extras))
     do throws(KeptSettings.Refusal) {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("a key that the previous release does not know is not in their file, which that release has to read")
+  @Test("a key that the previous release does not know is not in the file that it has to read")
   func newKey() throws {
     let machine = TestMachine()
     let file = try machine.adding(Self.good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\""))
@@ -98,7 +98,7 @@ import Testing
     expect(!text.contains("#"))
   }
 
-  @Test("they are used if the file's mistake does not concern vehicle and servers")
+  @Test("they are used if the mistake does not concern vehicle and servers")
   func standsIn() throws {
     let mistakes = [
       Self.good.replacing("\"20s\"", with: "20"),
@@ -116,15 +116,15 @@ import Testing
       Self.good + "\n[fleet_engine]\ntransprt = \"http1\"\n",
       Self.good.replacing("[reporting]", with: "[reporting"),
       Self.good + "\n[reporting\nheartbeat = \"40s\"\n[log]\nlevel = \"info\"\n",
-      // The line names a vehicle, but it is one of a section and of a key that decide nothing.
+      // The line contains a vehicle, but in a section and a key that do not matter.
       Self.good.replacing("/dev/gps0\"", with: "/dev/vehicle-token"),
-      // Unknown keys of sections that decide, whose known keys are unchanged.
+      // Unknown keys of relevant sections whose known keys are unchanged.
       Self.good + "\n[fleet_engine]\nintervall = 3\n",
       Self.good.replacing("[vehicle]", with: "[vehicle]\nvehicel_id = \"truck-18\""),
       Self.good.replacing("[token]", with: "[token]\nendpoint = \"https://other.example.com\""),
       Self.good.replacing("[token]", with: "[token]\nwhere = \"https://other.example.com\""),
       Self.good + "\n[fleet_engine.more]\nproxy = \"http://10.0.0.1\"\n",
-      // Emptied; zeros are left by a power cut.
+      // Truncated; a power cut can leave zeros.
       "", " \n\t\r\n", "\u{0}\u{0}\u{0}",
     ]
     for text in mistakes {
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("a file or directory that the system does not let the service read names no other vehicle or server")
+  @Test("an unreadable file or directory does not name another vehicle or server")
   func denied() throws {
     let kept = try kept()
     func outcome(_ machine: TestMachine) -> String {
@@ -222,7 +222,7 @@ import Testing
       machine.problems = ["/etc/f/conf.d": problem]
       expectEqual(outcome(machine), used)
     }
-    // What can be read names another one.
+    // The readable part names another one.
     for text in [
       "[vehicle]\nvehicle_id = \"truck-18\"\n", "[vehicle]\nvehicel_id = \"truck-18\"\n",
       "[fleet_engine]\nendpoint = \"https://other.example.com\"\n", "[vehicl]\nvehicle_id = \"truck-18\"\n",
@@ -259,7 +259,7 @@ import Testing
     expect(!file.settings.agent.logsPositions)
   }
 
-  @Test("a missing file that the kept settings name may appear later")
+  @Test("a missing file that the stored settings name may appear later")
   func keptAbsence() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ file = \"/data/id\" }")
     var machine = TestMachine()
@@ -272,7 +272,7 @@ import Testing
     expectEqual(refusal?.mayAppearLater, true)
   }
 
-  @Test("a damaged file of kept settings is not used, with the reason")
+  @Test("a damaged file of stored settings is not used, with the reason")
   func damaged() throws {
     let broken = TestMachine().adding(Self.good.replacing("\"20s\"", with: "20"))
     let whole = Array(try broken.adding(Self.good).load().keptText.utf8)
@@ -284,7 +284,7 @@ import Testing
     }
   }
 
-  @Test("a missing file or credential, which may appear later, differs from a mistake")
+  @Test("a missing file or credential, which may appear later, is distinguished from a mistake")
   func absence() throws {
     func error(_ text: String) -> ConfigurationError? {
       do throws(ConfigurationError) {

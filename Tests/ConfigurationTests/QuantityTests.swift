@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct QuantityTests {
   @Test(
-    "durations add up and are exact to the nanosecond",
+    "parts of a duration add up, and are exact to the nanosecond",
     arguments: [
       ("10s", Duration.seconds(10)), ("5min", .seconds(300)), ("1h 30min", .seconds(5400)),
       ("500ms", .milliseconds(500)),
@@ -17,7 +17,7 @@ import Testing
     try expectEqual(Quantity.duration(text), duration)
   }
 
-  @Test("distances, speeds and sizes have their units")
+  @Test("distances, speeds and sizes have units")
   func others() throws {
     try expectEqual(Quantity.parse("25 m", as: Quantity.distances), 25)
     try expectEqual(Quantity.parse("1.5 km", as: Quantity.distances), 1500)
@@ -39,7 +39,7 @@ import Testing
     #expect(throws: ValueProblem.self) { try Quantity.duration(text) }
   }
 
-  @Test("a distance does not add up")
+  @Test("a distance has only one part")
   func notAdded() {
     #expect(throws: ValueProblem.self) { try Quantity.parse("1 km 5 m", as: Quantity.distances) }
   }

@@ -63,7 +63,7 @@ import Timekeeping
     expect(!messages.joined().contains("hunter2"))
   }
 
-  @Test("a certificate file that is missing, or not one, is rejected with its position")
+  @Test("a missing or invalid certificate file is rejected with its position")
   func certificates() {
     var machine = machine
     machine.files["/etc/f/empty.pem"] = []
@@ -161,7 +161,7 @@ import Timekeeping
   }
 
   @Test(
-    "listening on a link-local address without allow causes a warning, and on a loopback address or with allow none",
+    "listening on a link-local address without allow causes a warning; on a loopback address or with allow it does not",
     arguments: [
       ("nmea-tcp", "169.254.1.1:10110", "", true), ("nmea-udp", "[fe80::2]:10110", "", true),
       ("nmea-udp", "[fe80::2]:10110", "allow = [\"fe80::1\"]", false), ("nmea-tcp", "127.0.0.1:10110", "", false),
@@ -176,7 +176,7 @@ import Timekeeping
   }
 
   @Test(
-    "gpsd is reached at a host, a port and for one device, each of which has its default",
+    "gpsd has a host, a port and a device, each with its default",
     arguments: [
       ("", "localhost", 2947, nil), ("address = \"10.0.0.1\"", "10.0.0.1", 2947, nil),
       ("address = \"box.example.com:2948\"", "box.example.com", 2948, nil),
@@ -189,14 +189,14 @@ import Timekeeping
     expectEqual(settings.sources[0].kind, .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
-  @Test("the speed of a receiver can be left to be found")
+  @Test("the speed of a receiver can be detected automatically")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
     expectEqual(settings.sources[0].kind, .serial(SerialSettings(device: "/dev/gps0", baud: nil)))
   }
 
-  @Test("a short interval is taken with an endpoint on loopback only")
+  @Test("a short interval is accepted only with an endpoint on the loopback")
   func shortInterval() throws {
     let lines = "[reporting]\ninterval = \"0s\"\nheartbeat = \"1s\"\n[fleet_engine]\nendpoint = "
     try expectEqual(
@@ -218,7 +218,7 @@ import Timekeeping
   }
 
   @Test(
-    "a secret in a header is refused, and is not repeated",
+    "a secret in a header is rejected, and is not repeated",
     arguments: [
       "Authorization = \"Bearer hunter2\"", "x-api-key = \"hunter2\"", "Cookie = \"hunter2\"",
       "X-Custom = \"Bearer hunter2\"",
@@ -253,7 +253,7 @@ import Timekeeping
   }
 
   @Test(
-    "placeholders of the URL are checked, those of a body are not mistaken for JSON",
+    "placeholders of the URL are checked, those of a body are not confused with JSON",
     arguments: [
       ("https://t/{vehicle_id}?p={provider_id}", nil), ("https://t/{vehicleid}", "did you mean {vehicle_id}?"),
       ("https://t/{vehicle_id", "has an unmatched brace"),

@@ -16,7 +16,7 @@ import Timekeeping
 @Suite struct SettingsFileTests {
   let machine = TestMachine()
 
-  @Test("the least that is valid gets the documented defaults")
+  @Test("the minimal settings get the documented defaults")
   func defaults() throws {
     let settings = try machine.settings(for: minimal())
     expectEqual(
@@ -43,8 +43,8 @@ import Timekeeping
     expectEqual(file.warnings, [])
     expectEqual(file.settings.sources[0].kind, .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
     try expectEqual(endpoint(file.settings).format.expiration, .epochMilliseconds)
-    // Whatever else it says is the default, so that a reader learns it and nothing changes when the line is removed.
-    // The corners are not: most fleets want them, and an upgrade must not charge for them.
+    // All its other values are the defaults, so that it documents them and removing a line changes nothing. The
+    // corners are an exception: most fleets want them, and an upgrade must not make fleets pay for them.
     let least = try machine.settings(
       for: """
         vehicle = { provider_id = "my-project", vehicle_id = "truck-17" }
@@ -58,7 +58,7 @@ import Timekeeping
     expectEqual(file.settings, least)
   }
 
-  @Test("every key is in the reference once, and no two of one source share a place")
+  @Test("every key is in the reference once, and no two keys of one source have the same position")
   func keys() {
     let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
     expectEqual(Set(paths).count, paths.count)
@@ -95,7 +95,7 @@ import Timekeeping
       ])
   }
 
-  @Test("a file of conf.d without .toml at the end of its name is ignored with a warning; backup files without one")
+  @Test("a file in conf.d whose name does not end in .toml is ignored with a warning; backup files without one")
   func leftOut() throws {
     let file = try machine.adding(
       minimal(),
@@ -142,7 +142,7 @@ import Timekeeping
     expectEqual(settings.logLevel, .debug)
   }
 
-  @Test("an instance's settings override those that all instances share; those of another instance are not read")
+  @Test("an instance's settings override the shared ones; those of another instance are not read")
   func ownDirectory() throws {
     var machine = machine.adding(minimal(), ["z.toml": "[vehicle]\nvehicle_id = \"shared\"\n[log]\nlevel = \"debug\""])
     machine.files["/etc/f/f.toml.d/a.toml"] = Array("[vehicle]\nvehicle_id = \"own\"".utf8)
@@ -163,7 +163,7 @@ import Timekeeping
   }
 
   @Test(
-    "the times of a recording that do not follow elapsed time are its own; otherwise the filter knows the pace",
+    "the times of a recording that do not follow elapsed time are used as they are; otherwise the filter knows the pace",
     arguments: [
       ("", false, 1.0), ("pace = 20", false, 20), ("pace = 0", true, 1), ("pace = 0\ntime = \"shift\"", true, 1),
       ("pace = 20\ntime = \"keep\"", true, 1),
@@ -174,7 +174,7 @@ import Timekeeping
     expectEqual(file.settings.sources.map(\.kind.pace), [pace])
   }
 
-  @Test("a later file that changes the type of source leaves the old keys out, with a warning")
+  @Test("a later file that changes the type of source discards the old keys, with a warning")
   func changedType() throws {
     let file = try machine.adding(
       minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
@@ -185,7 +185,7 @@ import Timekeeping
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
 
-  @Test("a relative metrics file is in the directory that systemd made for the daemon")
+  @Test("a relative metrics file is in the directory that systemd created for the daemon")
   func metricsFile() throws {
     var machine = machine
     let text = minimal() + "\n[metrics]\ntextfile = \"a.prom\"\n"
@@ -196,7 +196,7 @@ import Timekeeping
       machine.settings(for: text.replacing("a.prom", with: "/srv/a.prom")).metricsFile, "/srv/a.prom")
   }
 
-  @Test("relative paths begin at the directory of the main file")
+  @Test("relative paths start at the directory of the main file")
   func relativePaths() throws {
     let settings = try machine.with(pem: ["/ca.pem"]).settings(
       for: minimal(
@@ -213,7 +213,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that cannot be read is named with what to do",
+    "a file that cannot be read is reported with the remedy",
     arguments: [
       (ConfigurationEnvironment.FileProblem.missing, "does not exist"), (.directory, "is a directory"),
       (.tooLarge, "is too large"), (.notRegular, "is not a regular file"),
@@ -229,7 +229,7 @@ import Timekeeping
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
-  @Test("an empty file, one that is not UTF-8 and one that is not TOML are named, all at once, with their lines")
+  @Test("an empty file, one that is not UTF-8 and one that is not TOML are all reported at once, with their lines")
   func notText() {
     expectEqual(machine.messages(for: " \n\t\n").first?.contains("is empty"), true)
     var machine = machine.adding(minimal(), ["a.toml": "[x\n"])

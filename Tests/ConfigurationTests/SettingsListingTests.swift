@@ -11,7 +11,7 @@ import Testing
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  @Test("each value is listed with the file and line that set it, and with what it replaces; the rest as defaults")
+  @Test("each value is listed with the file and line that set it, and the value that it replaced; the rest as defaults")
   func places() throws {
     let lines = try listing(
       TestMachine().adding(
@@ -39,7 +39,7 @@ import Testing
     for other in ["report_state", "route", "command"] { expect(!lines.contains { $0.hasPrefix(other) }) }
   }
 
-  @Test("what it prints are settings that mean the same, unless something in them was masked")
+  @Test("the printed settings have the same meaning, unless something in them was masked")
   func isTOML() throws {
     var machine = TestMachine()
     machine.hostname = "truck-19"
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "what is probably a mistake is a warning",
+    "a probable mistake causes a warning",
     arguments: [
       (minimal(token: "url = \"https://t.example.com\""), "token.url: does not name the vehicle"),
       (minimal(vehicle: "vehicle_id = { hostname = true }"), "host name, \"localhost\", which looks like the default"),
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "what is right is none",
+    "correct settings cause no warning",
     arguments: [
       minimal(), minimal(vehicle: "vehicle_id = \"localhost\""),
       minimal(token: "url = \"https://t.example.com\"\nmethod = \"POST\"\nbody = '{\"v\":\"{vehicle_id}\"}'"),
@@ -107,7 +107,7 @@ import Testing
     try expectEqual(TestMachine().adding(text).load().warnings, [])
   }
 
-  @Test("a file of conf.d that changes the vehicle or a server is a warning, one that repeats it is not")
+  @Test("a file in conf.d that changes the vehicle or a server causes a warning, one that repeats it does not")
   func warnings() throws {
     let machine = TestMachine().adding(
       minimal(rest: "[fleet_engine]\nendpoint = \"https://a.example\"\n[reporting]\ninterval = \"5s\""),
@@ -123,7 +123,7 @@ import Testing
         "/etc/f/conf.d/b.toml:2:12: fleet_engine.endpoint: replaces the value of /etc/f/f.toml:10:12; "
           + "remove one of the two (fleet-locationctl settings shows what is in force)",
       ])
-    // What belongs to one daemon is meant for it.
+    // A file of one instance is meant for it.
     var own = TestMachine().adding(minimal())
     own.files["/etc/f/f.toml.d/own.toml"] = Array("[vehicle]\nvehicle_id = \"truck-18\"".utf8)
     try expectEqual(own.load().warnings, [])

@@ -9,7 +9,7 @@ import Timekeeping
 @Suite struct SourceListTests {
   let machine = TestMachine()
 
-  /// The least that is valid, with these sources from line 4 on.
+  /// The minimal settings, with these sources from line 4 on.
   private func text(_ sources: String) -> String {
     """
     [vehicle]
@@ -31,7 +31,7 @@ import Timekeeping
     type = "gpsd"
     """
 
-  @Test("a modem is named by where it is plugged in or by its IMEI, or not at all")
+  @Test("a modem is named by its USB port or its IMEI, or not at all")
   func modem() throws {
     func source(_ keys: String) throws -> SourceKind? {
       try machine.settings(for: text("[source]\ntype = \"modemmanager\"\n" + keys)).sources.first?.kind
@@ -122,7 +122,7 @@ import Timekeeping
   }
 
   @Test(
-    "a source that is no table is named",
+    "a source that is not a table is reported",
     arguments: [
       (
         "source = 3",

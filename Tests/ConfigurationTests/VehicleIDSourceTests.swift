@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "the ID is read from where the settings say",
+    "the ID is read from the configured place",
     arguments: [
       ("\"van-2\"", "van-2"), ("{ file = \"/etc/id\" }", "van-3"), ("{ file = \"id\" }", "van-4"),
       ("{ file = \"/etc/marked\" }", "van-9"),
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "a missing or invalid ID is rejected with its origin",
+    "a missing or invalid ID is reported with its origin",
     arguments: [
       ("\"*\"", "means every vehicle"), ("\"\"", "is empty"), ("\"a:b\"", "contains \":\""),
       ("\"a\\u0000b\"", "control character"), ("\"..\"", "is not possible in a URL"),

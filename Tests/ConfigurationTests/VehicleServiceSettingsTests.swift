@@ -8,7 +8,7 @@ import Testing
 
 @testable import Configuration
 
-/// `[vehicle] service`, and what only one of the services has.
+/// `[vehicle] service`, and settings that only one of the services has.
 @Suite struct VehicleServiceSettingsTests {
   let machine = TestMachine()
 
@@ -54,7 +54,7 @@ import Testing
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("the name of a service is what a token's claim is said to belong to", arguments: FleetEngineService.all)
+  @Test("the service of a token's claim is named", arguments: FleetEngineService.all)
   func names(_ service: FleetEngineService) {
     let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
     expectEqual(vehicle.tokenContext?.scope.service, service.name)

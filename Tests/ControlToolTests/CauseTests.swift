@@ -18,16 +18,16 @@ import Timekeeping
 
 @testable import ControlTool
 
-/// Every cause that the agent waits for, and what STATUS=, `status`, `status --json` and `explain` say of it.
+/// Every cause that the agent waits for, in the words of STATUS=, `status`, `status --json` and `explain`.
 @Suite struct CauseTests {
   struct Case: Sendable {
     var name: String
-    /// When the daemon is asked.
+    /// When the daemon is queried.
     var second: Double
     var prepare: @Sendable (inout AgentFixture) throws -> Void
   }
 
-  /// A kind of wait. A new `Cause`, `Limit` or `Next` does not compile until it is one of these, and then a case must
+  /// A kind of wait. A new `Cause`, `Limit` or `Next` does not compile until it is added here, and then a case must
   /// reach it.
   enum Wait: String, CaseIterable {
     case stopping, stopped, paused, goingOffline, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken,
@@ -59,7 +59,7 @@ import Timekeeping
     }
   }
 
-  /// What comes next, likewise.
+  /// The next step, likewise.
   enum Next: String, CaseIterable {
     case none, report, heartbeat, retry, offline, tokenLater, tokenFetched
 
@@ -87,7 +87,7 @@ import Timekeeping
     return .network(state)
   }
 
-  /// A fix in a place where none can be.
+  /// A fix at an impossible position.
   private static func badFix(at second: Int) throws -> VehicleAgent.Input {
     var fix = Fix(
       coordinate: try #require(Coordinate(latitude: 48, longitude: 11)),
@@ -163,7 +163,7 @@ import Timekeeping
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, $0.token()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
-      // In the plain form.
+      // In plain form.
       _ = $0.handle(.deadline, at: 3)
       _ = $0.handle(.updateEnded(id: 2, refusal), at: 3.5)
       _ = $0.handle(.deadline, at: 4.5)
@@ -175,7 +175,7 @@ import Timekeeping
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
-      // In the plain form as well.
+      // In plain form as well.
       _ = $0.handle(.updateEnded(id: 2, refusal), at: 3)
     },
     Case(name: "Fleet Engine refuses a token that lives for a day", second: 20) {
@@ -206,7 +206,7 @@ import Timekeeping
       $0 = try AgentFixture { $0.reporting.interval = .seconds(5) }
       _ = try $0.drive(to: 0)
       var effects = $0.handle(.tokenEnded(id: 1, $0.token()), at: 0)
-      // Every other request fails when it may have arrived, and is made again soon.
+      // Every other request fails when it may have arrived, and is retried soon.
       let unanswered = HTTPOutcome.failure(TransportFailure(.timedOut, "no response within 15 s"))
       for step in 1...117 {
         for case .sendUpdate(let id, _) in effects {
@@ -369,7 +369,7 @@ import Timekeeping
     try fixture.comeOnline()
   }
 
-  /// What all four say.
+  /// The four texts.
   private func outputs(_ item: Case) throws -> (snapshot: VehicleAgent.Snapshot, report: StatusReport, text: String) {
     var fixture = try AgentFixture()
     try item.prepare(&fixture)
@@ -403,7 +403,7 @@ import Timekeeping
     expectEqual(Set(snapshots.map { Next($0.next) }), Set(Next.allCases))
   }
 
-  @Test("all four name one cause", arguments: CauseTests.cases)
+  @Test("all four texts name the same cause", arguments: CauseTests.cases)
   func oneCause(item: Case) throws {
     let report = try outputs(item).report
     let state = try #require(report.state)
@@ -412,14 +412,14 @@ import Timekeeping
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     expect(rows.contains("Fleet Engine  \(line)"))
     expectEqual(StatusRows(report).state.text, state.label)
-    // What is wrong is said in one row.
+    // The problem is stated in one row.
     if state.level != "good", let problem = state.detail.parts(around: ": ")?.after {
       expectEqual(rows.filter { $0.contains(text: String(problem)) }.count, 1, "\(rows)")
     }
-    // If nothing prevents updates, explain says what happened to the last fix.
+    // If nothing prevents updates, explain reports the outcome of the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { expectEqual(report.explanation.reason, state.cause) }
-    // Where a next request is known, it is never called due now while it waits.
+    // If a next request is known, it is never reported as due now while it waits.
     if let next = report.nextUpdate, next.kind != "token" { expect(next.due > 0) }
   }
 }

@@ -29,7 +29,7 @@ import Timekeeping
     watch.handle(.success(report), at: .seconds(second))
   }
 
-  @Test("it waits, says when the clock stands, and ends with what came of it")
+  @Test("it waits, reports a clock that is stopped, and ends with the outcome")
   mutating func follows() {
     expectEqual(handle(waiting(60), 0), .wait("60 left"))
     expectEqual(handle(waiting(59), 1), .wait(nil))
@@ -42,7 +42,7 @@ import Timekeeping
     expectEqual(handle(report { $0.unconfirmed = "why" }, 4), .failed("the new settings are not confirmed: why"))
   }
 
-  @Test("half a minute after the time it is not known, if the clock stands or the daemon does not answer")
+  @Test("half a minute after the time the outcome is unknown, if the clock is stopped or the daemon does not answer")
   mutating func ends() {
     let silent = Result<StatusReport, SetupTrouble>.failure(SetupTrouble(message: "no answer"))
     expectEqual(watch.handle(silent, at: .seconds(89)), .wait("the daemon does not answer"))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlTool
 
-/// Daemon and tool are of two releases while an upgrade waits for a restart.
+/// Daemon and tool are of different releases while an upgrade waits for a restart.
 @Suite struct DaemonClientTests {
   @Test("unknown keys of a later release's status are ignored")
   func later() throws {

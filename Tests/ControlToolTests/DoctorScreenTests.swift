@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "on a terminal lines end between words, at its width, and continue below the sentence", arguments: [24, 40, 80])
+    "on a terminal, lines break between words at its width, and continue below the text", arguments: [24, 40, 80])
   func terminal(width: Int) {
     let screen = DoctorScreen(width: width, capabilities: .plain)
     let text = screen.text(of: .finding(Self.finding)) + screen.text(of: Self.summary)

@@ -17,19 +17,19 @@ import Testing
   func directions() throws {
     let sketch = try #require(try sketch([[-200, -100], [0, -100], [0, 0]]))
     let lines = sketch.lines(columns: 9, rows: 3, isUnicode: false).map(\.text)
-    // As wide as high on the ground: a character is twice as high as it is wide.
+    // The same scale in both directions: a character is twice as high as it is wide.
     expectEqual(lines, ["        @", "        *", "*********"])
     expectEqual(sketch.caption, "Track, 60 s, 200 m")
   }
 
-  @Test("braille has eight dots for a character")
+  @Test("braille has eight dots per character")
   func braille() throws {
     let sketch = try #require(try sketch([[-700, 0], [0, 0]]))
     expectEqual(sketch.lines(columns: 4, rows: 1, isUnicode: true).map(\.text), ["⠤⠤⠤@"])
   }
 
   @Test(
-    "absurd numbers are drawn without a crash",
+    "extreme coordinates are drawn without a crash",
     arguments: [
       [[Int.max, Int.min], [0, 0]], [[0, 0], [0, 0]], [[1], [2, 3], [0, 0], []],
       [[Int.min, Int.min], [Int.max, Int.max]],
@@ -46,14 +46,14 @@ import Testing
     expectNil(try sketch([]))
   }
 
-  @Test("absurd numbers of updates are drawn as bars")
+  @Test("extreme numbers of updates are drawn as bars")
   func bars() {
     expectEqual(UpdateBars([[Int.max, 1], [-5, -5], [], [Int.max, Int.max]])?.bars(isUnicode: true).width, 4)
     expectNil(UpdateBars([]))
     expectEqual(UpdateBars([[12, 0], [1, 0]])?.bars(isUnicode: false).text, "91")
   }
 
-  @Test("only lines that changed are painted, all of them after another size")
+  @Test("only lines that changed are redrawn, and all of them after a resize")
   func painter() {
     var painter = ScreenPainter(TerminalCapabilities(hasColour: false, isUnicode: true))
     let size = Terminal.Size(columns: 10, rows: 3)
@@ -65,7 +65,7 @@ import Testing
     expectEqual(paint(["one", "two"], size), "")
     expectEqual(paint(["one", "2"], size), "\u{1b}[?2026h\u{1b}[2;1H2\u{1b}[K\u{1b}[?2026l")
     expectEqual(paint(["one"], size), "\u{1b}[?2026h\u{1b}[2;1H\u{1b}[K\u{1b}[?2026l")
-    // Nothing is erased behind a line that fills the row.
+    // Nothing is erased after a line that fills the row.
     expectEqual(paint(["0123456789"], size), "\u{1b}[?2026h\u{1b}[1;1H0123456789\u{1b}[?2026l")
     expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
     painter.forget()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct MonitorLineTests {
   @Test(
-    "each reply of the daemon is a line for people",
+    "each reply of the daemon is shown as one readable line",
     arguments: [
       (
         #"{"event":{"driverLevel":"INFO","level":"notice","name":"online","sentence":"Online"}}"#,
@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test(
-    "what a later release adds has no line", arguments: ["{}", #"{"weather":{"rain":1}}"#, #"{"event":{"name":1}}"#])
+    "replies of a later release that are unknown are not shown",
+    arguments: ["{}", #"{"weather":{"rain":1}}"#, #"{"event":{"name":1}}"#])
   func unknown(reply: String) throws {
     expectNil(MonitorLine.text(try #require(JSONValue(parsing: Array(reply.utf8)).object)))
   }

@@ -22,7 +22,7 @@ import Testing
     return answers
   }
 
-  @Test("the settings file has the answers, and the format of the service's sample backend")
+  @Test("the settings file contains the answers, and the token format of the service's sample backend")
   func text() {
     var answers = answers(service: "trips", source: "/dev/serial/by-id/usb-u-blox-if00")
     answers.hasCredential = true
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "whatever is answered, the daemon reads the settings as they were meant",
+    "whatever is answered, the daemon reads the settings as intended",
     arguments: ["gpsd", "modemmanager", "/dev/ttyUSB0", "/usr/share/demo \"ö\".gpx"], ["deliveries", "trips"])
   func valid(source: String, service: String) throws {
     let text = answers(service: service, source: source).text
@@ -91,7 +91,7 @@ import Testing
     expectEqual(answers, SetupAnswers())
   }
 
-  @Test("what is open is asked in order; format and endpoint have defaults")
+  @Test("missing answers are asked for in order; format and endpoint have defaults")
   func open() {
     var answers = SetupAnswers()
     expectEqual(answers.open, [.source, .service, .provider, .vehicle, .tokenURL])
@@ -111,7 +111,7 @@ import Testing
     return answers
   }
 
-  @Test("a plain credential is a file for root alone, and the unit names it")
+  @Test("a plain credential is a file for root only, and the unit names it")
   func plain() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)
     var withCredential = answers
@@ -131,7 +131,7 @@ import Testing
       ])
   }
 
-  @Test("an instance has files of its own, and an encrypted credential another directive")
+  @Test("an instance has its own files, and an encrypted credential uses another directive")
   func instance() {
     let plan = SetupPlan(answers, credential: .encrypted(Array("sealed".utf8)), instance: "van")
     expectEqual(plan.unit, "fleet-locationd@van.service")
@@ -147,7 +147,7 @@ import Testing
       "[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/van.token-provider.cred\n")
   }
 
-  @Test("without a credential there is only the settings file; one that is kept is named and not written")
+  @Test("without a new credential only the settings file is written; an existing credential is named and not written")
   func others() {
     let none = SetupPlan(answers, credential: .none, instance: nil)
     expectEqual(none.files.map(\.path), ["/etc/fleet-locationd/fleet-locationd.toml"])
@@ -160,7 +160,7 @@ import Testing
     expect(String(decoding: kept.files[1].content, as: UTF8.self).contains("credential = \"token-provider\""))
   }
 
-  @Test("what is there is kept beside the new file, and a file that is the same is left alone")
+  @Test("an existing file is preserved beside the new one, and an unchanged file is not touched")
   func changes() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)
     let changes = plan.changes(at: "20261121T083000Z") { path in
@@ -180,7 +180,7 @@ import Testing
     expect(!text.contains("hush"))
   }
 
-  @Test("what cannot be a header is no credential, and is not repeated")
+  @Test("text that cannot be a header is rejected as a credential, and is not repeated")
   func credentials() {
     expectNil(SetupPlan.problem(ofCredential: "Bearer a-b_c.d="))
     for text in ["", "hush\nhush", "hüsh", "hush\u{7F}", String(repeating: "x", count: SetupPlan.maxCredential + 1)] {
@@ -199,7 +199,7 @@ import Testing
     .init(kind: .gpsd, findings: [.pass("gpsd 3.22")]),
   ])
 
-  @Test("what can be used has a number, what cannot be says why")
+  @Test("usable sources have a number, others say why they cannot be used")
   func text() {
     expectEqual(
       sources.text,
@@ -217,7 +217,7 @@ import Testing
     expectEqual(SetupSources(found: []).text, "No receiver was found: no serial port, no gpsd, no modem.\n")
   }
 
-  @Test("a number stands for its source; the default is the first without a warning")
+  @Test("a number selects its source; the default is the first without a warning")
   func choice() {
     expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
     for text in ["0", "3", "-1", "/dev/x", ""] { expectEqual(sources.answer(for: text), text) }

@@ -47,14 +47,14 @@ import Testing
       .online("Fleet Engine has accepted the first update of truck-17"))
   }
 
-  @Test("what a person has to do is said when it has lasted, not at once")
+  @Test("a state that needs action is reported when it has lasted, not at once")
   func bad() throws {
     let watch = Watch()
     let denied = try waiting("denied", "no token", level: "bad", advice: "Check the credential")
     expectEqual(watch.handle(denied, at: .seconds(1)), .wait("no token"))
     expectEqual(watch.handle(denied, at: .seconds(15)), .wait(nil))
     expectEqual(watch.handle(denied, at: .seconds(16)), .missing("no token for 4 s\nCheck the credential"))
-    // It begins anew after another state.
+    // The time starts again after another state.
     let other = Watch()
     expectEqual(other.handle(denied, at: .seconds(1)), .wait("no token"))
     expectEqual(other.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(10)), .wait("waiting for a fix"))
@@ -62,7 +62,7 @@ import Testing
     expectEqual(other.handle(denied, at: .seconds(30)), .wait(nil))
   }
 
-  @Test("after the limit it says what is missing")
+  @Test("after the time limit it reports what is missing")
   func limit() throws {
     let watch = Watch()
     let fix = try waiting("noFix", "waiting for a fix", advice: "The antenna needs a view of the sky")
@@ -87,7 +87,7 @@ import Testing
     expectEqual(watch.handle(restored, at: .seconds(1)), .wait("online"))
   }
 
-  @Test("a vehicle that is paused sends nothing, and this is said at once")
+  @Test("a paused vehicle sends nothing, which is reported at once")
   func paused() throws {
     let watch = Watch()
     let paused = try waiting("paused", "paused", [:]).get()

@@ -71,7 +71,7 @@ import Testing
     ]
   }
 
-  /// All that a daemon may say at once, and all of it at length.
+  /// Everything that a daemon can report at once, at its maximum length.
   static var worst: [String: Any] {
     offline.merging([
       "vehicle": "東京-\u{1b}[31m" + String(repeating: "x", count: 90),
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("every line fits every screen, whatever the daemon says", arguments: [true, false])
+  @Test("every line fits every screen, whatever the daemon reports", arguments: [true, false])
   func fits(isUnicode: Bool) throws {
     let capabilities = TerminalCapabilities(hasColour: true, isUnicode: isUnicode)
     let none: [String: Any] = ["fix": NSNull(), "events": NSNull(), "track": NSNull(), "lastMinutes": NSNull()]
@@ -180,11 +180,11 @@ import Testing
       expect(lines.contains { $0.hasPrefix(name) }, "\(name)\n\(lines.joined(separator: "\n"))")
     }
     expect(lines.contains { $0.contains("Online: Fleet Engine") })
-    // What is wrong has the lines that others can spare.
+    // Problems use the lines that other rows do not need.
     expect(lines.joined().contains("(untrusted): the certific"), "\(lines.joined(separator: "\n"))")
   }
 
-  @Test("the top line has the state, also with a long vehicle ID")
+  @Test("the top line shows the state, also with a long vehicle ID")
   func longID() throws {
     let id = String(repeating: "東京", count: 32)
     for (columns, capabilities) in [(40, StatusScreenTests.full), (80, StatusScreenTests.poor)] {
@@ -193,14 +193,14 @@ import Testing
     }
   }
 
-  @Test("a receiver that is not read in a pause is in use, and says so")
+  @Test("a receiver that is not read during a pause is shown as in use, with the reason")
   func unread() throws {
     expect(
       try StatusScreenTests.frame(["sourceTrouble": "not read while paused"])
         .contains("Source        /dev/gps0 at 9600 baud, not read while paused"))
   }
 
-  @Test("the words have the same information as the colours")
+  @Test("the text has the same information as the colours")
   func words() throws {
     let paused = ["cause": "paused", "label": "paused", "detail": " since 8:30", "level": "warning"]
     let cases: [([String: Any], String)] = [
@@ -220,7 +220,7 @@ import Testing
       ]).contains("Fix           lost: 3D, gnss, 31 s old"))
   }
 
-  @Test("plain updates have a row with their reason, unless the settings ask for them")
+  @Test("plain updates have a row with their reason, unless the settings request them")
   func updateForm() throws {
     func row(_ isSet: Bool) throws -> String? {
       let form: [String: Any] = ["form": "plain", "reason": "the server refuses compact ones", "isSet": isSet]
@@ -239,7 +239,7 @@ import Testing
     expect(lines.contains { $0.contains("+-3 m") })
   }
 
-  @Test("without a daemon the reason is on top, and the last response is shown faint")
+  @Test("without a daemon the reason is at the top, and the last response is dimmed")
   func silent() throws {
     let sheet = StatusRows(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
@@ -273,7 +273,7 @@ import Testing
     expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
   }
 
-  @Test("one print fits a small terminal, with a line for the prompt")
+  @Test("a single print fits a small terminal, with a line left for the prompt")
   func once() throws {
     for changes in [[:], StatusScreenTests.offline] {
       let lines = StatusScreen.lines(

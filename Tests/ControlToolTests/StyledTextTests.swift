@@ -21,20 +21,20 @@ import Testing
     expectEqual(StyledText("\u{1b}[31mred").inASCII.text, "?[31mred")
   }
 
-  @Test("a text of several lines becomes one line, and letters of any language stay")
+  @Test("a text of several lines becomes one line, and letters of any language are preserved")
   func lines() {
     expectEqual(StyledText("one\ntwo\tthree").text, "one two three")
     expectEqual(StyledText("Lkw Süd 東京").text, "Lkw Süd 東京")
   }
 
   @Test(
-    "widths are those of a terminal",
+    "widths are measured as a terminal does",
     arguments: [("abc", 3), ("±…", 2), ("東京", 4), ("e\u{301}", 1), ("", 0), ("⠿", 1)])
   func width(text: String, columns: Int) {
     expectEqual(StyledText(text).width, columns)
   }
 
-  @Test("text is cut by columns, with a mark")
+  @Test("text is truncated by columns, with a mark")
   func cut() {
     expectEqual(StyledText("東京都庁").cut(to: 5).text, "東京…")
     expectEqual(StyledText("東京都庁").cut(to: 6).text, "東京…")
@@ -44,17 +44,17 @@ import Testing
     expect(StyledText("abcdef").cut(to: 0).text.isEmpty)
   }
 
-  @Test("lines break at spaces, and no line is wider than asked", arguments: 1...30)
+  @Test("lines break at spaces, and no line is wider than requested", arguments: 1...30)
   func wrap(columns: Int) {
     let text = StyledText("offline", .bad) + StyledText(" for 2 min (network): 東京都庁 no-route-to-host-at-all at once")
     let lines = text.wrapped(to: columns)
     expect(lines.allSatisfy { $0.width <= columns })
     let letters = lines.map(\.text).joined().filter { $0 != " " }
-    // A character of two columns has no place in one.
+    // A character of two columns does not fit into one.
     if columns > 1 { expectEqual(letters, text.text.filter { $0 != " " }) }
   }
 
-  @Test("the last allowed line is marked where it is cut, and styles survive the break")
+  @Test("the last allowed line is marked where it is truncated, and styles survive the break")
   func wrapMost() {
     let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
     expectEqual(text.wrapped(to: 9, maxLines: 2).map(\.text), ["aaaa bbbb", "cccc dddd"])

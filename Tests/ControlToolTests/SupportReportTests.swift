@@ -7,7 +7,7 @@ import Testing
 @Suite struct SupportReportTests {
   private static let token =
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJmbGVldEBwcm9qLmlhbSJ9.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJVadQssw5c"
-  /// What an older or careless program may have done to a secret before it wrote it.
+  /// The ways in which an old or careless program may have changed a secret before it wrote it.
   private static let disguises: [String] = {
     let half = token.index(token.startIndex, offsetBy: 40)
     return [
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "coordinates are masked in each form, and only they",
+    "coordinates are masked in every format, and nothing else",
     arguments: [
       ("Update accepted: 48.1, 11.5", "Update accepted: <position>, <position>"),
       (
@@ -70,14 +70,14 @@ import Testing
     try expectEqual(report("settings.toml", written), "\(masked)\n")
   }
 
-  @Test("the state has no track and no coordinate, unless positions are wanted")
+  @Test("the state contains no track and no coordinate, unless positions are requested")
   func status() throws {
     let status = #"{"fix":{"horizontalAccuracy":2.8284},"summary":"at 48.1, 11.5","track":{"points":[[0,0]]}}"#
     try expectEqual(
       report("status.json", status),
       "{\"fix\":{\"horizontalAccuracy\":2.8284},\"summary\":\"at <position>, <position>\"}\n")
     try expectEqual(report("status.json", status, positions: true), "\(status)\n")
-    // What is no JSON may be anything.
+    // Anything that is not JSON may contain a secret.
     try expectEqual(report("status.json", "token=\(SupportReportTests.token)"), "token=<redacted>\n")
   }
 
@@ -110,7 +110,7 @@ import Testing
       """)
   }
 
-  @Test("what could not be collected is listed with its reason, and the archive has the rest")
+  @Test("what could not be collected is listed with its reason, and the archive contains the rest")
   func gaps() throws {
     let parts = SupportReport.parts(unit: nil, settings: ["--instance", "van"], socket: ["--socket", "s"])
     expectEqual(parts.map(\.name), ["doctor.json", "status.json", "settings.toml", "versions.txt"])
@@ -144,7 +144,7 @@ import Testing
     expect(report.listing(isRunning: true).hasPrefix("The daemon runs.\n"))
   }
 
-  @Test("the line of a crash keeps its addresses")
+  @Test("the log line of a crash keeps its addresses")
   func crash() throws {
     let line =
       "Crashed: SIGSEGV at libc.so.6+0x108ef3 of version 0.1.0, build ID ee545a22c0ffee00ee545a22c0ffee00ee545a22"

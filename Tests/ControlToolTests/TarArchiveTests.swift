@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlTool
 
-/// Debian's tar is the judge.
+/// Debian's tar is the reference.
 @Suite struct TarArchiveTests {
   /// The output of tar.
   private func tar(_ arguments: [String], in directory: TemporaryDirectory) throws -> String {
@@ -26,7 +26,7 @@ import Testing
     return String(decoding: output, as: UTF8.self)
   }
 
-  @Test("tar lists and unpacks what was added, with every size around a block")
+  @Test("tar lists and unpacks the added files, with every size around a block")
   func files() throws {
     let directory = try TemporaryDirectory()
     let sizes = [0, 1, 511, 512, 513, 1024, 70_000]
@@ -46,14 +46,14 @@ import Testing
     expectEqual(archive.finished.count % 512, 0)
   }
 
-  @Test("an empty archive is one")
+  @Test("an empty archive is valid")
   func empty() throws {
     let directory = try TemporaryDirectory()
     try directory.write(Data(TarArchive(time: 0).finished), to: "a.tar")
     expect(try tar(["-tvf", "a.tar"], in: directory).isEmpty)
   }
 
-  @Test("compressed, it is a .tar.gz, also if it is large")
+  @Test("a compressed archive is a .tar.gz, also if it is large")
   func compressed() throws {
     let directory = try TemporaryDirectory()
     var archive = TarArchive(time: 0)
