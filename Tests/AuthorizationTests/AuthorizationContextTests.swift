@@ -30,7 +30,7 @@ import Timekeeping
     return .http(.response(AuthorizationFixture.response(#"{"token":"\#(token)"}"#)))
   }
 
-  @Test("the same agent gets and keeps a token for every scope", arguments: scopes)
+  @Test("one agent fetches and caches a token for every scope", arguments: scopes)
   func everyScope(scope: Scope, claims: String) throws {
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     var agent = TokenAgent(
@@ -54,7 +54,7 @@ import Timekeeping
     expectEqual(agent.token(at: .boot), token)
   }
 
-  @Test("a token of one scope serves no other", arguments: scopes.indices, scopes.indices)
+  @Test("a token of one scope is not used for another", arguments: scopes.indices, scopes.indices)
   func noOther(wanted: Int, given: Int) throws {
     let (scope, claims) = (AuthorizationContextTests.scopes[wanted].0, AuthorizationContextTests.scopes[given].claims)
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
@@ -69,7 +69,7 @@ import Timekeeping
     expect(failure.message.contains(scope.id))
   }
 
-  @Test("a change of any part of the context drops the token, and the old context's answer with it")
+  @Test("a change of any part of the context drops the token, and the response for the old context with it")
   func change() throws {
     let first = try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")))
     let others = [
@@ -89,13 +89,13 @@ import Timekeeping
       expect(agent.token(at: .boot) != nil)
       _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
       expectNil(agent.token(at: .boot + .seconds(1)))
-      // And coming back does not bring it back.
+      // Changing back does not restore it.
       _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(2))
       expectNil(agent.token(at: .boot + .seconds(2)))
     }
   }
 
-  @Test("a provider that is set up for a vehicle is not asked about a trip: missingAuthorizationContext")
+  @Test("a provider that is configured for a vehicle is not asked for a trip: missingAuthorizationContext")
   func template() throws {
     let trip = try #require(AuthorizationContext(providerID: "p", scope: .trip("t")))
     let failure = AuthorizationFixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }

@@ -5,7 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-/// What the tests of this target say again and again.
+/// Shared by the tests of this target.
 enum AuthorizationFixture {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
   /// Ten days after the build.

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Authorization
 
-/// What a token is worth to the next run of the program.
+/// The use of a cached token in the next run of the program.
 @Suite struct StoredTokenTests {
   private static let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
 
@@ -34,7 +34,7 @@ import Timekeeping
   }
 
   @Test(
-    "in the same boot, for the same vehicle, it is the same token with the same end, so its successor is due as before")
+    "in the same boot and for the same vehicle, the cached token keeps its expiry, so its successor is due as before")
   func round() throws {
     let token = try token()
     let kept = try StoredToken(
@@ -45,7 +45,7 @@ import Timekeeping
     expect(kept.token.prefetch == token.prefetch)
   }
 
-  @Test("at its end, and not a second before, it has expired")
+  @Test("at its expiry, and not a second earlier, it has expired")
   func expired() throws {
     expectNil(try unfitness(text(), at: 699))
     try expectEqual(unfitness(text(), at: 700), .expired)
@@ -57,7 +57,7 @@ import Timekeeping
     try expectEqual(unfitness(text(), at: 99), .otherBoot)
   }
 
-  @Test("other settings make it invalid, so do the claims of another vehicle, and an unknown vehicle")
+  @Test("other settings invalidate it, and so do the claims of another vehicle, and an unknown vehicle")
   func otherSettings() throws {
     try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")), .otherSettings)
     try expectEqual(unfitness(text(), for: AuthorizationFixture.context("truck-18")), .otherSettings)
@@ -66,7 +66,7 @@ import Timekeeping
     }
   }
 
-  @Test("an end that its own claims do not allow is damage")
+  @Test("an expiry that its own claims do not allow means that it is damaged")
   func outlivesClaims() throws {
     let issued = AuthorizationFixture.wall.milliseconds / 1000
     let token = AccessToken(
@@ -82,7 +82,7 @@ import Timekeeping
     }
   }
 
-  @Test("whatever is cut off, it is damaged")
+  @Test("truncated anywhere, it is damaged")
   func truncated() throws {
     let whole = try text().reveal()
     for count in 0..<whole.count {
@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "lines that are not as they were written are damage",
+    "altered lines mean that it is damaged",
     arguments: [
       ("token 1\n", "token 2\n"), ("received 100", "received -100"), ("ends 700", "ends 50"),
       ("ends 700000000000", "ends 99999999999999999999"), ("responseDate", "hearsay"), ("boot b007", "boot b007 b008"),
@@ -99,7 +99,7 @@ import Timekeeping
     ])
   func damaged(old: String, new: String) throws {
     let changed = try text { text in
-      // The first occurrence, or it would be a test of many damages.
+      // Only the first occurrence, so that each test has one damage.
       var text = text
       if let range = text.firstRange(of: old) { text.replaceSubrange(range, with: new) }
       return text
@@ -108,14 +108,14 @@ import Timekeeping
     try expectEqual(unfitness(changed), .damaged)
   }
 
-  @Test("it is stored as a secret, which prints as nothing")
+  @Test("it is stored as a secret, which prints nothing")
   func secrecy() throws {
     let kept = StoredToken(try token(), key: StoredTokenTests.key)
     expectEqual("\(kept.text)", "<redacted>")
     expect(!"\(kept)".contains("e30."))
   }
 
-  // MARK: - What it belongs to
+  // MARK: - Its subject
 
   private func endpoint(_ change: (inout TokenEndpoint) -> Void = { _ in }) -> TokenProvider {
     var endpoint = TokenEndpoint(
@@ -126,7 +126,7 @@ import Timekeeping
     return .http(endpoint)
   }
 
-  @Test("whatever decides which token is given makes another subject")
+  @Test("everything that decides which token is issued is part of the subject")
   func subjects() throws {
     let context = try AuthorizationFixture.context()
     let command = TokenCommand(
@@ -152,18 +152,18 @@ import Timekeeping
     expectEqual(Set(subjects).count, subjects.count)
   }
 
-  @Test("secrets are not part of the digest: they may change, and the digest does not allow to guess them")
+  @Test("secrets are not part of the digest: they may change, and cannot be guessed from it")
   func noSecrets() throws {
     let context = try AuthorizationFixture.context()
     let subject = StoredToken.subject(of: context, from: endpoint())
     expectEqual(subject?.contains("hush"), false)
     let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
     expectEqual(subject, StoredToken.subject(of: context, from: renewed))
-    // How long a response may take does not change what it is.
+    // The timeout of a response is not part of the subject.
     expectEqual(subject, StoredToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
   }
 
-  @Test("a token from a file is not stored, and neither is a token without a context")
+  @Test("a token from a file is not cached, and neither is a token without a context")
   func nothing() throws {
     let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
     expectNil(
@@ -191,7 +191,7 @@ import Timekeeping
     expectNil(agent.token(at: .boot + .seconds(700)))
   }
 
-  @Test("one that is another vehicle's, expired, or older than what this run has received, is not used")
+  @Test("a token of another vehicle, an expired one, or one older than this run's is not used")
   func notTaken() throws {
     var agent = try agent()
     let other = AccessToken(

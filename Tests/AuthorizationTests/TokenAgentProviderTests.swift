@@ -5,8 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-/// What the agent makes of providers that repeat themselves, of files that change, and of how long things have gone
-/// wrong.
+/// The agent's handling of providers that repeat a token, of files that change, and of long failures.
 @Suite struct TokenAgentProviderTests {
   private static let format = TokenResponseFormat(
     tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds)
@@ -34,14 +33,14 @@ import Timekeeping
     return nil
   }
 
-  @Test("a provider that returns the same token is asked again with a backoff, and the known expiry stays")
+  @Test("a provider that returns the same token is retried with a backoff, and the known expiry stays")
   func sameToken() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
     var fetches = 0
-    // An update every five seconds in the last tenth of its life.
+    // An update every five seconds in the last tenth of its lifetime.
     for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1
@@ -52,7 +51,7 @@ import Timekeeping
     expectNil(agent.token(at: .boot + .seconds(600)))
   }
 
-  @Test("the refused token again is not sent again at once, but is tried once more after a minute or more")
+  @Test("a rejected token that is returned again is not used at once, but tried again after a minute or more")
   func refusedAgain() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -73,7 +72,7 @@ import Timekeeping
       Issue.record("never tried again")
       return
     }
-    // A rotated key: the next token is another, and goes at once.
+    // A rotated key: the next token is different, and used at once.
     let again = try #require(agent.token(at: AuthorizationFixture.moment(later).boot))
     _ = agent.handle(.rejected(again), at: AuthorizationFixture.moment(later + 1))
     expectNil(agent.token(at: AuthorizationFixture.moment(later + 1).boot))
@@ -93,7 +92,7 @@ import Timekeeping
     expect(agent.lastFailure == nil && agent.failingSince == nil)
   }
 
-  @Test("a file that changes is read at once, also while the token in hand is good")
+  @Test("a file that changes is read at once, also while the current token is valid")
   func renewed() throws {
     var agent = try agent(file)
     let first = try #require(fetch(&agent, at: 0))
@@ -112,7 +111,7 @@ import Timekeeping
     expect(agent.token(at: .boot + .seconds(629)) != nil)
   }
 
-  @Test("a half-written file is read again when it is written whole, not when a wait is over")
+  @Test("a half-written file is read again when it is complete, not when a backoff is over")
   func halfWritten() throws {
     var agent = try agent(file)
     var id = try #require(fetch(&agent, at: 0))
@@ -120,7 +119,7 @@ import Timekeeping
       _ = agent.handle(
         .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       expectEqual(agent.lastFailure?.reason, .notJSON)
-      // By itself it is tried again within ten seconds.
+      // Without a change it is retried within ten seconds.
       expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
       guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
       else {
@@ -133,7 +132,7 @@ import Timekeeping
     expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
   }
 
-  @Test("a file that changes a thousand times a second is read once in a while")
+  @Test("a file that changes a thousand times a second is read only occasionally")
   func restless() throws {
     var agent = try agent(file)
     var reads = 0
@@ -145,11 +144,11 @@ import Timekeeping
       }
     }
     expectEqual(reads, 12)
-    // And the last change is not forgotten.
+    // And the last change is not missed.
     expect(fetch(&agent, at: 120) != nil)
   }
 
-  @Test("a file that held halves of a token, which Fleet Engine has refused, is read within ten seconds of its change")
+  @Test("a file with a truncated token, which Fleet Engine has rejected, is read within ten seconds of its change")
   func piecesOfToken() throws {
     var agent = try agent(file)
     let stamp = AuthorizationFixture.wall.milliseconds / 1000
@@ -161,14 +160,14 @@ import Timekeeping
       let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
       _ = agent.handle(.rejected(token), at: AuthorizationFixture.moment(second + 1))
     }
-    // The whole one is renamed into place.
+    // The complete file is renamed into place.
     expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
     let id = try #require(fetch(&agent, at: 30))
     _ = agent.handle(.ended(id: id, .file(.text(Secret(whole), age: .zero))), at: AuthorizationFixture.moment(30))
     expectEqual(agent.token(at: AuthorizationFixture.moment(30).boot)?.secret, Secret(whole))
   }
 
-  @Test("after repeated rejections only a change of the file shortens the wait, to ten seconds")
+  @Test("after repeated rejections only a change of the file shortens the backoff, to ten seconds")
   func damped() throws {
     var agent = try agent(file)
     for (serial, second) in [(1, 0.0), (2, 5)] {
@@ -184,7 +183,7 @@ import Timekeeping
     expect(fetch(&agent, at: 30) != nil)
   }
 
-  @Test("the failing time begins with the first failure, and is reset by the first token")
+  @Test("the duration of a failure begins with the first one, and is reset by the first token")
   func failingSince() throws {
     var agent = try agent(http)
     for second in [3.0, 60, 120] {

@@ -31,9 +31,8 @@ import Timekeeping
     return id
   }
 
-  /// Hands over what makes a fetch fail.
-  ///
-  /// - Returns: the wait before the next.
+  /// Injects the cause of a failed fetch.
+  /// - Returns: the backoff.
   private func retry(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
     let effects = agent.handle(input, at: AuthorizationFixture.moment(second))
     guard effects == [try .failed(#require(agent.lastFailure))] else {
@@ -51,7 +50,9 @@ import Timekeeping
     return agent
   }
 
-  @Test("needed: one fetch, and no second one while it is in flight; then the token, until it expires")
+  @Test(
+    "when a token is needed there is one fetch, and no second one while it is in flight; then the token, until it expires"
+  )
   func singleFlight() throws {
     var agent = agent(try AuthorizationFixture.context())
     expectNil(agent.token(at: .boot))
@@ -101,14 +102,14 @@ import Timekeeping
     }
   }
 
-  @Test("of a long lifetime the last ten minutes are enough")
+  @Test("for a long lifetime the last ten minutes are enough")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
     expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
   @Test(
-    "a provider that is down has no effect while the old token is valid, and is retried at once when it has expired")
+    "an outage of the provider has no effect while the old token is valid, and is retried at once when it has expired")
   func providerDown() throws {
     var agent = try supplied()
     var second = 540.0
@@ -143,7 +144,7 @@ import Timekeeping
     }
   }
 
-  @Test("without a token a failed fetch has a time for the next, and there is none before it")
+  @Test("without a token a failed fetch sets a time for the next, and there is none before it")
   func backoff() throws {
     var agent = agent(try AuthorizationFixture.context())
     var now = 0.0
@@ -159,7 +160,7 @@ import Timekeeping
     expectEqual(agent.lastFailure?.reason, .transport(.refused))
   }
 
-  @Test("a token that comes after failures says how long they lasted, and the next one does not")
+  @Test("the first token after failures reports how long they lasted, and the next one does not")
   func afterFailures() throws {
     var agent = agent(try AuthorizationFixture.context())
     for second in [0.0, 20] {
@@ -214,7 +215,7 @@ import Timekeeping
     }
   }
 
-  @Test("the first refusal costs one fresh token; the next slow everything down until a request is accepted")
+  @Test("the first rejection costs one fresh token; further ones increase the backoff until a request is accepted")
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
@@ -223,7 +224,7 @@ import Timekeeping
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
     _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
-    // A late response to the token before says nothing of this one.
+    // A late response for the previous token does not affect this one.
     expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
     expectEqual(agent.token(at: .boot + .seconds(100)), second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
@@ -236,12 +237,12 @@ import Timekeeping
     _ = agent.handle(.ended(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
-    // All is forgotten: the next refusal is a first again.
+    // The state is reset: the next rejection counts as the first.
     expectEqual(agent.handle(.rejected(third), at: AuthorizationFixture.moment(1200)), [.discardStored])
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
-  @Test("another vehicle: the token is dropped, the fetch in flight cancelled, its response ignored")
+  @Test("with another vehicle the token is dropped, the fetch in flight cancelled, and its response ignored")
   func otherVehicle() throws {
     var agent = try supplied()
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(550)))
@@ -271,7 +272,7 @@ import Timekeeping
     expectEqual(agent.token(at: .boot + .seconds(2)), token)
   }
 
-  @Test("another provider is asked with the next update although the token is valid, and shows whether it works")
+  @Test("a new provider is asked with the next update although the token is valid, which shows whether it works")
   func changedProvider() throws {
     var agent = try supplied()
     expect(agent.obtainedAt != nil && agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
@@ -281,7 +282,7 @@ import Timekeeping
       .configured(try AuthorizationFixture.context(), .http(elsewhere)), at: AuthorizationFixture.moment(2))
     expectNil(agent.obtainedAt)
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(3)))
-    // The same token, as from a cache that both providers have, is one of the new provider too.
+    // The same token, as from a cache that both providers share, counts as one of the new provider too.
     _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
     expectEqual(agent.obtainedAt, .boot + .seconds(4))
   }
@@ -295,7 +296,7 @@ import Timekeeping
     expectNil(agent.token(at: .boot))
   }
 
-  @Test("without a vehicle it fails with a named reason and without a request")
+  @Test("without a vehicle the fetch fails with a named reason and without a request")
   func noContext() throws {
     var agent = agent(nil)
     let wait = try retry(&agent, .needed, at: 0)

@@ -11,12 +11,12 @@ import Timekeeping
     return AuthorizationFixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }
   }
 
-  @Test("a token for this vehicle passes, and one for any vehicle", arguments: ["truck-17", "*"])
+  @Test("a token for this vehicle is accepted, and one for any vehicle", arguments: ["truck-17", "*"])
   func good(vehicle: String) throws {
     expectNil(try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))))
   }
 
-  @Test("claims are read from their payload, of any length of padding", arguments: ["a", "ab", "abc", "abcd"])
+  @Test("claims are decoded from the payload, with any length of padding", arguments: ["a", "ab", "abc", "abcd"])
   func padding(filler: String) throws {
     let text = AuthorizationFixture.token(
       #"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
@@ -26,7 +26,7 @@ import Timekeeping
     expectEqual(claims.ids(for: .deliveryVehicle("x")), ["ä/?>"])
   }
 
-  @Test("a token for another vehicle is refused, and the message names both")
+  @Test("a token for another vehicle is rejected, and the message names both")
   func wrongVehicle() throws {
     let failure = try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "truck-18")))
     expectEqual(failure?.reason, .wrongVehicle)
@@ -34,7 +34,7 @@ import Timekeeping
   }
 
   @Test(
-    "a token without the claim is refused, and the message says what must be there",
+    "a token without the claim is rejected, and the message says which claim is required",
     arguments: [
       "{}", #"{"authorization":null}"#, #"{"authorization":"x"}"#, #"{"authorization":{}}"#,
       #"{"authorization":{"vehicleid":"truck-17"}}"#,
@@ -45,7 +45,7 @@ import Timekeeping
     expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
 
-  @Test("a token for a vehicle of the other service is named as such, with what to write and what to sign")
+  @Test("a token for the other service is reported as such, with the setting and the claim to change")
   func otherService() throws {
     func message(_ claim: String, for scope: AuthorizationContext.Scope) throws -> String? {
       let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
@@ -60,14 +60,14 @@ import Timekeeping
   }
 
   @Test(
-    "what is not a JWT is refused",
+    "text that is not a JWT is rejected",
     arguments: ["opaque", "a.b", "a.b.c.d", "..", "e30.!!!.x", "e30.W10.x", "e30.IiI.x", "", "e30.e30", "e30. e30.x"])
   func notJWT(text: String) throws {
     try expectEqual(failure(text)?.reason, .notJWT)
   }
 
   @Test(
-    "a token that cannot be the value of a header is none, and the message says why",
+    "a token that is not a valid header value is rejected, and the message says why",
     arguments: ["\n", "\r\nX-Y: z", "\u{0}", " ", "\t", "\u{7F}", "\u{85}", "é", "\u{202E}", "\"", ",", "+", "/"])
   func notAHeader(end: String) throws {
     let token = AuthorizationFixture.token(AuthorizationFixture.claims())

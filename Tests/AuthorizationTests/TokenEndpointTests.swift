@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct TokenEndpointTests {
   private let format = TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)
 
-  @Test("IDs are percent-encoded where they are put into the URL, in one pass")
+  @Test("IDs are percent-encoded when they are inserted into the URL, in one pass")
   func template() throws {
     let endpoint = TokenEndpoint(urlTemplate: "https://t.test/{provider_id}/{vehicle_id}?x={other}&{", format: format)
     let request = try endpoint.request(for: AuthorizationFixture.context("{provider_id}/ä"))
@@ -18,7 +18,7 @@ import Timekeeping
     expectEqual(request.headers, [.init("Accept", .plain("application/json"))])
   }
 
-  @Test("a POST carries its body with the IDs escaped for JSON, and the headers of the settings win")
+  @Test("a POST has its body with the IDs escaped for JSON, and the configured headers take precedence")
   func post() throws {
     let endpoint = TokenEndpoint(
       urlTemplate: "https://t.test/", method: .post, bodyTemplate: #"{"vehicle":"{vehicle_id}"}"#,

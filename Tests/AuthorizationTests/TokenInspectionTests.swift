@@ -15,7 +15,7 @@ import Timekeeping
   static let time = Timestamp(seconds: now)
   static let account = "driver@p.iam.gserviceaccount.com"
 
-  /// A token that Fleet Engine would take, with some of its claims replaced; an empty text leaves one out.
+  /// A token that Fleet Engine would accept, with some of its claims replaced; an empty text removes one.
   private static func claims(_ changes: [String: String] = [:]) -> String {
     var members: [String: String] = [
       "iss": "\"\(account)\"", "sub": "\"\(account)\"", "aud": "\"https://fleetengine.googleapis.com/\"",
@@ -49,7 +49,7 @@ import Timekeeping
     var changes: [String: String] = [:]
     var header = TokenInspectionTests.header
     var signature = "c2ln"
-    /// Part of the sentence.
+    /// Part of the message.
     var says: String
     var testDescription: String { "\(kind): \(says)" }
   }
@@ -88,7 +88,7 @@ import Timekeeping
     Case(kind: .signatureMissing, signature: "", says: "empty"),
   ]
 
-  @Test("each flaw is named once and alone", arguments: cases)
+  @Test("each flaw is reported once and alone", arguments: cases)
   func flaw(_ example: Case) throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(example.changes), header: example.header, signature: example.signature)
@@ -116,14 +116,14 @@ import Timekeeping
     }
   }
 
-  @Test("what is no JWT is the only problem then", arguments: ["", "a.b", "opaque", "a.b.c.d"])
+  @Test("if it is no JWT, that is the only problem", arguments: ["", "a.b", "opaque", "a.b.c.d"])
   func notJWT(text: String) throws {
     let inspection = TokenInspection(of: Secret(text), for: try AuthorizationFixture.context(), at: nil)
     expectEqual(inspection.problems.map(\.kind), [.notJWT])
     expect(inspection.header == nil && inspection.claims == nil)
   }
 
-  @Test("no sentence contains a part of the token")
+  @Test("no message contains a part of the token")
   func secrecy() throws {
     for example in TokenInspectionTests.cases {
       let parts = [example.header, TokenInspectionTests.claims(example.changes)]

@@ -57,17 +57,17 @@ import Timekeeping
     #"{"data":{"token":"\#(token)"},"end":\#(value),"more":[1,{"a":null}]}"#
   }
 
-  @Test("every provider with every form gives the same end", arguments: Kind.allCases, forms)
+  @Test("every provider with every form results in the same expiry", arguments: Kind.allCases, forms)
   func formats(kind: Kind, form: Form) throws {
     let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)))
     expectEqual(token.deadline, .boot + .seconds(3700))
     expectEqual(token.secret.reveal(), TokenProviderMatrixTests.token)
   }
 
-  @Test("and the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
+  @Test("the expiry is the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
   func wrongClock(kind: Kind, form: Form) throws {
     for wall in [Timestamp(seconds: 7), Timestamp(seconds: 2_147_483_648)] {
-      // Without a date and with a clock past the build, the clock is all there is to judge by; the claims bound it.
+      // Without a date, and with a clock past the build date, there is only the clock; the claims limit it.
       if kind == .command, wall > AuthorizationFixture.wall, form.expiration != .relativeSeconds, form.value != "3600" {
         continue
       }
@@ -123,13 +123,13 @@ import Timekeeping
   }
 
   @Test(
-    "every provider with every form and every failure names it, and never the token", arguments: Kind.allCases, failures
+    "every provider with every form reports every failure, and never the token", arguments: Kind.allCases, failures
   )
   func failing(kind: Kind, failure: Failure) throws {
     // A file that has just been written counts as new.
     let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
     let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
-    // What begins otherwise is taken for a token that stands alone.
+    // Other beginnings are read as a bare token.
     let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
     expectEqual(result?.reason, (isLone ? .notJWT : failure.reason))
     let message = result?.message ?? ""
@@ -140,16 +140,16 @@ import Timekeeping
   }
 
   @Test(
-    "a response of another provider than was asked is no token", arguments: Kind.allCases, Kind.allCases)
+    "a response of another provider's kind is rejected", arguments: Kind.allCases, Kind.allCases)
   func mixedUp(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
     expectEqual((AuthorizationFixture.failure { try read(asked, form, answer) } == nil), (asked == answered))
   }
 
-  // MARK: - Each its own
+  // MARK: - Provider-specific behaviour
 
-  @Test("no response is distinguished from an incomplete one", arguments: TransportFailure.Kind.allCases)
+  @Test("a missing response is distinguished from an incomplete one", arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) throws {
     let failure = AuthorizationFixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as reported"))))
@@ -160,7 +160,7 @@ import Timekeeping
   }
 
   @Test(
-    "a redirect is a failure like another status, and its target is not shown",
+    "a redirect is a failure like any other status, and its target is not shown",
     arguments: [301, 302, 307, 308, 401, 403, 404, 429, 500, 503])
   func status(status: Int) throws {
     let response = AuthorizationFixture.response(
@@ -174,7 +174,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that fails is named, with its last output",
+    "a command that fails is reported with its last output",
     arguments: [
       (.exited(1), "exit1", "exit code 1: No route, says the helper"), (.killed(11), "signal11", "signal 11"),
       (.timedOut, "timedOut", "longer than 15 s"), (.tooLarge, "tooLarge", "65536 bytes"),
@@ -192,7 +192,7 @@ import Timekeeping
     expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
   }
 
-  @Test("the output of a program is limited, in lines and in length")
+  @Test("the output of a command is limited, in lines and in length")
   func remarks() {
     let outcome = TokenCommand.Outcome(
       .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
@@ -223,14 +223,14 @@ import Timekeeping
       return token.deadline - token.receivedAt
     }
     try expectEqual(left(600, Timestamp(seconds: 5), form), .seconds(3000))
-    // By the claims, and a clock that is right.
+    // By the claims, and a correct clock.
     let lone = TokenProviderMatrixTests.forms[5]
     try expectEqual(left(600, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
     // The clock was set after the file was written: it looks older than it is.
     try expectEqual(left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
-    // The clock is days ahead, and so is the time at which the file was written.
+    // The clock is days ahead, and so is the file's modification time.
     try expectEqual(left(600, AuthorizationFixture.wall + .seconds(400_000), lone), .seconds(3000))
-    // Written before the clock was lost: nothing is known of its age, and it is tried.
+    // Written before the clock was lost: its age is unknown, and it is tried.
     try expectEqual(left(-50, Timestamp(seconds: 5), lone), .seconds(3600))
     expectEqual(
       AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason,

@@ -43,7 +43,7 @@ import Timekeeping
     let created = #","made":1796083200000"#
     let early = Timestamp(seconds: 0)
     let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800)
-    // Relative seconds, whatever else there is.
+    // Relative seconds take precedence.
     let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
     expectEqual(relative.lifetimeSource, .relative)
     expectEqual(relative.deadline - relative.receivedAt, .seconds(1800))
@@ -56,7 +56,7 @@ import Timekeeping
     let creation = try read(body(end, claims, more: created), creationKey: "made", wall: early)
     expectEqual(creation.lifetimeSource, .creation)
     expectEqual(creation.deadline - creation.receivedAt, .seconds(3600))
-    // Then a wall clock that can be right.
+    // Then a plausible wall clock.
     let wall = try read(body(end, claims), wall: AuthorizationFixture.wall + .seconds(60))
     expectEqual(wall.lifetimeSource, .wallClock)
     expectEqual(wall.deadline - wall.receivedAt, .seconds(3540))
@@ -64,11 +64,11 @@ import Timekeeping
     let claimed = try read(body(end, claims), wall: early)
     expectEqual(claimed.lifetimeSource, .claims)
     expectEqual(claimed.deadline - claimed.receivedAt, .seconds(3600))
-    // Then nothing.
+    // Then there is none.
     expectEqual(AuthorizationFixture.failure { try read(body(end), wall: early) }?.reason, .unknownLifetime)
   }
 
-  @Test("a provider cannot lengthen what it has signed")
+  @Test("a provider's response cannot extend the signed lifetime")
   func signedLife() throws {
     let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_083_500)
     let token = try read(body("86400", claims), .relativeSeconds)
@@ -85,7 +85,7 @@ import Timekeeping
     expectEqual(token.lifetimeSource, .responseDate)
   }
 
-  @Test("a token that has ended on arrival is refused, and the message says by how much")
+  @Test("a token that has expired on arrival is rejected, and the message says by how much")
   func expired() {
     let failure = AuthorizationFixture.failure {
       try read(body("1796083140000"), headers: [("Date", AuthorizationFixture.date)])
@@ -95,7 +95,7 @@ import Timekeeping
     expectEqual(AuthorizationFixture.failure { try read(body("0"), .relativeSeconds) }?.reason, .expired)
   }
 
-  @Test("an expiration in seconds where milliseconds are set is named as that, and not as a wrong clock")
+  @Test("an expiration in seconds where milliseconds are configured is reported as that, and not as a wrong clock")
   func secondsForMilliseconds() {
     let failure = AuthorizationFixture.failure {
       try read(body("1796086800"), headers: [("Date", AuthorizationFixture.date)])
@@ -103,7 +103,7 @@ import Timekeeping
     expectEqual(failure?.reason, .unknownLifetime)
     expectEqual(failure?.message.contains("gave seconds at `end`"), true)
     expectEqual(failure?.advice?.contains("token.expiration_format"), true)
-    // Neither a small number nor a time in the past is one.
+    // Neither a small number nor a time in the past is such a case.
     for value in ["17", "1000000000000"] {
       expectEqual(
         AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason,
@@ -118,7 +118,7 @@ import Timekeeping
     expectEqual(failure?.reason.name, "missingData")
   }
 
-  @Test("a response that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
+  @Test("a response that is not a JSON object is rejected", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
   func notJSON(text: String) {
     let failure = AuthorizationFixture.failure { try read(text) }
     expectEqual(failure?.reason, .notJSON)
@@ -126,14 +126,14 @@ import Timekeeping
     expectEqual(failure?.message.contains("other text before"), false)
   }
 
-  @Test("text before the JSON object, as a program may print, is named")
+  @Test("text before the JSON object, as a command may print, is reported")
   func textBefore() {
     let failure = AuthorizationFixture.failure { try read("Fetching {1}…\n{\"token\":1}") }
     expectEqual(failure?.reason, .notJSON)
     expectEqual(failure?.message.contains("other text before its JSON object"), true)
   }
 
-  @Test("a bare token in place of JSON is called that, and never shown")
+  @Test("a bare token in place of JSON is reported as such, and never shown")
   func bareToken() {
     let failure = AuthorizationFixture.failure { try read("eyJhbGciOiJSUzI1NiJ9.eyJhIjoxfQ.c2ln\n") }
     expectEqual(failure?.reason, .notJSON)
@@ -141,7 +141,7 @@ import Timekeeping
     expectEqual(failure?.message.contains("eyJ"), false)
   }
 
-  @Test("the key of a service account is called that: it must not be in a vehicle")
+  @Test("the key of a service account is reported as such: it must not be in a vehicle")
   func serviceAccountKey() {
     let failure = AuthorizationFixture.failure {
       try read(#"{"type":"service_account","private_key":"-----BEGIN","client_email":"a@b"}"#)
@@ -152,7 +152,7 @@ import Timekeeping
   }
 
   @Test(
-    "a status other than 2xx is refused with advice",
+    "a status other than 2xx is reported with advice",
     arguments: [
       (302, "redirects"), (401, "credential"), (403, "credential"), (404, "vehicle"), (429, "limit"), (500, "log"),
     ])
@@ -162,7 +162,7 @@ import Timekeeping
     expectEqual(failure?.advice?.contains(word), true)
   }
 
-  @Test("what a captive portal answers in place of the provider is named")
+  @Test("the response of a captive portal in place of the provider is reported as such")
   func portal() {
     func message(_ status: Int, _ body: String, to host: String? = nil) -> String? {
       var response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
@@ -200,7 +200,7 @@ import Timekeeping
   }
 
   @Test(
-    "an expiration that is not of its format is refused, and nothing traps",
+    "an expiration in another format is rejected, and nothing traps",
     arguments: [
       (.epochSeconds, "true"), (.epochSeconds, #""soon""#), (.relativeSeconds, "-5"), (.relativeSeconds, "1e300"),
       (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),

@@ -24,7 +24,7 @@ import Timekeeping
 
   private static func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
 
-  @Test("docs/architecture.md says of each category what its row says")
+  @Test("docs/architecture.md describes each category as its row does")
   func architecture() throws {
     let table = try Self.table("architecture.md")
     expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
@@ -47,7 +47,7 @@ import Timekeeping
     }
   }
 
-  @Test("docs/network.md says of each category what its row says")
+  @Test("docs/network.md describes each category as its row does")
   func network() throws {
     let table = try Self.table("network.md")
     expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
@@ -60,7 +60,7 @@ import Timekeeping
     }
   }
 
-  @Test("a failure for which something can be done says what, after its message", arguments: Category.allCases)
+  @Test("a failure that can be fixed is reported with advice after its message", arguments: Category.allCases)
   func advice(_ category: Category) {
     let failure = UpdateFailure(category, "words", from: .deliveries)
     expect(failure.withAdvice == failure.advice.map { "words; \($0)" } ?? "words")
@@ -69,7 +69,7 @@ import Timekeeping
     expect(!category.row.needsConfiguration || failure.advice != nil)
   }
 
-  @Test("a token whose times are refused counts as refused, and waits as a 401 does")
+  @Test("a token whose times are rejected counts as rejected, and backs off like a 401")
   func cause() {
     let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
     expect(failure.rejectsToken && failure.isEvaluated)
@@ -78,7 +78,7 @@ import Timekeeping
     expectEqual(failure.advice, RejectionCause.expired.advice(for: .deliveries))
   }
 
-  @Test("no other source compares categories")
+  @Test("no other source file compares categories")
   func comparisons() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
     let names = Category.allCases.map { "\($0)" }.joined(separator: "|")

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import FleetEngine
 
-/// A service that does not exist: another verb, another path, and a field in every mask.
+/// A service that does not exist, with another verb, another path, and a field in every mask.
 extension FleetEngineService {
   fileprivate static let rovers = FleetEngineService(
     name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
@@ -55,7 +55,7 @@ extension FleetEngineService {
   }
 
   @Test(
-    "an update of a vehicle of on-demand trips begins with its state; its body and its other fields are as in deliveries"
+    "an update of a vehicle of on-demand trips begins with its state; its body and its other fields are as for deliveries"
   )
   func trips() throws {
     let taxi = FleetEngineVehicle(service: .trips, providerID: "p", vehicleID: "taxi 1")
@@ -77,7 +77,7 @@ extension FleetEngineService {
     expectEqual(taxi.tokenContext?.scope.claim, "vehicleid")
   }
 
-  @Test("the end of a duty is a state and no position, where vehicles have a state and no other sets it")
+  @Test("the end of a duty sends a state without a position, if vehicles have a state and no other system sets it")
   func offline() throws {
     func request(_ service: FleetEngineService, reportsState: Bool = true) -> HTTPRequest? {
       FleetEngineEndpoint(
@@ -94,19 +94,19 @@ extension FleetEngineService {
     expectNil(request(.deliveries))
   }
 
-  @Test("so are the dry run, the greeting, and the size of a past position")
+  @Test("the dry run, the greeting, and the size of a past position are the service's own too")
   func others() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let dryRun = endpoint.dryRun(token: Secret("t"))
     expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
     expectEqual(endpoint.greeting.url, dryRun.url)
-    // ",[-89.123457,-179.123457]", whatever the position has besides.
+    // ",[-89.123457,-179.123457]", whatever other fields the position has.
     var past = try location(1)
     past.speed = 3
     expectEqual(endpoint.pastPositionSizes().size(of: past), 25)
   }
 
-  @Test("a token must be for what the service's claim names")
+  @Test("a token must be for the vehicle in the service's claim")
   func scope() {
     expectEqual(vehicle.tokenContext, AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
     let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "t")

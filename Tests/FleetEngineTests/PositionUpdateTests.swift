@@ -29,7 +29,7 @@ import Timekeeping
     return String(decoding: request.body, as: UTF8.self)
   }
 
-  @Test("a bare position, byte for byte")
+  @Test("a minimal position, byte for byte")
   func bare() throws {
     let text = try body(PositionUpdate(live: location(48.13743, 11.57549)))
     expectEqual(
@@ -60,7 +60,7 @@ import Timekeeping
         + #""altitude":21.9,"altitudeAccuracy":5,"timeSinceUpdate":50}}"#)
   }
 
-  @Test("a zero latitude is written, and a negative zero is not one")
+  @Test("a zero latitude is written, and negative zero as zero")
   func zero() throws {
     let text = try body(PositionUpdate(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
     expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
@@ -75,13 +75,13 @@ import Timekeeping
     expect(text.contains("\"heading\":\(sent),"))
   }
 
-  @Test("a heading that is no number is left out", arguments: [Double.nan, .infinity, 1e300])
+  @Test("a heading that is not a number is omitted", arguments: [Double.nan, .infinity, 1e300])
   func noHeading(degrees: Double) throws {
     let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
     expect(degrees == 1e300 || !text.contains("heading"))
   }
 
-  @Test("random updates are JSON to the library's parser, with every value that the position has")
+  @Test("random updates are valid JSON for the library's parser, with every value of the position")
   func random() throws {
     var random = SplitMix64(seed: 9)
     func close(_ value: JSONValue?, _ wanted: Double?, _ error: Double) -> Bool {
@@ -144,7 +144,7 @@ import Timekeeping
         + #""updateTime":"2026-11-21T08:30:00Z","latlngAccuracy":4}}"#)
   }
 
-  @Test("past locations ride along in their order, and the mask says so")
+  @Test("past locations are sent in their order, and the mask contains them")
   func past() throws {
     let update = try PositionUpdate(
       live: location(3, 3),
@@ -163,7 +163,7 @@ import Timekeeping
       text.contains(#""supplementalLocationTime":"1970-01-01T00:01:40Z"},{"supplementalLocation":{"latitude":2,"#))
   }
 
-  @Test("the request is a PATCH with the token as a secret, a trimmed answer and a deadline")
+  @Test("the request is a PATCH with the token as a secret, a trimmed response and a deadline")
   func request() throws {
     let endpoint = FleetEngineEndpoint(
       origin: "https://e.test", vehicle: .truck, deadline: .seconds(7))
@@ -180,7 +180,7 @@ import Timekeeping
     expectEqual(request.contentCoding, .identity)
   }
 
-  @Test("a compact request has no field with its default, is compressed, and asks for a response of nothing")
+  @Test("a compact request omits fields with default values, is compressed, and requests an empty response")
   func compact() throws {
     let update = try PositionUpdate(
       live: location(3, 3) { $0.speed = 0 }, timeSinceUpdate: 7, past: [location(1, 1, at: Timestamp(seconds: 100))])
@@ -196,11 +196,11 @@ import Timekeeping
     var expected = String(decoding: plain.body, as: UTF8.self)
     for _ in 0..<2 { expected.replaceSubrange(try #require(expected.firstRange(of: sensor)), with: "") }
     expectEqual(String(decoding: compact.body, as: UTF8.self), expected)
-    // The default of `locationSensor` is another.
+    // The default of `locationSensor` is different.
     expectEqual(body(update, .location, .compact), body(update, .location, .plain))
   }
 
-  @Test("a refusal that the compact form may explain is one, and no other failure")
+  @Test("a rejection that may be due to the compact form is recognized, and no other failure")
   func refusals() {
     func failure(_ status: Int, _ body: String, _ headers: [(name: String, value: String)] = []) -> UpdateFailure? {
       let outcome = UpdateOutcome(
@@ -213,7 +213,7 @@ import Timekeeping
       // A captive portal or a firewall answers 403 with a page.
       expectEqual(failure(status, page)?.mayBeDueToForm, (status != 403), "\(status)")
       expectEqual(failure(status, page)?.isAboutRequest, true, "\(status)")
-      // A server that asks for a wait has another reason.
+      // A server that requests a wait has another reason.
       let wait = failure(status, error, [("Retry-After", "30")])
       expect(wait?.mayBeDueToForm == false && wait?.isAboutRequest == true, "\(status)")
     }
@@ -225,7 +225,7 @@ import Timekeeping
   }
 
   @Test(
-    "what a past position adds is known beforehand, never too little and seldom a tenth too much",
+    "the size that a past position adds is estimated, never too low and seldom more than a tenth too high",
     arguments: [PositionField.supplemental, .location])
   func size(field: PositionField) throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck, positionField: field)

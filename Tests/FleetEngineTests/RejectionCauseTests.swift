@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "a wrong role, a wrong vehicle and the rest are distinguished, and their category follows the status",
+    "a wrong role, a wrong vehicle and other causes are distinguished, and their category follows the status",
     arguments: [
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "IAM_PERMISSION_DENIED", .role),
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied", nil, .role),
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "a signature that is not accepted is the key's, and not the role's",
+    "a rejected signature is attributed to the key, and not to the role",
     arguments: [
       ("The token is not signed by a key of this project.", "SIGNATURE_INVALID"), ("Jwt verification fails", nil),
       ("Jwks doesn't have key to match kid or alg from Jwt", nil), ("JWT validation failed: BAD_SIGNATURE", nil),
@@ -87,7 +87,7 @@ import Testing
     expectNil(failure.cause)
   }
 
-  @Test("words of time in answers that are not about the token change nothing")
+  @Test("words about time in responses that do not concern the token change nothing")
   func otherStatus() throws {
     let failure = try #require(
       refusal(400, "INVALID_ARGUMENT", "update_time is in the future", reason: "ACCESS_TOKEN_EXPIRED"))
@@ -95,7 +95,7 @@ import Testing
     expect(failure.cause == nil && !failure.rejectsToken)
   }
 
-  @Test("a certificate that is not valid yet is no refusal of a token")
+  @Test("a certificate that is not valid yet is not a rejected token")
   func certificate() {
     guard
       case .failed(let failure) = UpdateOutcome(

@@ -29,30 +29,30 @@ import Timekeeping
     expectNil(failure(200, "{}"))
   }
 
-  @Test("no other success is an acknowledgement, whatever is in it", arguments: [201, 202, 203, 204, 205, 206, 299])
+  @Test("no other 2xx is an acknowledgement, whatever its body", arguments: [201, 202, 203, 204, 205, 206, 299])
   func otherSuccess(http: Int) {
     expectEqual(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category, .notFleetEngine)
     expectEqual(failure(http, "{}")?.category, .notFleetEngine)
   }
 
-  @Test("200 with an error is that error, and no acknowledgement")
+  @Test("200 with an error in its body is that error, and no acknowledgement")
   func errorWithin() {
     expectEqual(failure(200, error("PERMISSION_DENIED"))?.category, .permissionDenied)
     expectEqual(failure(200, error("UNAVAILABLE"))?.category, .unavailable)
     for body in [#"{"error":null}"#, #"{"error":{}}"#, #"{"error":"no"}"#, #"{"name":"x","\u0065rror":1}"#] {
       expectEqual(failure(200, body)?.category, .notFleetEngine, "\(body)")
     }
-    // Only at the top.
+    // Only at the top level.
     expectNil(failure(200, #"{"vehicle":{"error":1}}"#))
   }
 
-  @Test("anything else with 200 is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
+  @Test("any other 200 is not from Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
     expectEqual(failure(200, body)?.category, .notFleetEngine)
   }
 
   @Test(
-    "the status of google.rpc decides, whatever the HTTP number",
+    "the status of google.rpc decides, whatever the HTTP status",
     arguments: [
       ("CANCELLED", .unavailable), ("UNKNOWN", .unavailable), ("INVALID_ARGUMENT", .rejected),
       ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .notFound), ("ALREADY_EXISTS", .rejected),
@@ -73,7 +73,7 @@ import Timekeeping
   }
 
   @Test(
-    "without a status the HTTP status decides, and a web page is not from Fleet Engine",
+    "without a google.rpc status the HTTP status decides, and a web page is not from Fleet Engine",
     arguments: [
       (302, .notFleetEngine, .notFleetEngine), (400, .rejected, .notFleetEngine),
       (401, .unauthenticated, .notFleetEngine),
@@ -120,7 +120,7 @@ import Timekeeping
       (failure.advice?.contains("clock") == true), [.certificateNotYetValid, .certificateExpired].contains(kind))
   }
 
-  @Test("the longer of Retry-After and RetryInfo is the server's wish")
+  @Test("the longer of Retry-After and RetryInfo is used")
   func retryAfter() {
     func info(_ delay: String) -> String {
       #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#(delay)"}"#
@@ -142,7 +142,7 @@ import Timekeeping
     expectEqual(failure(429, error(exhausted), headers: header)?.retryAfter, .seconds(60))
   }
 
-  @Test("a server's words are cut to one line of a bearable length")
+  @Test("a server's message is truncated to one line of limited length")
   func words() throws {
     let long = try #require(failure(400, error("INVALID_ARGUMENT", String(repeating: "x", count: 5000))))
     expect(long.message.count < 250)
@@ -153,7 +153,7 @@ import Timekeeping
     expectEqual(failure(403, "<html>")?.advice?.contains("captive portal"), true)
   }
 
-  @Test("the vehicle's own name is in the message as it is, be it a VIN or a UUID")
+  @Test("the vehicle's own name is shown unmasked in the message, also if it is a VIN or a UUID")
   func ownName() throws {
     for id in ["WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"] {
       let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(id) not found"
@@ -165,7 +165,7 @@ import Timekeeping
   }
 
   @Test(
-    "everyone may read what Google writes of a token, a role or a name, but not what may quote the request",
+    "Google's messages about a token, a role or a name are readable by everyone, those that may quote the request are not",
     arguments: [
       (401, "UNAUTHENTICATED", true), (403, "PERMISSION_DENIED", true), (404, "NOT_FOUND", true),
       (400, "INVALID_ARGUMENT", false), (429, "RESOURCE_EXHAUSTED", false), (503, "UNAVAILABLE", false),
@@ -175,12 +175,12 @@ import Timekeeping
     let rejected = try #require(failure(http, error(status, "billing is disabled for this project")))
     expectEqual(rejected.sentence.ownText.contains("billing"), isShown)
     expect(rejected.message.contains("billing"))
-    // A page that a proxy or a portal sends in Google's place is not Google's sentence.
+    // A page from a proxy or a portal is not Google's message.
     let page = try #require(failure(http, #"{"error": {"message": "log in to my-hotspot"}}"#))
     expect(!page.sentence.ownText.contains("log in"))
   }
 
-  @Test("a token that Fleet Engine rejects is named by its own defect, before what the response suggests")
+  @Test("a token that Fleet Engine rejects is reported with its own defect before the response's reason")
   func tokenProblem() throws {
     let token = { (claims: String) in
       let payload = Data(claims.utf8).base64EncodedString().compactMap {
@@ -198,12 +198,12 @@ import Timekeeping
     let wrong = rejected.explained(by: inspect("{\"aud\":\"https://example.com\",\(claims)}"))
     expect(wrong.message.contains("Jwt verification fails; the token itself is wrong: the audience (`aud`) is"))
     expect(wrong.advice == "set \"aud\": \"https://fleetengine.googleapis.com/\"" && wrong.tokenAdvice == wrong.advice)
-    // A good token leaves it as it is.
+    // A valid token leaves the message as it is.
     let good = inspect("{\"aud\":\"https://fleetengine.googleapis.com/\",\(claims)}")
     expect(good.problems == [] && rejected.explained(by: good) == rejected)
   }
 
-  @Test("a redirect names the host that it leads to, and nothing that may be secret")
+  @Test("a redirect is reported with the host of its target, and nothing that may be secret")
   func redirect() {
     var response = HTTPResponse(status: 302)
     func message() -> String? {
