@@ -40,7 +40,7 @@ enum EmulatorProcess {
   }
 
   static let emulator: String? = {
-    // The tests run in the runner's process or in a bundle; the product lies beside one of them.
+    // The tests run in the runner's process or in a bundle; the executable is beside one of them.
     let arguments = CommandLine.arguments.prefix(3).map { URL(filePath: $0).deletingLastPathComponent() }
     return ([directory] + arguments).map { $0.appending(path: "fleet-engine-emulator").path() }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -48,7 +48,7 @@ enum EmulatorProcess {
 
   /// Runs the emulator around a body, which gets its URL.
   static func with(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
-    // As a shell starts it, whatever the limit of the tests is.
+    // As a shell starts it, regardless of the limit of the tests.
     let program = ["--nofile=1024:", try #require(emulator)]
     let (process, output, errors) = try Self.start("/usr/bin/prlimit", program + options)
     var text = Data()

@@ -45,7 +45,7 @@ import Testing
     expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens issued"))
   }
 
-  @Test("faults of the connection reach the client")
+  @Test("connection faults reach the client")
   func connection() throws {
     let result = try EmulatorProcess.with(["--quiet"]) { url in
       let token = try token(url)
@@ -67,7 +67,7 @@ import Testing
     expectEqual(result.status, 0)
   }
 
-  @Test("it ends by itself, with a status that says whether updates came")
+  @Test("it ends by itself, with an exit status that says whether updates were received")
   func seconds() throws {
     let program = try #require(EmulatorProcess.emulator)
     try expectEqual(EmulatorProcess.run(program, ["--seconds", "1"]).status, 0)
@@ -75,7 +75,7 @@ import Testing
     expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
   }
 
-  @Test("it serves a fleet's connections at once, though the shell allows it 1024 descriptors")
+  @Test("it serves the connections of a whole fleet although the shell's limit is 1024 descriptors")
   func connections() throws {
     let client = """
       import resource, socket, sys
@@ -106,13 +106,13 @@ import Testing
   }
 
   @Test(
-    "a mistake on the command line is status 2",
+    "an invalid command line exits with status 2",
     arguments: [["--port", "70000"], ["--colour"], ["more"], ["--seconds", "0"]])
   func mistakes(_ arguments: [String]) throws {
     try expectEqual(EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status, 2)
   }
 
-  @Test("a route file is shown on the map, and one that cannot be read is named")
+  @Test("a route file is shown on the map, and one that cannot be read is reported")
   func route() throws {
     let file = try directory.write(
       #"{"type":"LineString","coordinates":[[6.5,54.25],[6.75,54.5]]}"#, to: "route.geojson")
@@ -124,7 +124,7 @@ import Testing
     expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
   }
 
-  @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
+  @Test("token-server prints a warning, listens, and issues tokens of the service account until its time is over")
   func tokenServer() throws {
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json", mode: 0o644)
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "token-server leaves the loopback only when that is asked for, and then wants an Authorization",
+    "token-server listens beyond the loopback only on request, and then requires an Authorization header",
     arguments: [
       ([], "needs --service-account"), (["--service-account", "k", "--allow-network"], "needs --authorization"),
       (["--service-account", "k", "--token-lifetime", "3601"], "from 1 to 3600"),
@@ -157,14 +157,14 @@ import Testing
     expect(result.status == 2 && result.errors.contains(says), "\(result)")
   }
 
-  @Test("token-server on another address than the loopback's is refused unless the network is allowed")
+  @Test("token-server on an address other than loopback is refused unless the network is allowed")
   func tokenServerAddress() throws {
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json")
     let options = ["token-server", "--service-account", file, "--seconds", "1", "--address"]
     let closed = try EmulatorProcess.run(program, options + ["0.0.0.0"])
     expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
-    // An address that no machine has: allowed, and not to be had.
+    // An address that no machine has: allowed, but not available.
     let allowed = try EmulatorProcess.run(
       program, options + ["192.0.2.1", "--allow-network", "--authorization", "Bearer trial"])
     expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))

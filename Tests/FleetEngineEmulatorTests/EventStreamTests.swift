@@ -5,9 +5,9 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-/// The stream of events of the program itself, with curl as the browser.
+/// The event stream of the program itself, with curl as the browser.
 @Suite struct EventStreamTests {
-  /// A page that watches.
+  /// A page that receives the stream.
   private final class Watcher {
     private let process: Process
     private let output: Pipe
@@ -21,7 +21,7 @@ import Testing
 
     deinit { process.terminate() }
 
-    /// Reads on until the text is there; false when the stream ends before.
+    /// Reads until the text has arrived; false if the stream ends before.
     func reads(_ expected: String) -> Bool {
       let expected = Data(expected.utf8)
       var searched = 0
@@ -34,7 +34,7 @@ import Testing
       return true
     }
 
-    /// The data of the events of that name, so far.
+    /// The data of all events of that name so far.
     func data(_ name: String) throws -> [JSON] {
       try text.components(separatedBy: "\n\n").compactMap { event in
         guard event.contains("event: \(name)\n"), let data = event.components(separatedBy: "data: ").last else {
@@ -46,8 +46,7 @@ import Testing
 
     func stop() { kill(process.processIdentifier, SIGSTOP) }
 
-    /// Goes on after `stop`, and reads all that comes.
-    ///
+    /// Continues after `stop`, and reads the rest.
     /// - Returns: the exit status of curl.
     func goOn() -> Int32 {
       kill(process.processIdentifier, SIGCONT)
@@ -61,7 +60,7 @@ import Testing
     try EmulatorProcess.curl("--header", "Content-Type: application/json", "--data", body, url)
   }
 
-  @Test("two pages see the beginning, then each thing as it happens, and the end of a fault by itself")
+  @Test("two pages receive the initial state, then each event as it happens, and the end of a timed fault")
   func day() throws {
     let result = try EmulatorProcess.with { url in
       let first = try Watcher(url)
@@ -99,13 +98,13 @@ import Testing
     expect(lines.contains("unavailable for 2 s: status 503") && lines.contains("unavailable, over"))
   }
 
-  @Test("a page that does not read is dropped, and the other one misses nothing")
+  @Test("a page that does not read is disconnected, and the other one misses nothing")
   func slow() throws {
     _ = try EmulatorProcess.with(["--quiet", "--page-rate", "100000000"]) { url in
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
       expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()
-      // Each one makes the list, which every page receives, longer: three megabytes in all.
+      // Each one makes the list that every page receives longer: three megabytes in all.
       let posts = Array(repeating: "\(url)/debug/faults", count: 50)
       for round in 1...5 {
         let posted = try EmulatorProcess.run(
@@ -120,10 +119,10 @@ import Testing
     }
   }
 
-  @Test("thirty-two pages may be open, one more is answered 503, and a page that closes makes room")
+  @Test("thirty-two pages may be open, another one gets 503, and a page that closes frees its slot")
   func many() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
-      // All of the first must be there at once, however slowly they come.
+      // All of the first events must arrive together, however slowly.
       func statuses(_ count: Int, seconds: Int) throws -> [Substring] {
         let pages = Array(repeating: ["--output", "/dev/null", "\(url)/map/events"], count: count).flatMap { $0 }
         return try EmulatorProcess.run(
@@ -141,7 +140,7 @@ import Testing
     }
   }
 
-  @Test("a host name or an origin from elsewhere gets nothing over the wire either")
+  @Test("a foreign Host or Origin header is rejected over HTTP as well")
   func foreign() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       let status = ["--output", "/dev/null", "--write-out", "%{http_code}"]
@@ -158,7 +157,7 @@ import Testing
   }
 
   @Test(
-    "tiles need an address that is one, and a word of who made them",
+    "tiles require a valid address and an attribution",
     arguments: [
       ["--tiles", "https://a/{z}/{x}/{y}"], ["--attribution", "A"], ["--tiles", "https://a/", "--attribution", "A"],
     ])

@@ -10,9 +10,9 @@ extension ServerTime {
   }
 }
 
-/// A service with its lines and records, and a client of it.
+/// A service with its output and records, and a client of it.
 final class FleetBench {
-  // One key for all tests: making one takes time.
+  // One key for all tests, because generating one takes time.
   nonisolated(unsafe) private static let key = try? SigningKey()
 
   let service: FleetService
@@ -72,7 +72,7 @@ final class FleetBench {
     expectEqual(send("POST", "/debug/faults", body: body).status, 200)
   }
 
-  /// The `error.status` of a refusal.
+  /// The `error.status` of a rejection.
   func status(_ reply: Reply) throws -> String? {
     try json(reply)["error"]?["status"]?.string
   }

@@ -36,7 +36,7 @@ import Testing
     try expectEqual(bench.json(reply).text, #"{"name":"providers/p/deliveryVehicles/truck-17"}"#)
   }
 
-  @Test("the token endpoints answer in the shapes of Google's two samples")
+  @Test("the token endpoints respond in the formats of Google's two samples")
   func tokens() throws {
     let bench = try FleetBench { $0.tokenLifetime = 600 }
     let delivery = bench.send("POST", "/token/delivery_driver/truck-17")
@@ -61,13 +61,13 @@ import Testing
   }
 
   @Test(
-    "a token for everything, or for no valid ID, is not given",
+    "a token for all vehicles, or for no valid ID, is not issued",
     arguments: ["*", "%2A", "a%2Fb", "a:b", "", String(repeating: "x", count: 65), "%zz"])
   func noToken(_ vehicle: String) throws {
     try expectEqual(FleetBench().send("GET", "/token/delivery_driver/\(vehicle)").status, 400)
   }
 
-  @Test("a token endpoint that wants authorization refuses without it")
+  @Test("a token endpoint that requires authorization rejects requests without it")
   func tokenAuthorization() throws {
     let bench = try FleetBench { $0.tokenAuthorization = "Bearer secret" }
     expectEqual(bench.send("GET", "/token/delivery_driver/t").status, 401)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "a flawed token is refused as Fleet Engine refuses it",
+    "a flawed token is rejected as Fleet Engine rejects it",
     arguments: [
       (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLife, 401), (.notYetValid, 401),
       (.wrongVehicle, 403), (.wrongService, 403),
@@ -91,7 +91,7 @@ import Testing
     expectEqual(bench.update(token: try bench.token()).status, 200, "the fault was for one token")
   }
 
-  @Test("the missing claim is named in Google's words")
+  @Test("the missing claim is named with Google's message")
   func missingClaim() throws {
     let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"no-claim"}"#)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(
-    "no, or another, credential is UNAUTHENTICATED",
+    "a missing or different credential is UNAUTHENTICATED",
     arguments: ["", "Bearer", "Basic dXNlcg==", "Bearer a b", "Bearer a.b.c", "Bearer ..", "Bearer e30.e30."])
   func credentials(_ value: String) throws {
     let bench = try FleetBench()
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(
-    "a request that is wrong is refused with INVALID_ARGUMENT",
+    "an invalid request is rejected with INVALID_ARGUMENT",
     arguments: [
       ("truck-17", #"{"lastLocation":{}}"#), ("truck-17?updateMask=", #"{"lastLocation":{}}"#),
       ("truck-17?updateMask=lastLocation&updateMask=lastLocation", "{}"),
@@ -138,7 +138,7 @@ import Testing
     expect(bench.service.refused == 1 && bench.service.accepted == 0)
   }
 
-  @Test("another vehicle is denied, an unknown one not found unless it may spring into being")
+  @Test("another vehicle is denied, and an unknown one is not found unless vehicles are created on demand")
   func missing() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
     let token = try bench.token()
@@ -152,7 +152,7 @@ import Testing
     expectEqual(bench.update(token: token).status, 200)
   }
 
-  @Test("the vehicles of a provider are listed in pages, for a token of all vehicles and no other")
+  @Test("the vehicles of a provider are listed in pages, only for a token of all vehicles")
   func list() throws {
     let bench = try FleetBench()
     for vehicle in ["truck-3", "truck-1", "truck-2"] {
@@ -185,13 +185,13 @@ import Testing
     }
   }
 
-  @Test("another provider is refused when one is named")
+  @Test("another provider than the configured one is rejected")
   func provider() throws {
     let bench = try FleetBench { $0.provider = "q" }
     expectEqual(bench.update(token: try bench.token()).status, 403)
   }
 
-  @Test("rules that bring no error are counted and shown")
+  @Test("violations that cause no error are counted and shown")
   func warnings() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -214,7 +214,7 @@ import Testing
     expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
   }
 
-  @Test("where any interval is right, haste is not remarked on")
+  @Test("if any interval is allowed, frequent updates cause no warning")
   func anyInterval() throws {
     let bench = try FleetBench { $0.minimumInterval = 0 }
     let token = try bench.token()
@@ -224,7 +224,7 @@ import Testing
     expect(bench.lines.last?.contains("truck-17") == true && bench.lines.last?.contains("!") == false)
   }
 
-  @Test("updates 5 s apart bring no warning")
+  @Test("updates 5 s apart cause no warning")
   func cadence() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -248,7 +248,7 @@ import Testing
     expect(!record.text.contains(token))
   }
 
-  @Test("a fault replaces the response as often as asked, and the update does not count")
+  @Test("a fault replaces the response the requested number of times, and the update is not counted")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -267,7 +267,7 @@ import Testing
     expectEqual(bench.update(token: token).status, 200)
   }
 
-  @Test("a fault by time ends by time, and all end when they are deleted")
+  @Test("a timed fault ends on time, and all end when they are deleted")
   func faultEnd() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -306,7 +306,9 @@ import Testing
     expect(late.delay == 40 && late.status == 200 && bench.service.accepted == 2)
   }
 
-  @Test("bodies of another world", arguments: ["html", "empty", "truncated", "huge", "not-json"])
+  @Test(
+    "a fault can return the body of another kind of server",
+    arguments: ["html", "empty", "truncated", "huge", "not-json"])
   func bodies(_ body: String) throws {
     let bench = try FleetBench()
     try bench.fault(#"{"target":"update","body":"\#(body)"}"#)
@@ -319,7 +321,7 @@ import Testing
   }
 
   @Test(
-    "a fault that makes no sense is explained",
+    "an invalid fault is rejected with an explanation",
     arguments: [
       "{}", "[]", #"{"target":"update"}"#, #"{"target":"map","status":503}"#, #"{"target":"update","status":99}"#,
       #"{"target":"update","status":"503"}"#, #"{"target":"update","status":503,"color":1}"#,
@@ -333,7 +335,7 @@ import Testing
   }
 
   @Test(
-    "other paths and methods",
+    "other paths and methods are rejected",
     arguments: [
       ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
       ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 401),
@@ -346,14 +348,14 @@ import Testing
     try expectEqual(FleetBench().send(method, path).status, status)
   }
 
-  @Test("the key that verifies the tokens is given out, and no other")
+  @Test("the public key of the tokens is available, and no other")
   func key() throws {
     let text = try FleetBench().send("GET", "/debug/key").text
     expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
     expect(!text.contains("PRIVATE"))
   }
 
-  @Test("text of a client cannot move the cursor")
+  @Test("text from a client cannot move the cursor")
   func plain() {
     expectEqual(UpdateLine.plain("a\u{1B}[2J\nb"), #"a\u{1b}[2J\u{a}b"#)
   }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-/// Compressed bodies: what the daemon's encoder writes, and what is no such body.
+/// Compressed bodies: the output of the daemon's encoder, and invalid bodies.
 @Suite struct GzipBodyTests {
   private static let limit = 10_000_000
 
   private func compressed(_ text: [UInt8]) throws -> [UInt8] { try #require(GzipEncoder().encode(text)) }
 
-  @Test("what the encoder writes one after the other is what it was given, whatever was before")
+  @Test("successive outputs of the encoder decompress to their inputs, whatever came before")
   func roundTrip() throws {
     let encoder = GzipEncoder()
     let texts = [
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// The first bytes of a block with the code that was made in advance.
+  /// The first bytes of a block with the precomputed code.
   private static let prepared: [UInt8] = [0x6D, 0x4E, 0xB7, 0x0E]
 
   private func location(_ index: Int) -> String {
@@ -34,7 +34,7 @@ import Testing
       + #""supplementalLocationAccuracy":2.\#(index % 9),"altitude":\#(34 + index % 7).\#(index % 10),"altitudeAccuracy":3.1}"#
   }
 
-  @Test("an update is two thirds of its size, a hundred positions are a ninth")
+  @Test("an update shrinks to two thirds of its size, a hundred positions to a ninth")
   func sizes() throws {
     let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
     expect(try compressed(live).count * 3 <= live.count * 2)
@@ -43,7 +43,7 @@ import Testing
     expect(try compressed(batch).count * 9 <= batch.count)
   }
 
-  @Test("an update with one position has the code made in advance; a character without a code or a longer body has not")
+  @Test("an update with one position uses the precomputed code; a character without a code or a longer body does not")
   func prepared() throws {
     let encoder = GzipEncoder()
     func isPrepared(_ text: String) throws -> Bool {
@@ -57,7 +57,7 @@ import Testing
     expect(try !isPrepared(String(repeating: "a", count: 512)))
   }
 
-  @Test("text that repeats itself at any distance and length is what it was")
+  @Test("text that repeats at any distance and length is restored")
   func repetitions() throws {
     let encoder = GzipEncoder()
     let characters = Array("\"0123456789:,-.ALTZacdeghilmnoprstuy{}".utf8)
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("a small body that becomes larger than the server takes is refused, without becoming it")
+  @Test("a small body that expands beyond the limit is rejected without being expanded")
   func bomb() throws {
     let bomb = try compressed([UInt8](repeating: 0, count: 200_000_000))
     expect(bomb.count < 300_000)
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("a body that is cut off, damaged, followed by something or not compressed is an invalid argument")
+  @Test("a body that is truncated, damaged, followed by data or not compressed is an invalid argument")
   func damaged() throws {
     let whole = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
     var bodies = (0..<whole.count).map { Array(whole.prefix($0)) }
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test("an update may be compressed; its record has the text and the bytes, and the statistics what was received")
+  @Test("an update may be compressed; its record has the text and its size, and the statistics the received bytes")
   func update() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -139,7 +139,7 @@ import Testing
     expectEqual(send(Array(text.utf8), coding: "identity").status, 200)
   }
 
-  @Test("a fault can be for compressed updates only, as of a gateway that does not know the coding")
+  @Test("a fault can apply to compressed updates only, as of a gateway that does not support the coding")
   func fault() throws {
     let bench = try FleetBench()
     let token = try bench.token()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct JSONTests {
   @Test(
-    "a document comes back as it was written",
+    "a document is restored as it was written",
     arguments: [
       #"{"b":1,"a":[true,false,null],"c":{"d":-0.5e+10}}"#, "[]", "{}", "0", "-1.50", #""a\"b\\c\n""#, #""é😀""#,
     ])
@@ -14,14 +14,14 @@ import Testing
     try expectEqual(JSONParser.parse(Array(text.utf8)).text, text)
   }
 
-  @Test("escapes are read, surrogate pairs too")
+  @Test("escapes are decoded, including surrogate pairs")
   func escapes() throws {
     let parsed = try JSONParser.parse(Array(#""\u0041\/\t\uD83D\uDE00""#.utf8))
     expectEqual(parsed.string, "A/\t😀")
   }
 
   @Test(
-    "what is not JSON is refused",
+    "text that is not JSON is rejected",
     arguments: [
       "", " ", "{", "[1,]", "{\"a\":1,}", "{a:1}", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "+1", "1e", "NaN", "tru",
       "\"a",
@@ -37,7 +37,7 @@ import Testing
     #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
   }
 
-  @Test("any cut or flipped byte of a document is read or refused, never a trap")
+  @Test("a document that is truncated or has flipped bits is read or rejected, and never traps")
   func mutilated() {
     let document = Array(#"{"a":[1.5e3,"\u00e9\uD83D\uDE00é"],"b":{"c":null}}"#.utf8)
     for index in document.indices {
@@ -51,13 +51,14 @@ import Testing
   }
 
   @Test(
-    "a number is whole when its value is",
+    "a number is an integer if its value is",
     arguments: [("12", 12), ("1.0", 1), ("1e2", 100), ("-0", 0)] as [(String, Int64)])
   func whole(_ text: String, _ value: Int64) {
     expectEqual(JSON.number(text).integer, value)
   }
 
-  @Test("a number that is not whole, or too large, is no integer", arguments: ["1.5", "1e300", "9223372036854775808"])
+  @Test(
+    "a number that is not whole, or too large, is not an integer", arguments: ["1.5", "1e300", "9223372036854775808"])
   func notWhole(_ text: String) {
     expectNil(JSON.number(text).integer)
   }

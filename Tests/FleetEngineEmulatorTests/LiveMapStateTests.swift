@@ -16,7 +16,7 @@ import Testing
       map.handle(FleetEvent(at: now, vehicle: vehicle, kind: kind, statistics: .init(), text: text))
     }
 
-    /// Where the vehicle is, or was some seconds ago.
+    /// The vehicle's position, now or some seconds ago.
     func position(_ secondsAgo: Int64 = 0, latitude: String = "48.5") throws -> ReportedPosition {
       let time = RFC3339.text(milliseconds: now.wall - secondsAgo * 1000)
       let json =
@@ -27,7 +27,7 @@ import Testing
 
     var state: JSON { map.state(at: now).data }
 
-    /// The story with which a page begins: seconds before now, the name of the message, and what it says.
+    /// The events with which a page begins: seconds before now, the name of the message, and its text.
     func story() throws -> [String] {
       try #require(state["story"]?.array).map { entry in
         let age = (now.wall - (entry["at"]?.integer ?? 0)) / 1000
@@ -38,7 +38,7 @@ import Testing
       }
     }
 
-    /// Seconds before now of the positions on the track, and which of them are past ones.
+    /// Seconds before now of the positions on the track, and which of them are past locations.
     func track(_ vehicle: String = "truck-17") throws -> [String] {
       try #require(state["vehicles"]?[vehicle]?["track"]?.array).map { mark in
         let age = (now.wall - (mark["t"]?.integer ?? 0)) / 1000
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("an update moves the vehicle, and every page receives where, how fast and how late")
+  @Test("an update moves the vehicle, and every page receives its position, speed and delay")
   func update() throws {
     var bench = Bench()
     let position = try bench.position(2)
@@ -67,7 +67,7 @@ import Testing
     expectEqual(bench.state["now"]?.integer, bench.now.wall)
   }
 
-  @Test("positions of the past lie on the track by their time, marked, and each once")
+  @Test("past locations are on the track by their time, marked, and once each")
   func past() throws {
     var bench = Bench()
     _ = bench.handle(.accepted(try bench.position(60), past: []))
@@ -75,11 +75,11 @@ import Testing
     let shown = bench.handle(.accepted(try bench.position(), past: tunnel)).first?.data
     expectEqual(shown?["past"]?.array?.count, 2)
     try expectEqual(bench.track(), ["60", "50 past", "40 past", "0"])
-    // Its response was lost: the vehicle sends them again.
+    // The response was lost: the vehicle sends them again.
     let again = bench.handle(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
     expectEqual(again?["past"]?.array?.count, 1)
     try expectEqual(bench.track(), ["60", "50 past", "45 past", "40 past", "0"])
-    // What came live stays live.
+    // A live position stays a live one.
     _ = bench.handle(.accepted(nil, past: [try bench.position(60)]))
     try expectEqual(bench.track().first, "60")
     expectEqual(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool, false)
@@ -102,7 +102,7 @@ import Testing
       vehicles.count == 5000 && vehicles.contains("v5009") && !vehicles.contains("truck-17"), "the newest are seen")
   }
 
-  @Test("refusals are counted by their reason, those without a response too")
+  @Test("rejections are counted by reason, including those without a response")
   func refused() throws {
     var bench = Bench()
     let error = APIError(.unauthenticated, "The token expired.", reason: "ACCESS_TOKEN_EXPIRED")
@@ -117,14 +117,14 @@ import Testing
     expectEqual(shown.data["stats"]?["lastRefusal"]?["message"]?.string, "The connection is reset.")
   }
 
-  @Test("the number of reasons, which a fault can choose, is bounded")
+  @Test("the number of reasons, which a fault can set, is bounded")
   func reasons() throws {
     var bench = Bench()
     for number in 0..<200 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)")))) }
     expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count, 50)
   }
 
-  @Test("a token's times are sent, and a token that was not issued leaves them as they were")
+  @Test("a token's times are sent, and a request without a token leaves them unchanged")
   func token() throws {
     var bench = Bench()
     let given = try #require(bench.handle(.token(issued: 1000, expires: 3_601_000)).first)
@@ -150,7 +150,7 @@ import Testing
     expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer, 0)
   }
 
-  @Test("a vehicle of on-demand trips is sent with its state, apart from that of the same ID in deliveries")
+  @Test("a vehicle of on-demand trips is sent with its state, and is distinct from that of the same ID in deliveries")
   func trips() throws {
     let bench = try FleetBench()
     var map = LiveMapState()
@@ -198,7 +198,8 @@ import Testing
     expectEqual(bench.state["faults"]?.text, fault, "as long as the wall clock is not set")
   }
 
-  @Test("a page that is opened later has the story: rejections, what ended them, past positions, tokens and faults")
+  @Test(
+    "a page that is opened later receives the recent events: rejections, recoveries, past positions, tokens and faults")
   func story() throws {
     var bench = Bench()
     _ = bench.handle(.token(issued: 1000, expires: 3_601_000), "truck-17", "truck-17  token issued")
@@ -232,7 +233,7 @@ import Testing
     expectEqual(bench.state["log"]?.array?.count, 6)
   }
 
-  @Test("the story has the last five hundred events of all vehicles")
+  @Test("the list has the last five hundred events of all vehicles")
   func longStory() throws {
     var bench = Bench()
     for number in 0..<600 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)"))), "v\(number % 7)") }
@@ -240,7 +241,7 @@ import Testing
     expect(story.count == 500 && story.first == "0 v2 refused R100" && story.last == "0 v4 refused R599")
   }
 
-  @Test("the log has the last fifty lines, and what says nothing is not in it")
+  @Test("the log has the last fifty lines, without those that carry no information")
   func log() throws {
     var bench = Bench()
     expect(bench.handle(.info).isEmpty)
@@ -251,7 +252,7 @@ import Testing
   }
 
   @Test(
-    "a position that is none on this planet, or of a vehicle with no valid ID, is not drawn",
+    "an impossible position, or one of a vehicle with an invalid ID, is not drawn",
     arguments: [("91", "truck-17"), ("-90.5", "truck-17"), ("48", "a/b"), ("48", "")])
   func nowhere(_ latitude: String, _ vehicle: String) throws {
     var bench = Bench()

@@ -57,14 +57,14 @@ import Testing
         body: #"{"lastLocation":{"location":{"latitude":1,"longitude":2}}}"#)
     }
 
-    /// The events since it was last asked, as they go over the wire.
+    /// The events since the last call, as they are sent.
     func events() -> [String] {
       emulator.performPendingWork(at: now, isWatched: true).events.map { String(decoding: $0, as: UTF8.self) }
     }
   }
 
   @Test(
-    "the page and each of its files come with a type, and with headers that keep everything else out",
+    "the page and its files have a content type, and headers that block everything else",
     arguments: [
       ("/", "text/html; charset=utf-8"), ("/map/map.css", "text/css; charset=utf-8"),
       ("/map/map.js", "text/javascript; charset=utf-8"), ("/map/config", "application/json; charset=UTF-8"),
@@ -81,7 +81,7 @@ import Testing
     expect(reply.header("referrer-policy") == "no-referrer" && !reply.text.isEmpty)
   }
 
-  @Test("every file of the page is embedded as it is in the source")
+  @Test("every file of the page is embedded as in the source")
   func embedded() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../Sources/FleetEngineEmulator/LiveMap")
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("files are served from a folder when that is asked for, those that the page knows and no others")
+  @Test("files are served from a directory on request, those of the page and no others")
   func folder() throws {
     let folder = try TemporaryDirectory()
     try FileManager.default.createDirectory(atPath: folder("images"), withIntermediateDirectories: false)
@@ -124,7 +124,7 @@ import Testing
     expectEqual(config["route"]?.text, "[[54.25,6.5,true],[54.5,-6.75]]")
   }
 
-  @Test("the page receives the tiles, and the browser their origin")
+  @Test("the page receives the tiles' address, and the policy allows their origin")
   func tiles() throws {
     let tiles = try TileSource(url: "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1", attribution: "© A & B")
     let bench = try Bench(tiles: tiles)
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(
-    "an address of tiles that could become part of the policy, or is none, is refused",
+    "an address of tiles that is invalid, or could change the policy, is rejected",
     arguments: [
       "", "tiles", "ftp://a/{z}/{x}/{y}", "https:///{z}/{x}/{y}", "https://a;script-src *//{z}/{x}/{y}",
       "https://a b/{z}/{x}/{y}", "https://*/{z}/{x}/{y}", "https://a/{z}/{x}", "https://a/{z}/{x}/{y}/{y}",
@@ -153,7 +153,7 @@ import Testing
     #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
   }
 
-  @Test("a tunnel breaks updates and tokens of its vehicle, and its end is sent when it comes")
+  @Test("a tunnel interrupts updates and tokens of its vehicle, and its end is sent when it occurs")
   func tunnel() throws {
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))
@@ -172,7 +172,7 @@ import Testing
     expectEqual(bench.update(token).status, 200)
   }
 
-  @Test("each button does what its name says")
+  @Test("each button has the effect that its label states")
   func buttons() throws {
     let bench = try Bench()
     let token = try bench.token()
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(
-    "revoked or expired tokens are refused and the next one is not, though it is of the same second",
+    "revoked or expired tokens are rejected, and the next one is not, though it is of the same second",
     arguments: [("revoke", "ACCESS_TOKEN_REVOKED"), ("expire", "ACCESS_TOKEN_EXPIRED")])
   func revoked(_ name: String, _ reason: String) throws {
     let bench = try Bench()
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(
-    "an act that makes no sense is explained, and does nothing",
+    "an invalid action is rejected with an explanation, and has no effect",
     arguments: [
       ("{}", 400), ("[]", 400), ("{", 400), (#"{"act":"dance"}"#, 400), (#"{"act":"tunnel","seconds":0}"#, 400),
       (#"{"act":"tunnel","seconds":3601}"#, 400), (#"{"act":"tunnel","seconds":"9"}"#, 400),
@@ -248,7 +248,7 @@ import Testing
   }
 
   @Test(
-    "another site's page reaches neither the map nor what tests use, under whatever name",
+    "another site's page reaches neither the map nor the debug interface, under any host name",
     arguments: [
       ("127.0.0.1:80", nil, true), ("127.0.0.1", "http://127.0.0.1", true), ("127.4.5.6:1", nil, true),
       ("localhost:8000", "http://localhost:8000", true), ("LocalHost", "http://localhost", true),

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "what Google's documentation allows passes unchanged",
+    "messages that Google's documentation allows are accepted unchanged",
     arguments: [
       #""supplementalLocation":{"latitude":48.1,"longitude":11.5}"#,
       #""supplementalLocation":{"latitude":-90,"longitude":180}"#,
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "unknown names, wrong types, wrong ranges and the server's own fields are refused as INVALID_ARGUMENT",
+    "unknown names, wrong types, wrong ranges and the server's own fields are rejected as INVALID_ARGUMENT",
     arguments: [
       #""colour":"red""#, #""supplemental_location":{"latitude":1,"longitude":1}"#, #""heading":360"#, #""heading":-1"#,
       #""heading":87.5"#, #""heading":"87""#, #""heading":true"#, #""speed":"12""#, #""speed":"NaN""#,
@@ -69,7 +69,7 @@ import Testing
     #expect(throws: APIError.self) { try check(vehicle(101)) }
   }
 
-  @Test("enums given as numbers become names, nulls go, and a response can have numbers again")
+  @Test("enums given as numbers become names, nulls are removed, and a response can have numbers again")
   func normalised() throws {
     let checked = try checkLocation(#""supplementalLocationSensor":5,"speed":null"#)
     expectEqual(checked.text, #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "durations",
+    "durations are validated",
     arguments: [
       ("3s", true), ("-3.500s", true), ("0.000000001s", true), ("3", false), ("s", false), ("3.s", false),
       ("--3s", false), ("3.0000000001s", false), ("315576000001s", false), ("1e3s", false),

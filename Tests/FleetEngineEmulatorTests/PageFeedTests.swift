@@ -38,7 +38,7 @@ import Testing
       return messages
     }
 
-    /// Uses up what may go out at once.
+    /// Uses up the initial burst.
     mutating func exhaust() {
       for number in 0..<5 { move("early-\(number)", to: 0) }
       _ = due()
@@ -83,7 +83,7 @@ import Testing
     expectEqual(update["past"]?.array?.compactMap { $0["lat"]?.integer }, Array(100..<400))
   }
 
-  @Test("a fleet with many updates never exceeds the rate by more than half a second's, and each vehicle has its turn")
+  @Test("a fleet with many updates exceeds the rate by at most half a second's worth, and each vehicle has its turn")
   func rate() {
     var bench = Bench()
     var sent: [Int64] = []
@@ -102,7 +102,7 @@ import Testing
     expect(turns.count == 20 && turns.values.allSatisfy { $0 >= 9 }, "\(turns)")
   }
 
-  @Test("faults and lines go first, of the lines the newest; accepted ones only up to twenty a second")
+  @Test("faults and log lines have priority, the newest lines first; accepted ones only up to twenty a second")
   func lines() {
     var bench = Bench()
     bench.exhaust()
@@ -124,7 +124,7 @@ import Testing
     expectEqual(texts, (0..<20).map { "\($0)" })
   }
 
-  @Test("figures are sent when they change, and all of them again for a page that begins")
+  @Test("figures are sent when they change, and all of them again for a new page")
   func figures() {
     var bench = Bench()
     func stats(_ bench: inout Bench) -> String? { bench.messages().last?.data["stats"]?.text }

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "what is no time is refused",
+    "an invalid time is rejected",
     arguments: [
       "", "yesterday", "2026-11-21", "2026-11-21T09:00:00", "2026-11-21 09:00:00Z", "2026-02-29T00:00:00Z",
       "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-11-00T00:00:00Z", "2026-11-21T24:00:00Z",
@@ -37,7 +37,7 @@ import Testing
     expectEqual(RFC3339.milliseconds(RFC3339.text(milliseconds: milliseconds)), milliseconds)
   }
 
-  @Test("HTTP dates are as RFC 9110 has them")
+  @Test("HTTP dates have the format of RFC 9110")
   func httpDate() {
     expectEqual(RFC3339.httpDate(784_111_777_000), "Sun, 06 Nov 1994 08:49:37 GMT")
     expectEqual(RFC3339.httpDate(0), "Thu, 01 Jan 1970 00:00:00 GMT")

@@ -27,7 +27,7 @@ import Testing
         Request(method, path, headers: authorization.map { [("Authorization", $0)] } ?? []), at: Bench.now)
     }
 
-    /// The claims of the token at this key of the response, whose signature holds.
+    /// The claims of the token at this key of the response, whose signature is valid.
     func claims(_ reply: Reply, _ key: String) throws -> JSON {
       let text = try #require(try JSONParser.parse(Array(reply.text.utf8))[key]?.string)
       let parts = text.split(separator: ".").map(String.init)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("an emulator that was given the same account takes its tokens, until they are revoked; others refuse them")
+  @Test("an emulator with the same account accepts its tokens until they are revoked; others reject them")
   func emulated() throws {
     let bench = try Bench()
     var now = Bench.now
@@ -71,7 +71,7 @@ import Testing
     expect(again["lastLocation"] != nil)
   }
 
-  @Test("a page of another site gets no token, unless the server is for the network")
+  @Test("a page of another site gets no token, unless the server allows the network")
   func foreign() throws {
     let rebound = Request("GET", "/token/driver/truck-17", headers: [("Host", "evil.example")])
     let page = Request(
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "each path of Google's samples gives a token of this service account with the claim of its own, for an hour",
+    "each path of Google's samples issues a token of this service account with its own claim, for an hour",
     arguments: [
       ("delivery_driver", "token", "deliveryvehicleid"), ("driver", "jwt", "vehicleid"),
       ("delivery_consumer", "token", "trackingid"), ("consumer", "jwt", "tripid"),
@@ -110,7 +110,7 @@ import Testing
     expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token issued (\(kind))"))
   }
 
-  @Test("no line contains a token")
+  @Test("no log line contains a token")
   func secrecy() throws {
     let bench = try Bench()
     let token = try #require(
@@ -120,7 +120,7 @@ import Testing
     for part in token.split(separator: ".") { expect(!bench.lines.joined().contains(part)) }
   }
 
-  @Test("vehicles out of scope get none: names, and beginnings with a star")
+  @Test("vehicles out of scope get no token: a scope is names, and prefixes with a star")
   func scope() throws {
     let bench = try Bench { $0.vehicles = ["truck-*", "van-1"] }
     for (id, status) in [("truck-17", 200), ("van-1", 200), ("van-12", 403), ("truck", 403), ("*", 400)] {
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("without the required Authorization no client gets one")
+  @Test("without the required Authorization header no client gets a token")
   func authorization() throws {
     let bench = try Bench { $0.authorization = "Bearer trial" }
     for wrong in [nil, "", "Bearer", "Bearer triaL", "Bearer trial "] {
@@ -139,7 +139,7 @@ import Testing
     expectEqual(bench.server.tokens, 1)
   }
 
-  @Test("a token for the whole fleet is given only when that was asked for")
+  @Test("a token for the whole fleet is issued only on request")
   func readers() throws {
     try expectEqual(Bench().ask("/token/fleet_reader/truck-17").status, 403)
     let bench = try Bench { $0.servesReaders = true }
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "what is no request for a token is refused",
+    "an invalid token request is rejected",
     arguments: [
       ("/", 404), ("/token", 404), ("/token/driver", 404), ("/token/driver/a/b", 404), ("/token/nobody/a", 404),
       ("/v1/providers/p/deliveryVehicles/a", 404), ("/token/driver/", 400), ("/token/driver/a%2Fb", 400),

@@ -5,7 +5,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 @Suite struct TripsServiceTests {
-  @Test("a position with a state is stored, answered in the words of v1 and shown in one line with its state")
+  @Test("a position with a state is stored, returned in v1 format and logged in one line with its state")
   func accepted() throws {
     let bench = try FleetBench()
     let reply = try bench.trip("ONLINE")
@@ -52,7 +52,7 @@ import Testing
     expectEqual(bench.lines.last?.hasSuffix("fix 0.0 s old"), true, "the mask has no state")
   }
 
-  @Test("a mask with vehicleState and a body without it makes the state unknown, and is remarked on")
+  @Test("a mask with vehicleState and a body without it makes the state unknown, and causes a warning")
   func noState() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
@@ -65,7 +65,7 @@ import Testing
     try expectEqual(bench.figures("trips/taxi-1")?["warnings"]?["noState"]?.integer, 1)
   }
 
-  @Test("past locations are counted and never answered")
+  @Test("past locations are counted and never returned")
   func past() throws {
     let bench = try FleetBench()
     let reply = try bench.trip("ONLINE", past: 2)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "what the server manages cannot be updated",
+    "fields that the server manages cannot be updated",
     arguments: ["availableCapacity", "currentRouteSegmentVersion", "currentTrips", "name", "waypointsVersion"])
   func managed(_ field: String) throws {
     let bench = try FleetBench()
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(
-    "a vehicle as no message of v1 has it is refused",
+    "a vehicle that is no message of v1 is rejected",
     arguments: [
       #"{"vehicleState":"PAUSED"}"#, #"{"vehicleState":3}"#, #"{"vehicle_state":"ONLINE"}"#, #"{"vehicleState":true}"#,
       #"{"type":"AUTO"}"#, #"{"vehicleState":"ONLINE","maximumCapacity":0}"#,
@@ -101,7 +101,7 @@ import Testing
     try expectEqual(bench.status(try bench.putTrip(mask: "vehicleState", body: body)), "INVALID_ARGUMENT")
   }
 
-  @Test("fields of the whole of v1 pass, and a state may be its number")
+  @Test("all fields of v1 are accepted, and a state may be its number")
   func wide() throws {
     let bench = try FleetBench()
     let body =
@@ -118,7 +118,7 @@ import Testing
     expect(vehicle["vehicleState"]?.string == "ONLINE" && vehicle["deviceSettings"] == nil)
   }
 
-  @Test("each service takes its own claim only, whatever vehicle it names")
+  @Test("each service accepts only its own claim, whatever vehicle it names")
   func claims() throws {
     let bench = try FleetBench()
     let delivery = try bench.token("taxi-1")
@@ -132,7 +132,7 @@ import Testing
     expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status, 200)
   }
 
-  @Test("a vehicle whose ID exists in both services is two vehicles, with figures of their own")
+  @Test("a vehicle whose ID exists in both services is two vehicles, with separate figures")
   func both() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
@@ -145,7 +145,7 @@ import Testing
     expectNil(try bench.figures("taxi-1")?["state"])
   }
 
-  @Test("a fault hits the vehicle of its ID in both services, and a button finds it")
+  @Test("a fault affects the vehicle of its ID in both services, and a button finds it")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.driverToken()
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test("a vehicle is created with the four fields that Google requires, and what it ignores is dropped")
+  @Test("a vehicle is created with the four fields that Google requires, and ignored fields are dropped")
   func creation() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
     try expectEqual(bench.trip("ONLINE").status, 404)
@@ -189,7 +189,7 @@ extension FleetBench {
     try #require(try json(send("GET", "/token/driver/taxi-1"))["jwt"]?.string)
   }
 
-  /// Of one vehicle, as `/debug/stats` has them.
+  /// The figures of one vehicle in `/debug/stats`.
   func figures(_ key: String) throws -> JSON? { try json(send("GET", "/debug/stats"))["vehicles"]?[key] }
 
   func putTrip(mask: String, body: String, token: String? = nil) throws -> Reply {
@@ -200,10 +200,7 @@ extension FleetBench {
   }
 
   /// An update of a taxi.
-  ///
-  /// - Parameters:
-  ///   - past: how many older positions ride along.
-  ///   - mask: nil names what the body holds.
+  /// - Parameters: - past: number of older positions. - mask: nil for the fields in the body.
   func trip(
     _ state: String?, position: String? = #"{"latitude":48,"longitude":11}"#, past: Int = 0, mask: String? = nil,
     token: String? = nil

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct UpdateMaskTests {
   @Test(
-    "paths in lowerCamelCase that name fields pass",
+    "paths in lowerCamelCase that name fields are accepted",
     arguments: [
       "lastLocation", "lastLocation,pastLocations", "lastLocation.supplementalLocation.latitude", "type,attributes",
     ])
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "anything else is refused",
+    "any other path is rejected",
     arguments: [
       "last_location", "colour", "lastLocation,", ",lastLocation", "lastLocation pastLocations", "pastLocations.speed",
       "lastLocation.colour", "lastLocation.", "name", "*",
@@ -25,13 +25,13 @@ import Testing
     expectEqual(error?.code, .invalidArgument)
   }
 
-  @Test("an empty mask is refused in Google's words")
+  @Test("an empty mask is rejected with Google's message")
   func empty() {
     let error = #expect(throws: APIError.self) { try UpdateMask("", of: DeliverySchema.vehicle) }
     expectEqual(error?.message, "update_mask cannot be empty")
   }
 
-  @Test("what the mask names is replaced whole, or removed, and the rest stays")
+  @Test("a field in the mask is replaced as a whole, or removed, and the others stay")
   func apply() throws {
     let stored: JSON = ["type": "AUTO", "lastLocation": ["speed": 1, "heading": 2], "attributes": []]
     let update: JSON = ["type": "BICYCLE", "lastLocation": ["speed": 3]]

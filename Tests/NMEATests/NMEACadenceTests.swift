@@ -29,23 +29,23 @@ import NMEATesting
     return nil
   }
 
-  @Test("a sequence is trusted after three epochs in a row that cover two seconds")
+  @Test("a sequence is trusted after three consecutive epochs that cover two seconds")
   func learns() {
     var cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 1000), 3)
-    // At ten a second the two seconds take 21 epochs; slowly, three are enough.
+    // At 10 Hz the two seconds take 21 epochs; at low rates three are enough.
     cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 100), 21)
     cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 10_000), 3)
   }
 
-  @Test("the epoch is complete with its last sentence, and no more with another one")
+  @Test("an epoch is complete with its last sentence, and no longer when another one follows")
   func last() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)
     expectEqual(epoch(&cadence, [Self.rmc, Self.gga, Self.gsa], at: 4000), [Self.gga])
-    // Then it is learned anew.
+    // Then the sequence is learned again.
     expectEqual(epoch(&cadence, at: 5000), [])
     expectEqual(firstComplete(&cadence, every: 1000, from: 6000), 2)
   }
@@ -57,7 +57,7 @@ import NMEATesting
     expectEqual(epoch(&cadence, [Self.gga, Self.rmc], at: 4000), [])
   }
 
-  @Test("a receiver that sends more once a second than with every position is never trusted")
+  @Test("a receiver that sends additional sentences once a second is never trusted")
   func alternates() {
     var cadence = NMEACadence()
     for number in 0..<100 {
@@ -66,17 +66,17 @@ import NMEATesting
     }
   }
 
-  @Test("an epoch without a time, and midnight, begin the row anew", arguments: [nil, 500] as [Int64?])
+  @Test("an epoch without a time, and midnight, restart the sequence", arguments: [nil, 500] as [Int64?])
   func beginsAnew(time: Int64?) {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000, from: 86_000_000)
-    // It was trusted until then.
+    // The sequence was trusted until then.
     expectEqual(epoch(&cadence, at: time), [Self.gga])
     expectEqual(epoch(&cadence, at: 1500), [])
     expectEqual(epoch(&cadence, at: 2500), [])
   }
 
-  @Test("after each sentence that came too late the sequence must show itself for twice as long")
+  @Test("after each sentence that came too late the sequence must be confirmed for twice as long")
   func contradicted() {
     var cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 1000), 3)
@@ -85,7 +85,7 @@ import NMEATesting
     cadence.contradict()
     expectEqual(firstComplete(&cadence, every: 1000, from: 20_000), 12)
     cadence.contradict()
-    // Eight times two seconds at ten a second.
+    // Eight times two seconds at 10 Hz.
     expectEqual(firstComplete(&cadence, every: 100, from: 40_000), 161)
   }
 }

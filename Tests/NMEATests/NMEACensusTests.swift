@@ -20,7 +20,9 @@ import Timekeeping
   private static let stream =
     "$GPGSV,1,1,00*79\r\n\u{1}noise$GP$GPGSV,1,1,00*79$GLGSV,1,1,00*65\n$PUBX,41,1*2B\r\n$GPGSV,1,1,00*00\r\n$GPTXT"
 
-  @Test("addresses are counted where the checksum is right, whatever surrounds them", arguments: [1, 7, 64, .max])
+  @Test(
+    "sentences with a valid checksum are counted by their address, whatever is between them",
+    arguments: [1, 7, 64, .max])
   func counts(portion: Int) throws {
     let census = try Self.census(Self.stream, portion: portion)
     expectEqual(census.counts["GPGSV"], 2)
@@ -29,7 +31,7 @@ import Timekeeping
     expect(!census.hasPosition)
   }
 
-  @Test("a `$` without an end does not grow for ever")
+  @Test("a `$` without an end uses bounded memory")
   func endless() throws {
     let census = try Self.census("$" + String(repeating: "x", count: 100_000) + "$GPGSV,1,1,00*79")
     expectEqual(census.counts, ["GPGSV": 1])

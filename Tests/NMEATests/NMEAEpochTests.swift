@@ -21,7 +21,7 @@ import Timekeeping
     fixes(text).map { $0.timestamp?.rfc3339 }
   }
 
-  @Test("Sentences of one time are one fix, in any order")
+  @Test("Sentences with one time form one fix, in any order")
   func oneFix() {
     let bodies = [Self.rmc("083000", "211126"), Self.gga("083000"), "GPGLL,\(Self.position),083000,A"]
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -59,7 +59,7 @@ import Timekeeping
   }
 
   @Test(
-    "The altitude of a GGA that comes more rarely than RMC is that of the fixes of the next five seconds, and no more")
+    "The altitude of a GGA that comes less often than RMC applies to the fixes of the next five seconds, and no longer")
   func heldAltitude() {
     let gsa = "GPGSA,A,3,05,12,30,,,,,,,,,,2.0,1.5,1.3"
     var text = recording(Self.gga("120000"), Self.rmc("120000", "221126"), gsa)
@@ -69,13 +69,13 @@ import Timekeeping
     expectEqual(found.map(\.altitude), [34.5, 34.5, 34.5, 34.5, 34.5, 34.5, nil, nil, nil])
     expectEqual(found.map(\.altitudeHAE), [75, 75, 75, 75, 75, 75, nil, nil, nil])
     expectEqual(found.map(\.verticalAccuracy), [6.5, 6.5, 6.5, 6.5, 6.5, 6.5, nil, nil, nil])
-    // A fix in two dimensions has none.
+    // A two-dimensional fix has none.
     let flat = fixes(
       recording(Self.gga("120000"), gsa, Self.rmc("120001", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3"))
     expectEqual(flat.map(\.altitude), [34.5, nil])
   }
 
-  @Test("Days go by without another date, by the receiver's time alone")
+  @Test("Days pass without another date, by the receiver's time alone")
   func dateless() {
     var text = sentence(Self.rmc("120000", "311226"))
     for hour in stride(from: 18, through: 60, by: 6) {
@@ -95,14 +95,14 @@ import Timekeeping
     expectEqual(found.map { $0.timestamp?.rfc3339 }, ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
   }
 
-  @Test("Positions without any time are fixes without time, one for each round of sentences")
+  @Test("Positions without any time are fixes without a time, one per round of sentences")
   func timeless() {
     let text = recording(Self.gga(""), "GPVTG,1.0,T,,M,1.0,N,1.0,K,A", Self.gga(""), Self.gga(""))
     expectEqual(fixes(text).map(\.time), [nil, nil, nil])
     expectEqual(fixes(text).map(\.heading), [1, nil, nil])
   }
 
-  @Test("A new date does not reach back to the epoch before it")
+  @Test("A new date does not apply to the previous epoch")
   func newDate() {
     let text = recording(Self.rmc("120000", "220880"), Self.rmc("130000", "211126"))
     expectEqual(times(text), ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
@@ -120,19 +120,19 @@ import Timekeeping
     expectEqual(times(text), ["2016-12-31T23:59:59.000Z", "2017-01-01T00:00:00.000Z", "2017-01-01T00:00:00.500Z"])
   }
 
-  @Test("Years of two digits from 80 on are of the last century, and no date is moved")
+  @Test("Years of two digits from 80 on are in the last century, and no date is moved")
   func centuries() {
     expectEqual(times(sentence(Self.rmc("120000", "060499"))), ["1999-04-06T12:00:00.000Z"])
     expectEqual(times(sentence(Self.rmc("120000", "060479"))), ["2079-04-06T12:00:00.000Z"])
     expectEqual(times(sentence(Self.rmc("120000", "060480"))), ["1980-04-06T12:00:00.000Z"])
   }
 
-  @Test("A date that cannot be leaves the date unknown", arguments: ["000000", "310226", "", "321326", "xx"])
+  @Test("An impossible date leaves the date unknown", arguments: ["000000", "310226", "", "321326", "xx"])
   func impossibleDate(date: String) {
     expectEqual(fixes(sentence(Self.rmc("120000", date))).first?.time, .ofDay(milliseconds: 43_200_000))
   }
 
-  @Test("GSA's mode is valid for epochs without one for ten seconds")
+  @Test("GSA's mode applies for ten seconds to epochs without a GSA")
   func modeHolds() {
     let text = recording(
       Self.rmc("120000", "211126"), "GPGSA,A,3,05,12,30,31,,,,,,,,,2.0,1.5,1.3", Self.rmc("120010", "211126"),
@@ -140,7 +140,7 @@ import Timekeeping
     expectEqual(fixes(text).map(\.mode), [.threeD, .threeD, .twoD])
   }
 
-  @Test("A learnt receiver's fix comes with the last sentence of its epoch")
+  @Test("The fix of a receiver whose sequence is known comes with the last sentence of its epoch")
   func learnt() {
     var decoder = NMEADecoder()
     var counts: [Int] = []
@@ -155,7 +155,7 @@ import Timekeeping
     expectEqual(counts.reduce(0, +), 8)
   }
 
-  @Test("A sentence after the learnt end gives no second fix for its epoch, and is waited for from then on")
+  @Test("A sentence after the expected end gives no second fix for its epoch, and is waited for from then on")
   func relearns() {
     var text = ""
     for second in 0..<6 { text += recording(Self.rmc("12000\(second)", "211126")) }
@@ -196,7 +196,7 @@ import Timekeeping
     expectEqual(decoder.counters.late, 0)
   }
 
-  @Test("A receiver that pauses within its epochs is waited for longer")
+  @Test("A receiver that pauses within its epochs gets a longer timeout")
   func holdOff() {
     var decoder = NMEADecoder()
     var found: [Fix] = []

@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 @Suite struct NMEAFramingTests {
-  @Test("A recording cut anywhere gives the same fixes and the same counts")
+  @Test("A recording split anywhere gives the same fixes and the same counts")
   func everySplit() {
     let whole = decode([mixedRecording])
     expectEqual(whole.fixes.count, 3)
@@ -37,7 +37,7 @@ import Timekeeping
   }
 
   @Test(
-    "Without the right checksum nothing comes out",
+    "Without a valid checksum a sentence is ignored",
     arguments: [
       ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4F\r\n", 1, 0), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A\r\n", 0, 1),
       ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*\r\n", 0, 1), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4\r\n", 0, 1),
@@ -56,12 +56,12 @@ import Timekeeping
     expectEqual(fixes("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E" + tail).count, 1)
   }
 
-  @Test("A cut line does not take the next one with it")
+  @Test("A truncated line does not affect the next one")
   func cutLine() {
     expectEqual(fixes("$GPGLL,4500.0,N,001" + sentence("GPGLL,4500.0,N,00100.0,E,083002,A,A")).count, 1)
   }
 
-  @Test("Sentences longer than the standard's 82 characters are read, endless ones passed over")
+  @Test("Sentences longer than the standard's 82 characters are read, endless ones skipped")
   func long() {
     let padding = String(repeating: "0", count: 300)
     expectEqual(fixes(sentence("GPGLL,4500.0\(padding),N,00100.0,E,083002,A,A")).count, 1)
@@ -71,7 +71,7 @@ import Timekeeping
     expectEqual(counters.overlong, 1)
   }
 
-  @Test("Sentences of other kinds and private ones are counted as unknown")
+  @Test("Sentences of other types and proprietary ones are counted as unknown")
   func unknown() {
     let text = recording("GPGSV,1,1,01,08,61,184,45", "PUBX,00,1", "GYOACC,090624", "GP", "", "SDDBT,7.7,f,2.3,M,1.3,F")
     let (fixes, counters) = decode([Array(text.utf8)])

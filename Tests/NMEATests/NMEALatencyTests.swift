@@ -6,9 +6,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// How long a fix is behind the last sentence of its epoch, on a serial line as fast as it is set.
+/// How late a fix is after the last sentence of its epoch, on a serial line at a given speed.
 @Suite struct NMEALatencyTests {
-  /// What a receiver sends for each fix, and once a second besides.
+  /// The sentences of each fix, and those sent once a second.
   private struct Habit: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var kinds: [String]
@@ -51,12 +51,12 @@ import Timekeeping
   }
 
   @Test(
-    "After three seconds no fix is more than 100 ms behind the last sentence that it is made of",
+    "After three seconds no fix is more than 100 ms later than the last sentence of its epoch",
     arguments: habits, [1, 5, 10])
   private func latency(habit: Habit, rate: Int) {
     for baud in [4800, 9600, 19_200, 38_400, 57_600, 115_200] {
       let load = NMEALatencyTests.sentences(habit, 0).reduce(0) { $0 + $1.count }
-      // Ten bits a byte; a receiver that is asked for more than its line can carry is set up wrongly.
+      // Ten bits a byte; a receiver that has to send more than its line can carry is misconfigured.
       guard load * 10 * rate < baud * 9 / 10 else { continue }
       let worst = NMEALatencyTests.worstLatency(habit, rate: rate, baud: baud)
       expect(worst.milliseconds <= 100, "\(rate) Hz at \(baud) baud: \(worst.milliseconds) ms")
@@ -81,7 +81,7 @@ import Timekeeping
     for epoch in 0..<(20 * rate) {
       let milliseconds = epoch * period
       let noon: Int64 = 43_200_000
-      // A receiver computes for a while, and not always for as long.
+      // The receiver's processing time varies.
       var now = BootInstant.boot + .seconds(100) + .milliseconds(milliseconds + 30 + epoch * 7 % 11)
       for sentence in sentences(habit, milliseconds) {
         for start in stride(from: 0, to: sentence.count, by: 16) {

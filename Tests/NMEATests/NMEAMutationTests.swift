@@ -28,7 +28,7 @@ import Timekeeping
     "GNGLL,5230.12345,N,01324.54321,E,235957.00,A,A",
   ].map { Array($0.utf8) }
 
-  @Test("A hundred thousand damaged sentences with right checksums break nothing, and no fix is out of range")
+  @Test("A hundred thousand damaged sentences with valid checksums do not trap, and no fix is out of range")
   func mutations() {
     var generator = Generator(state: 20_261_121)
     let interesting = Array("0123456789,,,.-+*$NSEWAV \u{0}\n9999999".utf8)
@@ -66,7 +66,7 @@ import Timekeeping
     expect(count > 100)
   }
 
-  @Test("Noise gives nothing and breaks nothing")
+  @Test("Noise gives no fix and does not trap")
   func noise() {
     var generator = Generator(state: 1)
     let bytes = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Which epoch VTG and GSA belong to, which have no time of their own.
+/// The epoch that VTG and GSA, which have no time of their own, belong to.
 @Suite struct NMEAOrderTests {
   private static let position = "5230.000,N,01324.000,E"
 
@@ -32,18 +32,18 @@ import Timekeeping
     seconds.map { burst($0 % period == 0 ? "GGA GSA RMC" : "GSA RMC", $0) }
   }
 
-  /// The HDOP of each fix, which is its own second and a half when it has its own GSA.
+  /// The HDOP of each fix: its second plus a half if it has its own GSA.
   private func hdops(_ fixes: [Fix]) -> [Double?] { fixes.map(\.hdop) }
 
   private func own(_ seconds: Range<Int>) -> [Double?] { seconds.map { Double($0) + 0.5 } }
 
-  @Test("in a recording GSA before RMC belongs to it, as soon as two epochs have shown the order")
+  @Test("in a recording a GSA before RMC belongs to it, as soon as two epochs have shown the order")
   func learnt() {
     let text = NMEAOrderTests.sirf(0..<20).joined()
     expectEqual(hdops(fixes(text)).dropFirst(4), own(4..<20)[...])
   }
 
-  @Test("with the beginning studied, the epochs before the first that shows the order are right as well")
+  @Test("when the beginning is analysed first, the epochs before the first that shows the order are right as well")
   func studied() {
     let bytes = Array(NMEAOrderTests.sirf(1..<20).joined().utf8)
     var decoder = NMEADecoder()
@@ -56,14 +56,14 @@ import Timekeeping
   }
 
   @Test(
-    "where the order does not say otherwise, what has no time belongs to the time before it",
+    "unless the order shows otherwise, a sentence without a time belongs to the time before it",
     arguments: ["RMC GGA GSA", "RMC VTG GGA GSA GLL", "GGA GLL GSA RMC VTG", "RMC GSA", "GGA VTG GSA"])
   func trailing(order: String) {
     let text = (0..<20).map { NMEAOrderTests.burst(order, $0) }.joined()
     expectEqual(hdops(fixes(text)), own(0..<20))
   }
 
-  @Test("a receiver that says everything twice shows no order")
+  @Test("a receiver that sends everything twice shows no order")
   func doubled() {
     let text = (0..<20).map { second in
       String(repeating: NMEAOrderTests.burst("GGA GSA RMC", second), count: 2)
@@ -73,7 +73,7 @@ import Timekeeping
     expectEqual(counters.late, 0)
   }
 
-  @Test("VTG is learnt like GSA, and several GSA of one epoch stay together")
+  @Test("VTG is assigned like GSA, and several GSA of one epoch stay together")
   func several() {
     let text = (0..<20).map { second in
       NMEAOrderTests.burst(second % 3 == 0 ? "GGA VTG GSA GSA RMC" : "VTG GSA GSA RMC", second)
@@ -86,7 +86,7 @@ import Timekeeping
     expectEqual(knots, expected)
   }
 
-  /// Decodes bursts with a silence between them, as they come live.
+  /// Decodes bursts with pauses between them, as they arrive live.
   private func live(_ bursts: [String]) -> [Fix] {
     var decoder = NMEADecoder()
     var found: [Fix] = []
@@ -99,7 +99,7 @@ import Timekeeping
     return found
   }
 
-  @Test("live, silence separates the bursts in any order, and a recording gives the same fixes")
+  @Test("live, pauses separate the bursts in any order, and a recording gives the same fixes")
   func live() {
     let bursts = NMEAOrderTests.sirf(0..<20)
     expectEqual(hdops(live(bursts)), own(0..<20))
@@ -109,14 +109,14 @@ import Timekeeping
     }
   }
 
-  @Test("live, a receiver that changes its order costs one epoch its GSA at most")
+  @Test("live, a receiver that changes its order costs at most one epoch its GSA")
   func changed() {
     let bursts = NMEAOrderTests.sirf(0..<20, every: 1) + (20..<40).map { NMEAOrderTests.burst("GGA RMC GSA", $0) }
     let wrong = zip(hdops(live(bursts)), own(0..<40)).count { $0 != $1 }
     expect(wrong <= 2)
   }
 
-  @Test("live, two bursts without a silence between them are separated by the order")
+  @Test("live, two bursts without a pause between them are separated by the order")
   func merged() {
     let bursts = NMEAOrderTests.sirf(0..<20)
     let merged = stride(from: 0, to: 20, by: 2).map { bursts[$0] + bursts[$0 + 1] }

@@ -22,7 +22,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expectNil(fix.altitude)
   }
 
-  @Test("RMC of NMEA 2.0, without mode indicator, is as good")
+  @Test("RMC of NMEA 2.0, without mode indicator, is equivalent")
   func oldRMC() {
     expectEqual(fixes(sentence("GPRMC,225308,A,4527.458,S,16709.165,E,000.0,094.5,060601,024.1,E")).count, 1)
   }
@@ -47,7 +47,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "GGA's quality is named",
+    "GGA's quality is reported",
     arguments: [
       ("1", Fix.Quality.gnss), ("2", .dgnss), ("3", .gnss), ("4", .rtkFixed), ("5", .rtkFloat), ("6", .estimated),
       ("7", .simulated), ("8", .simulated), ("9", .dgnss),
@@ -58,7 +58,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "The mode indicator names the quality where there is no GGA",
+    "The mode indicator gives the quality if there is no GGA",
     arguments: [
       ("A", Fix.Quality.gnss), ("D", .dgnss), ("P", .dgnss), ("R", .rtkFixed), ("F", .rtkFloat), ("E", .estimated),
       ("M", .simulated), ("S", .simulated),
@@ -89,7 +89,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expectNil(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed)
   }
 
-  @Test("GSA has the mode, of several the best")
+  @Test("GSA gives the mode, the best one if there are several")
   func gsa() {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     expectEqual(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode, .twoD)
@@ -99,7 +99,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "what Garmin's, u-blox's and Quectel's receivers state of their accuracy counts, and HDOP only where none is stated"
+    "accuracies in proprietary sentences of Garmin, u-blox and Quectel are used, and HDOP only if there are none"
   )
   func reportedAccuracy() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,50.0,34.5,M,40.5,M,,"
@@ -125,14 +125,14 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "an HDOP of 100 and more is an HDOP, and 0 and 99.99 are none",
+    "an HDOP of 100 or more is valid, and 0 and 99.99 are not",
     arguments: [("176.3", 176.3), ("99.99", nil), ("0", nil), ("98.9", 98.9)])
   func dilutions(text: String, value: Double?) throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,\(text),34.5,M,40.5,M,,")).first)
     expectEqual(fix.hdop, value)
   }
 
-  @Test("GST has the accuracies")
+  @Test("GST gives the accuracies")
   func gst() throws {
     let fix = try #require(
       fixes(
@@ -143,7 +143,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expectEqual(fix.verticalAccuracy, 6.5)
   }
 
-  @Test("A position that the receiver calls void is no fix, whatever else says otherwise")
+  @Test("A position that the receiver marks as void is no fix, whatever other sentences state")
   func void() {
     let valid = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     expect(fixes(sentence("GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
@@ -155,7 +155,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expect(fixes(recording(valid, "GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
   }
 
-  @Test("A constellation without a position of its own does not make another's void")
+  @Test("A constellation without a position does not invalidate another's")
   func otherConstellation() {
     let text = recording(
       "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,", "GLGGA,083000,,,,,0,00,,,M,,M,,")
@@ -179,7 +179,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expect(fixes(sentence("PQGLL,5230.0,N,01324.0,E,083000,A")).isEmpty)
   }
 
-  @Test("The position with more digits wins within an epoch")
+  @Test("Within an epoch the position with more digits is used")
   func digits() {
     let text = recording(
       "GPGGA,193221.00,2037.72792,N,08704.08478,W,1,04,1.7,-30.40,M,-13.9,M,,",
@@ -188,7 +188,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "Zero, poles and the antimeridian are places",
+    "Zero, the poles and the antimeridian are valid positions",
     arguments: [
       ("0000.0000,N,00000.0000,E", 0, 0), ("0000.0000,S,00000.0000,W", 0, 0), ("9000.0000,S,00000.0000,E", -90, 0),
       ("0000.0000,N,18000.0000,W", 0, -180), ("0030.0000,S,17959.9999,E", -0.5, 179 + 59.9999 / 60),
@@ -200,7 +200,7 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "What is no position gives no fix",
+    "An invalid position gives no fix",
     arguments: [
       "9000.0001,N,00000.0,E", "4560.0,N,00000.0,E", "4500.0,N,18000.001,E", "4500.0,X,00100.0,E", "4500.0,,00100.0,E",
       "nan,N,00100.0,E", "inf,N,00100.0,E", "0x10,N,00100.0,E", "1e2,N,00100.0,E", "45..0,N,00100.0,E",

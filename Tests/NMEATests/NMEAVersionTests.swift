@@ -26,12 +26,12 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "RMC's navigational status, safe, caution, unsafe or not given, is about the ship and not about the fix",
+    "RMC's navigational status, safe, caution, unsafe or not given, concerns the ship and not the fix",
     arguments: ["S", "C", "U", "V", ""])
   func navigationalStatus(status: String) {
     let rmc = "GNRMC,083000,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,D,\(status)"
     expectEqual(fixes(sentence(rmc)).map(\.quality), [.dgnss])
-    // The mode has the last word, whatever follows it.
+    // The mode takes precedence, whatever follows it.
     expect(fixes(sentence("GNRMC,083000,A,5230.000,N,01324.000,E,,,211126,,,N,\(status)")).isEmpty)
   }
 
@@ -49,19 +49,19 @@ private let tenKnots: Double = 10 * 1852 / 3600
   }
 
   @Test(
-    "GSA's system (4.1; also as a letter of hexadecimal) is not taken for a dilution, nor its lack",
+    "GSA's system ID (4.1; also in hexadecimal) is not mistaken for a dilution, nor is its absence",
     arguments: ["", ",1", ",2", ",3", ",4", ",5", ",6", ",A"])
   func gsa(system: String) throws {
     let text = recording(Self.gga, "GNGSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3\(system)")
     let fix = try #require(fixes(text).first)
     expectEqual(fix.mode, .threeD)
-    // VDOP times the range error; GGA's HDOP comes first.
+    // VDOP times the range error; GGA's HDOP takes precedence.
     expectEqual(fix.verticalAccuracy, 6.5)
     expectEqual(fix.horizontalAccuracy, 4.5)
     expectEqual(fix.satellites, 8)
   }
 
-  @Test("satellites of each system's GSA are counted together where GGA counts none")
+  @Test("satellites of each system's GSA are added up if GGA counts none")
   func satellites() {
     let gga = Self.gga.replacing(",1,08,", with: ",1,,")
     let text = recording(
@@ -96,15 +96,15 @@ private let tenKnots: Double = 10 * 1852 / 3600
     expectEqual(inView(after: 2, "GPGSV,1,1,00"), 8)
     expectEqual(inView(after: 16, "GPGSV,1,1,00"), 8)
     expectEqual(inView(after: 16.1, "GPGSV,1,1,00"), 0)
-    // It comes back, and a receiver that reports nothing more has its last count.
+    // It returns; a receiver that reports nothing more keeps its last count.
     expectEqual(inView(after: 17, "GLGSV,1,1,03,70,40,120,30"), 3)
     expectEqual(inView(after: 100), 3)
-    // A receiver that reports rarely: each report counts by itself.
+    // A receiver that reports rarely: each report is used by itself.
     expectEqual(inView(after: 160, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30"), 20)
     expectEqual(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30"), 18)
   }
 
-  @Test("of made-up constellations only sixteen count at a time, and they make room when they lapse")
+  @Test("of invalid constellations only sixteen are counted at a time, and they expire")
   func manyTalkers() {
     var decoder = NMEADecoder()
     let letters = (0..<20).map { String(UnicodeScalar(UInt8(ascii: "A") + $0)) }

@@ -20,7 +20,7 @@ import DriveTesting
     return Fix(coordinate: try #require(Coordinate(latitude: latitude, longitude: longitude)), time: .utc(stamp))
   }
 
-  @Test("a fix is RMC, GGA, GSA, GST and VTG with right checksums")
+  @Test("a fix is written as RMC, GGA, GSA, GST and VTG with valid checksums")
   func sentences() throws {
     var fix = try fix(54.781272, -9.436349)
     fix.altitude = 14.05
@@ -41,7 +41,7 @@ import DriveTesting
       ])
   }
 
-  @Test("what is rounded up is carried over, and extremes decode to what they were")
+  @Test("rounding up carries over, and extreme values are decoded unchanged")
   func edges() throws {
     for (latitude, longitude) in [(-89.999999999, 179.9999999999), (0, -0.0), (90, -180), (9.99999999999, 59.99999999)]
     {
@@ -59,7 +59,7 @@ import DriveTesting
     }
   }
 
-  @Test("numbers that are no measurement are left out, and nothing traps")
+  @Test("non-finite numbers are omitted, and nothing traps")
   func nonsense() throws {
     for number in [Double.nan, .infinity, -.infinity, 1e300, -1e300] {
       var fix = try fix(1, 2)
@@ -73,7 +73,7 @@ import DriveTesting
     }
   }
 
-  @Test("sentences decode to the fixes that they were made of, and none where there was none")
+  @Test("sentences decode to the fixes that they were written from, and to none without a fix")
   func roundTrip() throws {
     let first = try #require(Coordinate(latitude: 48, longitude: -11))
     let route = try #require(
@@ -88,7 +88,7 @@ import DriveTesting
     settings.canyons = [.init(.init(from: 1200, length: 300))]
     settings.stops = [.init(.distance(1900), dwell: .seconds(20))]
     let simulator = try RouteSimulator(route: route, settings: settings)
-    // Over midnight.
+    // Across midnight.
     let start = try #require(Timestamp(rfc3339: "2026-12-31T23:58:30Z"))
     var writer = NMEAWriter()
     var fixes: [Fix] = []
