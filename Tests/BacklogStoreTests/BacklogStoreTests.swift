@@ -10,7 +10,7 @@ import SystemCalls
 @testable import BacklogStore
 
 @Suite struct BacklogStoreTests {
-  @Test("what was written is there again, to the last bit, oldest first")
+  @Test("stored positions are read back exactly, oldest first")
   func roundTrip() throws {
     let fixture = try StoreFixture()
     let records = [try StoreFixture.record(30), try StoreFixture.record(-10, isFull: true)]
@@ -23,7 +23,7 @@ import SystemCalls
     expect(try fixture.open().content(of: fixture.other).records.isEmpty)
   }
 
-  @Test("what is deleted is gone, what is put twice is there once, and a vehicle's positions are its own")
+  @Test("deleted records are gone, a record that is put twice exists once, and each vehicle has its own")
   func changes() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open()
@@ -36,10 +36,10 @@ import SystemCalls
     try expectEqual(fixture.seconds(store, of: fixture.other), [3])
   }
 
-  @Test("the file is for its owner alone, in WAL mode, and SQLite's own shell finds it whole")
+  @Test("the file is accessible only to its owner, in WAL mode, and SQLite's own shell finds it intact")
   func file() throws {
     let fixture = try StoreFixture()
-    // A directory that is accessible for all.
+    // A directory that everyone can access.
     expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
     var store: BacklogStore? = try fixture.open()
     try store?.commit(try fixture.puts(0..<500))
@@ -62,13 +62,13 @@ import SystemCalls
     let fixture = try StoreFixture()
     let store = try fixture.open()
     try store.commit(try fixture.puts(1...3))
-    // Locks are the process's own: only another one can be kept out.
+    // Locks belong to the process: only another process can be excluded.
     expect(try fixture.shell("PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM positions").contains("locked"))
     try store.commit(try fixture.puts(4...4))
     try expectEqual(fixture.seconds(store), [1, 2, 3, 4])
   }
 
-  @Test("a missing directory is created for its owner only; one with a missing parent is an error")
+  @Test("a missing directory is created for its owner only; a missing parent is an error")
   func missingDirectory() throws {
     let fixture = try StoreFixture()
     let inner = fixture.directory + "/inner"
@@ -96,7 +96,7 @@ import SystemCalls
     }
   }
 
-  @Test("a file at its maximum size rejects writes, loses nothing, and accepts writes when there is room again")
+  @Test("a file at its maximum size rejects writes, loses nothing, and accepts writes when there is space again")
   func maxSize() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open(maxSize: 1_500_000)
@@ -111,7 +111,7 @@ import SystemCalls
     expect(last > 2000)
     try expectEqual(fixture.seconds(store).count, Int(last))
     expect(store.size <= 1_500_000 + 300_000)
-    // There is no other vehicle that could make room; and where there is room, none has to.
+    // There is no other vehicle to drop records of; and if there is space, it is not necessary.
     try expectEqual(store.makeRoom(for: 500, than: fixture.truck), 0)
     try expectEqual(fixture.seconds(store).count, Int(last))
     try store.commit(try fixture.deletes(0..<1000))
@@ -119,7 +119,7 @@ import SystemCalls
     try expectEqual(fixture.seconds(store).count, Int(last) - 500)
   }
 
-  @Test("256 bytes for each position are enough, however often a full backlog is thinned out")
+  @Test("256 bytes per position are enough, however often a full backlog is thinned")
   func capacity() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open(maxSize: 2_000_000)
@@ -163,7 +163,9 @@ import SystemCalls
     expect(try fixture.seconds(store).isEmpty)
   }
 
-  @Test("a state directory that is read-only is a disk that is; another directory may also need the unit's permission")
+  @Test(
+    "a read-only state directory is reported as a read-only disk; another directory may also need the unit's permission"
+  )
   func readOnly() {
     let own = StoreFile.advice(onReadOnly: "/var/lib/f", stateDirectories: "/var/lib/f:/var/lib/g")
     expect(own.hasPrefix("the disk is mounted read-only: findmnt -T /var/lib/f"))
@@ -203,14 +205,14 @@ import SystemCalls
     try expectEqual(store.content(of: fixture.truck).records.map(\.interpolationError), [0, .infinity])
   }
 
-  @Test("a step that fails leaves the file as it was")
+  @Test("a migration step that fails leaves the file as it was")
   func migrationFails() throws {
     let fixture = try StoreFixture()
     try fixture.open().commit(try fixture.puts(1...3))
     var later = BacklogSchema.current
     later.steps.append("CREATE TABLE more (x INTEGER); INSERT INTO nowhere VALUES (1)")
     _ = try? BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later)
-    // It is set aside as one that cannot be used; what it holds is what it held.
+    // It is set aside as unusable, with its contents unchanged.
     let aside = fixture.path + ".corrupt-1"
     try FileManager.default.removeItem(atPath: fixture.path)
     try FileManager.default.moveItem(atPath: aside, toPath: fixture.path)

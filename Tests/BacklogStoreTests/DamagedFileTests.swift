@@ -9,9 +9,9 @@ import Timekeeping
 
 @testable import BacklogStore
 
-/// Files as a power cut, a bad card or another program leaves them.
+/// Files damaged by a power cut, a failing card or another program.
 @Suite struct DamagedFileTests {
-  /// A file of some pages, closed in order.
+  /// A file of several pages, closed properly.
   private func filled() throws -> (StoreFixture, [UInt8]) {
     let fixture = try StoreFixture()
     try fixture.open().commit(try fixture.puts(0..<900))
@@ -22,7 +22,7 @@ import Timekeeping
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Opens whatever is there, and sees that the store works afterwards.
+  /// Opens any file, and checks that the store works afterwards.
   @discardableResult
   private func opens(_ fixture: StoreFixture) throws -> StoreAgent.SetAside? {
     let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000)
@@ -31,7 +31,7 @@ import Timekeeping
     return setAside
   }
 
-  @Test("a file that is cut off anywhere is set aside, and an empty one takes its place")
+  @Test("a file that is truncated anywhere is set aside and replaced by an empty one")
   func truncated() throws {
     let (fixture, bytes) = try filled()
     expect(bytes.count >= 8 * 4096)
@@ -40,7 +40,7 @@ import Timekeeping
       let setAside = try opens(fixture)
       expect(setAside != nil, "\(length)")
     }
-    // In the middle of the first page too. Without a header it is a new file.
+    // In the middle of the first page too. Without a header it counts as a new file.
     for length in [100, 4000] {
       try write(bytes.prefix(length), to: fixture.path)
       expect(try opens(fixture) != nil, "\(length)")
@@ -49,11 +49,11 @@ import Timekeeping
       try write(bytes.prefix(length), to: fixture.path)
       try opens(fixture)
     }
-    // However often that happens, the newest are kept and no more.
+    // However often that happens, only the newest are preserved.
     expectEqual(fixture.names.filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") }.count, 3)
   }
 
-  @Test("a file whose header forbids writing, which its owner may, is set aside at the first write")
+  @Test("a file whose header forbids writing, although the permissions allow it, is set aside at the first write")
   func writeVersion() throws {
     let (fixture, bytes) = try filled()
     var damaged = bytes
@@ -80,13 +80,13 @@ import Timekeeping
       try write(damaged, to: fixture.path)
       if try opens(fixture) != nil { setAside += 1 }
     }
-    // Damage inside a number cannot be seen; damage of the structure is.
+    // Damage to a value is not detectable; damage to the structure is.
     expect(setAside > 15)
     try write((0..<20_000).map { _ in UInt8.random(in: 0...255, using: &random) }, to: fixture.path)
     try expectEqual(opens(fixture)?.why.contains("not a database"), true)
   }
 
-  @Test("a log that was half written gives what was committed, and nothing of what was not")
+  @Test("from a log that was half written, the committed records are read, and no others")
   func halfWrittenLog() throws {
     let fixture = try StoreFixture()
     let copy = try StoreFixture()
@@ -106,7 +106,7 @@ import Timekeeping
       before = seconds.count
     }
     expect(before >= 18)
-    // A torn page in its midst ends it there.
+    // A torn page in the middle ends it there.
     var torn = log
     for index in log.count / 2..<log.count / 2 + 512 { torn[index] = 0 }
     try main.write(to: URL(fileURLWithPath: copy.path))
@@ -117,7 +117,7 @@ import Timekeeping
     expect(seconds == Array(0..<Int64(seconds.count)) && seconds.count < 20)
   }
 
-  @Test("another program's database is set aside whole")
+  @Test("another program's database is set aside unchanged")
   func foreign() throws {
     let fixture = try StoreFixture()
     _ = try fixture.shell("CREATE TABLE contacts (name); INSERT INTO contacts VALUES ('Ada')")
@@ -128,7 +128,7 @@ import Timekeeping
     try expectEqual(fixture.shell("SELECT name FROM contacts"), "Ada")
   }
 
-  @Test("a file of ours without its tables is set aside")
+  @Test("a file of this program without its tables is set aside")
   func noTables() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("DROP TABLE positions")
@@ -136,7 +136,7 @@ import Timekeeping
   }
 
   @Test(
-    "a row with a value that no position has is dropped by its key, and no other",
+    "a row with an invalid value is dropped by its key, and no other",
     arguments: [
       "latitude = 91", "longitude = 9e999", "longitude = -180.001", "altitude = 1e300", "altitude = -9e999",
       "speed = -1",
@@ -163,7 +163,7 @@ import Timekeeping
     expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
   }
 
-  @Test("of more rows than can be queued the newest are read, and the others are deleted and counted")
+  @Test("if there are more rows than can be queued, the newest are read, and the others are deleted and counted")
   func excess() throws {
     let (fixture, _) = try filled()
     let store = try fixture.open()
@@ -177,7 +177,7 @@ import Timekeeping
     try expectEqual(fixture.seconds(store), all.suffix(100) + [2000])
   }
 
-  @Test("a file with more invalid rows than single errors explain is damaged as a whole", .timeLimit(.minutes(1)))
+  @Test("a file with more invalid rows than isolated errors explain is considered damaged", .timeLimit(.minutes(1)))
   func mostlyInvalid() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(
@@ -190,7 +190,7 @@ import Timekeeping
     expectEqual(error?.code, .damaged)
   }
 
-  @Test("rows of no vehicle are deleted and counted")
+  @Test("rows without a vehicle are deleted and counted")
   func ownerless() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(
@@ -202,7 +202,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file with a view or a trigger, which could do anything, is another program's",
+    "a file with a view or a trigger, which could do anything, is treated as another program's",
     arguments: [
       "CREATE TRIGGER t AFTER INSERT ON positions BEGIN DELETE FROM positions; END",
       "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
@@ -213,7 +213,7 @@ import Timekeeping
     try expectEqual(opens(fixture)?.why.contains("views or triggers"), true)
   }
 
-  @Test("a file with another page size, for which the maximum size would be wrong, is another program's")
+  @Test("a file with another page size, for which the maximum size would be wrong, is treated as another program's")
   func largePages() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM")
@@ -224,7 +224,7 @@ import Timekeeping
   private static let files = ProcessInfo.processInfo.environment["DAMAGED_FILES"].flatMap(Int.init) ?? 400
 
   @Test(
-    "whatever is in the file, it is set aside, or each of its rows is a position or counted: random files, bits flipped"
+    "with random contents or flipped bits, a file is set aside, or each of its rows is a position or counted"
   )
   func anyFile() throws {
     let fixture = try StoreFixture()
@@ -285,8 +285,7 @@ import Timekeeping
         whole += 1
       } else {
         smaller += 1
-        // Of a log, what comes after a damaged page was never committed, as far as can be known. A file without a first
-        // page is a new one.
+        // In a log, data after a damaged page counts as never committed. A file without a first page counts as new.
         expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
       // And it continues.

@@ -11,8 +11,8 @@ import Timekeeping
 @testable import BacklogStore
 import FleetEngine
 
-/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` shows it with both programs; here
-/// the other side is a file that 0.1.0 has written, and the statements that it runs.
+/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` tests it with both programs; here
+/// the other side is a file written by 0.1.0, and its statements.
 @Suite struct PreviousReleaseTests {
   /// Ten positions of `truck-17`, stored by 0.1.0 while Fleet Engine failed.
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -30,7 +30,7 @@ import FleetEngine
     return fixture
   }
 
-  /// What the statements of 0.1.0 give, run by SQLite's shell with its values for `?`.
+  /// The results of the statements of 0.1.0, run by SQLite's shell with values for `?`.
   private func previous(_ sql: String, _ fixture: StoreFixture, _ values: String...) throws -> String {
     var rest = values[...]
     let parts = sql.split(separator: "?", omittingEmptySubsequences: false)
@@ -38,7 +38,7 @@ import FleetEngine
     return try fixture.shell(filled)
   }
 
-  // The statements of 0.1.0, to the letter.
+  // The exact statements of 0.1.0.
   private static let put = "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
   private static let delete = "DELETE FROM positions WHERE vehicle = ? AND time = ?"
   private static let select = """
@@ -96,7 +96,7 @@ import FleetEngine
     }
     try expectEqual(stored(), ["5001", "6001", "7001", "8001"])
 
-    // It adds, replaces and deletes.
+    // It adds, replaces and deletes records.
     expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
     let key = try previous(Self.findVehicle, fixture, provider, vehicle)
     expect(Int(key) != nil)
@@ -106,7 +106,7 @@ import FleetEngine
     expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
     try expectEqual(stored(), ["6001", "7001", "8001", "9001"])
 
-    // The other service's vehicle is one of the others, which make room and become too old.
+    // The other service's vehicle is one of the others, whose records may be dropped and expire.
     expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
     expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
 

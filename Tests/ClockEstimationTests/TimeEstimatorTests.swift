@@ -48,7 +48,7 @@ extension TimeEstimator {
     expect(estimator.estimate(at: moment(900, ahead: -86_400))?.serverBounds != nil)
   }
 
-  @Test("a cached estimate does not outlast an observation, or a restored time, of the same moment")
+  @Test("a cached estimate is not used after a newer observation, or a restored time, of the same moment")
   func cached() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     let now = moment(10, ahead: 3600)
@@ -60,11 +60,11 @@ extension TimeEstimator {
     expectEqual(estimator.estimate(at: now)?.reference, .fleetEngine)
   }
 
-  @Test("a step is detected at once, without another observation: the error changes, then it is right")
+  @Test("a step is detected at once, without another observation: the error changes, then the clock is right")
   func steps() {
     var estimator = observed()
     expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)
-    // Drift is not news.
+    // Drift is not reported.
     expectNil(estimator.clockChange(at: moment(6, ahead: -7260)))
     expectEqual(
       estimator.clockChange(at: moment(7, ahead: 600)),
@@ -82,7 +82,7 @@ extension TimeEstimator {
     expectNil(estimator.clockChange(at: moment(86_401, ahead: 100_000)))
   }
 
-  @Test("Fleet Engine has more weight than the provider, and that more than the receiver")
+  @Test("Fleet Engine has a higher weight than the provider, and the provider than the receiver")
   func trust() {
     var estimator = observed(.gnss, ahead: 5000)
     expectEqual(estimator.error(at: moment(1, ahead: 0))?.reference, .gnss)
@@ -111,7 +111,7 @@ extension TimeEstimator {
     expectEqual(estimator.time(at: moment(6, ahead: 0))?.1, .fleetEngine)
   }
 
-  @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next one")
+  @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next response")
   func outvoted() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     for second in 0..<10 {
@@ -120,7 +120,7 @@ extension TimeEstimator {
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
     expectNil(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds)
     expectNil(estimator.error(at: moment(10, ahead: 0)))
-    // Without a clock to bear the receiver out, a server counts for more, until it is honest.
+    // Without a clock that confirms the receiver, a server has more weight until it is right again.
     expectEqual(estimator.time(at: moment(10, ahead: -1_000_000))?.1, .fleetEngine)
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
     expectEqual(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(20))
@@ -151,7 +151,7 @@ extension TimeEstimator {
     expectEqual(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(3641))
   }
 
-  /// A receiver that is ahead by this, steady, and an `iat` of the token that came in second 10.
+  /// A receiver that is steadily ahead by this, and the `iat` of a token received in second 10.
   private func issued(receiver: Int = 18, backdating: Int = 0) -> TimeEstimator {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     for second in 0..<10 {
@@ -170,7 +170,8 @@ extension TimeEstimator {
       let latest = estimate?.serverBounds?.latest(at: .boot + .seconds(10))
       expectEqual(latest.map { $0 < TimeEstimatorTests.truth + .seconds(15) }, true)
     }
-    // The clock is wrong, or the token is older than the clock says: the provider has cached it, or sets its iat early.
+    // The clock is wrong, or the token is older than the clock shows: the provider has cached it, or sets its iat
+    // early.
     for (ahead, backdating) in [(18, 0), (-18, 0), (6, 0), (0, 6), (0, 60), (-1_000_000, 0), (60, 60)] {
       let estimator = issued(backdating: backdating)
       expectEqual(estimator.estimate(at: moment(10, ahead: ahead))?.reference, .gnss, "\(ahead) \(backdating)")

@@ -14,7 +14,7 @@ import Timekeeping
     Moment(boot: .boot + .seconds(seconds), wall: VehicleClockTests.truth + .seconds(seconds + ahead))
   }
 
-  /// A clock that Fleet Engine has given the time so often, a second apart.
+  /// A clock with this many observations from Fleet Engine, a second apart.
   private func clock(responses: Int) -> VehicleClock {
     var clock = VehicleClock(buildDate: VehicleClockTests.buildDate)
     for second in 0..<responses {
@@ -28,7 +28,7 @@ import Timekeeping
     .failure(TransportFailure(kind, "certificate"))
   }
 
-  @Test("without an observation there is no verdict, and the best time is that of a clock that is set")
+  @Test("without an observation there is no clock error, and the best time is that of a clock that is set")
   func nothing() {
     var clock = clock(responses: 0)
     expectEqual(clock.review(at: moment(1)), VehicleClock.Review())
@@ -40,7 +40,7 @@ import Timekeeping
     expectNil(clock.bestTime(at: moment(1, ahead: -1_000_000)))
   }
 
-  @Test("the first response gives bounds, the second confirms them; each review reports what is new once")
+  @Test("the first response gives bounds, the second confirms them; each review reports changes once")
   func reviews() {
     var clock = clock(responses: 1)
     var review = clock.review(at: moment(1))
@@ -51,7 +51,7 @@ import Timekeeping
     expect(!review.hasNewBounds && !review.hasNewVerdict)
 
     clock.observe(.fleetEngine, moment(3).wall, sentAt: moment(3).boot, at: moment(3).boot)
-    // The verdict is still that of the last review.
+    // The result is still that of the last review.
     expect(!clock.verdict.isConfirmed)
     expect(clock.confirmedBounds(at: moment(3)) != nil)
     expect(clock.review(at: moment(3)).hasNewVerdict)
@@ -69,7 +69,7 @@ import Timekeeping
     expect(limit.latest >= moment(10).wall)
   }
 
-  @Test("timestamps are from the future a few seconds after the latest possible time")
+  @Test("timestamps count as from the future a few seconds after the latest possible time")
   func latest() throws {
     var clock = clock(responses: 2)
     _ = clock.review(at: moment(10))
@@ -78,10 +78,10 @@ import Timekeeping
     expectEqual(clock.liveLimit?.isFleetEngine, true)
   }
 
-  @Test("the limit by a time that nothing confirms ends when that time expires")
+  @Test("the limit from an unconfirmed time ends when that time expires")
   func expiry() throws {
     var clock = clock(responses: 1)
-    // The machine's clock disagrees, so that the response is alone.
+    // The machine's clock disagrees, so that nothing confirms the response.
     _ = clock.review(at: moment(1, ahead: 3600))
     let end = try #require(clock.liveLimit?.expiresAt)
     expectEqual(end, .boot + .seconds(60))
@@ -90,7 +90,7 @@ import Timekeeping
     expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
   }
 
-  @Test("a machine's clock that is wrong is reported once, and once when it is right")
+  @Test("a machine's clock that is wrong is reported once, and once when it is right again")
   func wrong() {
     var clock = clock(responses: 2)
     expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)
@@ -100,7 +100,7 @@ import Timekeeping
     expectNil(clock.error(at: moment(4)))
   }
 
-  @Test("a certificate that is expired by a clock far ahead is verified at the receiver's time, at once")
+  @Test("a certificate that has expired by a clock far ahead is verified at the receiver's time, at once")
   func certificate() {
     let ahead = 10 * 86_400
     var clock = clock(responses: 0)

@@ -5,7 +5,7 @@ import Testing
 @testable import Connectivity
 
 @Suite struct NetlinkMessageTests {
-  @Test("links, with their names and what they do")
+  @Test("links are parsed with their names and states")
   func links() throws {
     let links = try NetlinkRecording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }
     let loopback = try #require(links.first { $0.name == "lo" })
@@ -15,7 +15,7 @@ import Testing
     try expectEqual(NetlinkRecording.links.messages().last, .done)
   }
 
-  @Test("global addresses of both families, and no others")
+  @Test("global addresses of both families are parsed, and no others")
   func addresses() throws {
     let addresses = try NetlinkRecording.addresses.messages().compactMap {
       if case .address(let address) = $0 { address } else { nil }
@@ -25,7 +25,7 @@ import Testing
     expectEqual(addresses.map(\.family), [.ipv4, .ipv6])
   }
 
-  @Test("default routes of both families; no host route, no table of the machine's own, no unreachable one")
+  @Test("default routes of both families are parsed; host routes, the local table and unreachable routes are not")
   func routes() throws {
     let routes = try NetlinkRecording.routes.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
@@ -44,7 +44,7 @@ import Testing
     expectEqual(routes.first?.links.count, 2)
   }
 
-  @Test("what comes unasked: a carrier that is lost, an address and a link that go")
+  @Test("notifications are parsed: a lost carrier, a removed address and a removed link")
   func notifications() throws {
     let lost = try NetlinkRecording.carrierLost.messages()
     expect(lost.contains { if case .link(let link) = $0 { link.name == "wwan0" && !link.isRunning } else { false } })
@@ -58,13 +58,13 @@ import Testing
 
   @Test("the kernel does not notify of a default route that is removed with its address")
   func silentRoutes() throws {
-    // This is why the picture is never patched from notifications.
+    // This is why the state is never updated from notifications alone.
     expect(
       try !NetlinkRecording.addressGone.messages().contains { if case .defaultRouteGone = $0 { true } else { false } })
   }
 
   @Test(
-    "a datagram cut short anywhere gives a part of its messages, and nothing else",
+    "a truncated datagram gives a part of its messages, and nothing else",
     arguments: [
       NetlinkRecording.links, .addresses, .routes, .multipath, .carrierLost,
     ])
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("wrong lengths are rejected", arguments: [0, 1, 15, 17, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
+  @Test("invalid lengths are rejected", arguments: [0, 1, 15, 17, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func lies(length: UInt32) throws {
     var bytes = try NetlinkRecording.routes.bytes()
     for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> UInt32(place * 8)) }

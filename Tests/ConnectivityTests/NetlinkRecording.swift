@@ -4,8 +4,8 @@ import Testing
 
 @testable import Connectivity
 
-/// What a Linux kernel (6.18) said in a network namespace of two veth pairs; `Recordings` holds the datagrams as they
-/// came.
+/// The messages of a Linux kernel (6.18) in a network namespace with two veth pairs; `Recordings` has the datagrams
+/// unchanged.
 enum NetlinkRecording: String {
   case links, addresses, routes, multipath
   case routesWithoutAddress = "routes-without-address"
@@ -14,7 +14,7 @@ enum NetlinkRecording: String {
   case linkDown = "link-down"
   case linkGone = "link-gone"
 
-  /// Numbered as answers to this request.
+  /// With the sequence number of this request.
   func bytes(sequence: UInt32 = 77) throws -> [UInt8] {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Recordings/\(rawValue)")

@@ -54,11 +54,11 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     try fixture.dump(routes: .routesWithoutAddress)
-    // The route of IPv6 is still there.
+    // The IPv6 route is still there.
     expectEqual(fixture.states.first?.routes.map(\.family), [.ipv6])
   }
 
-  @Test("news settle for a moment, then all is asked for again; what is known already asks for nothing")
+  @Test("notifications are debounced, then everything is dumped again; a notification without news is ignored")
   func notifications() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -74,7 +74,7 @@ import Timekeeping
     expectEqual(fixture.states.count, 2)
   }
 
-  @Test("lost messages, a response without end and a refusal lead to a new dump")
+  @Test("lost messages, an incomplete response and an error cause a new dump")
   func losses() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -93,7 +93,7 @@ import Timekeeping
     expectEqual(fixture.states.count, 1)
   }
 
-  @Test("what changes during a dump is asked for once more")
+  @Test("a change during a dump causes another one")
   func changeWhileAsking() throws {
     var fixture = Fixture()
     fixture.handle(.start)

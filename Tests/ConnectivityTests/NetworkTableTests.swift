@@ -22,7 +22,7 @@ import Testing
     return table
   }
 
-  @Test("a network takes a running link, a global address and a default route of the same family")
+  @Test("a usable network has a running link, a global address and a default route of the same family")
   func usable() {
     expect(NetworkTableTests.table().state.isUsable)
     expect(!NetworkTableTests.table(isUp: false).state.isUsable)
@@ -40,13 +40,13 @@ import Testing
     expect(!NetworkTable().state.isIsolated)
   }
 
-  @Test("a route out of a link that is not there leads nowhere")
+  @Test("a route over a link that does not exist is not usable")
   func danglingRoute() {
     let route = NetworkTable.Route(family: .ipv4, links: [7], gateway: [], priority: 0)
     expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
-  @Test("connections may be dead after another address or a better route, and not after a second, worse one")
+  @Test("connections may be dead after a change of address or a better route, but not after an additional worse one")
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state

@@ -10,7 +10,7 @@ import Testing
       headerSize: 52)
   }
 
-  @Test("headers are those of IPv4 or IPv6, TCP, and its timestamps where they are in use, for each segment")
+  @Test("headers are those of IPv4 or IPv6, TCP, and its timestamps if in use, for each segment")
   func headers() {
     expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: true), 52)
     expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: false), 40)
@@ -20,7 +20,7 @@ import Testing
     expect(traffic.allSent == 453 && traffic.allReceived == 178 && traffic.all == 631)
   }
 
-  @Test("a connection that is read several times, and at its end, counts once")
+  @Test("a connection that is read several times, and at its end, is counted once")
   func readOften() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -29,13 +29,13 @@ import Testing
     meter.closed(5, Self.traffic(420, 230, again: 20, segments: 9))
     expectEqual(meter.total, Self.traffic(420, 230, again: 20, segments: 9))
     expect(meter.open.isEmpty)
-    // The end of what is closed, and readings of what was never opened here, are nothing of this meter's.
+    // Events of connections that are closed, or were never opened here, are ignored.
     meter.closed(5, Self.traffic(999))
     meter.read(6, Self.traffic(999))
     expectEqual(meter.total.sent, 420)
   }
 
-  @Test("a connection in the place of another, with the same descriptor, counts from its own beginning")
+  @Test("a connection that reuses the descriptor of another is counted from its own beginning")
   func replaced() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -45,7 +45,7 @@ import Testing
     meter.opened(5)
     meter.closed(5, Self.traffic(1500, 10))
     expectEqual(meter.total, Self.traffic(2600, 10))
-    // Its predecessor's end was not seen.
+    // The end of the previous connection was not seen.
     meter.opened(6)
     meter.read(6, Self.traffic(30))
     meter.opened(6)
@@ -54,7 +54,7 @@ import Testing
     expectEqual(meter.open, [6])
   }
 
-  @Test("counters that are smaller than before have begun anew; none of them goes below nothing")
+  @Test("counters that decrease have been reset, and differences are never negative")
   func restarted() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -63,7 +63,7 @@ import Testing
     expectEqual(meter.total, Self.traffic(2200, 540, segments: 12))
   }
 
-  @Test("a connection that cannot be read at its end counts as of its last reading")
+  @Test("a connection that cannot be read at its end counts with its last reading")
   func unreadable() {
     var meter = TCPMeter()
     meter.opened(5)

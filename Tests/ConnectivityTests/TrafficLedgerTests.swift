@@ -10,7 +10,7 @@ import Timekeeping
   /// 2026-11-21T12:00:00Z.
   private static let noon = Timestamp(seconds: 1_795_262_400)
 
-  /// A daemon's run: its ledger, and the counters that its connections have come to.
+  /// A daemon's run: its ledger, and the total counters of its connections.
   private struct Run {
     var ledger: TrafficLedger
     var counted = TrafficLedger.Counts()
@@ -26,7 +26,7 @@ import Timekeeping
       self.kept = kept
     }
 
-    /// Some time later, with this many bytes and updates more, the counters are read.
+    /// Some time later the counters are read, with this many more bytes and updates.
     mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
       now = now + duration
       time = time.map { $0 + duration }
@@ -48,7 +48,7 @@ import Timekeeping
     try #require(CivilDate(year: year, month: month, day: day))
   }
 
-  @Test("what the readings add counts for the day and for the month, both parties and the updates")
+  @Test("the increase of each reading counts for the day and for the month, both peers and the updates")
   func counts() throws {
     var run = Run(time: Self.noon)
     run.counted.tokenProvider = TCPMeterTests.traffic(4000, 9000)
@@ -75,7 +75,7 @@ import Timekeeping
     expect(run.today == 50 && run.month == 1250 && run.ended.count == 1)
   }
 
-  @Test("a reading is due after a minute, then each quarter of an hour, and at midnight")
+  @Test("a reading is due after a minute, then every quarter of an hour, and at midnight")
   func due() {
     var run = Run(time: Self.noon)
     expectEqual(run.ledger.nextReading, Self.start + .seconds(60))
@@ -85,7 +85,7 @@ import Timekeeping
     expectEqual(run.ledger.nextReading, run.now + .seconds(100))
   }
 
-  @Test("with the month begins a new account of it; the last day has reported the whole of the old one")
+  @Test("a new month starts at zero; the last day has reported the total of the previous month")
   func nextMonth() throws {
     var run = Run(time: Self.noon)
     for _ in 0..<10 { run.pass(.seconds(86_400), bytes: 100) }
@@ -116,7 +116,7 @@ import Timekeeping
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000, updates: 2)
     run.pass(.seconds(60), bytes: 500, updates: 1, isLast: true)
-    // The clock comes with the first response.
+    // The time is known with the first response.
     var second = Run(run.kept, time: nil)
     second.pass(.seconds(1), bytes: 40)
     expectNil(second.ledger.today)
@@ -129,14 +129,14 @@ import Timekeeping
     third.pass(.seconds(5), bytes: 30)
     expectEqual(third.ended.map(\.counts.fleetEngine.sent), [1600])
     expect(third.today == 30 && third.month == 1630)
-    // It is on disk that the day is over, so no later run reports it again.
+    // The end of the day is on disk, so no later run reports it again.
     var fourth = Run(third.kept, time: Self.noon + .seconds(3 * 86_400))
     fourth.pass(.seconds(5), bytes: 1)
     expect(fourth.ended.isEmpty && fourth.month == 1631)
   }
 
   @Test(
-    "one wrong date does not empty the month: when the right one returns, both are continued, also by the next run",
+    "one wrong date does not reset the month: when the right one returns, day and month continue, also in the next run",
     arguments: [4_000, 40, 9, 2, -2, -400, -20_000])
   func wrongDate(days: Int64) throws {
     var run = Run(time: Self.noon)
@@ -160,7 +160,7 @@ import Timekeeping
     expectEqual(next.month, 1120)
   }
 
-  @Test("a date that stays is used: after a quarter of an hour it is stored, and its month is a new one")
+  @Test("a date that persists is accepted: after a quarter of an hour it is stored, and its month starts at zero")
   func newDate() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
@@ -173,7 +173,7 @@ import Timekeeping
     expectEqual(next.month, 2)
   }
 
-  @Test("a power cut costs what was counted since the last quarter of an hour, or in a first minute")
+  @Test("a power cut costs the count since the last quarter of an hour, or of the first minute")
   func powerCut() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(59), bytes: 10)
@@ -194,7 +194,7 @@ import Timekeeping
     expect(before - after <= 900)
   }
 
-  @Test("nothing is written while nothing is carried")
+  @Test("nothing is written while there is no traffic")
   func idle() {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 10)
@@ -205,7 +205,7 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that is set back over midnight ends no day twice; a date that was wrong takes its bytes to the right one")
+    "a clock that is set back across midnight ends no day twice; bytes of a wrong date are moved to the right one")
   func clockBack() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(12 * 3600), bytes: 100)
@@ -223,7 +223,7 @@ import Timekeeping
     expectEqual(wrong.ledger.today?.date, (try Self.date(2026, 11, 21)))
   }
 
-  @Test("what this program has not written counts as nothing, and no file traps")
+  @Test("a file that this program has not written counts as empty, and no file traps")
   func damaged() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 123_456)

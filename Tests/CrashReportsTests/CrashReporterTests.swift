@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Each crash is a real one, of a process of its own.
+/// Each crash is a real one, in a process of its own.
 @Suite struct CrashReporterTests {
-  @Test("a trap of Swift says which signal, which release, and where in the program")
+  @Test("a Swift trap is reported with its signal, the release, and the location in the program")
   func trap() async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()
@@ -34,7 +34,7 @@ import Testing
     expect(report.contains("; called from "))
   }
 
-  @Test("a jump to an invalid address is reported as well, and the process ends the same")
+  @Test("a jump to an invalid address is reported as well, and the exit status stays the same")
   func nowhere() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()
@@ -76,19 +76,19 @@ import Testing
     expectNil(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
   }
 
-  @Test("no report, no note")
+  @Test("without a report there is no message")
   func noNote() {
     expectNil(CrashReporter.takeNote("/nonexistent/crash"))
   }
 
-  /// Swift's own reporter, where the toolchain is, would be first.
+  /// Swift's own reporter, if the toolchain is installed, would run first.
   private static func install(note: String? = nil) {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { signal(number, SIG_DFL) }
     unsetenv("JOURNAL_STREAM")
     CrashReporter.install(program: "test", version: "1.2.3", note: note)
   }
 
-  /// Endless, and no compiler sees it.
+  /// Infinite, although the compiler cannot tell.
   @inline(never) private static func depth(_ number: Int) -> Int {
     number == 0 ? 0 : depth(number &+ 1) &+ depth(number &+ 2)
   }

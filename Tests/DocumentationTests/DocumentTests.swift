@@ -25,7 +25,7 @@ import Testing
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), text)
   }
 
-  @Test("every explanation of an event is whole sentences on one line of a table", arguments: Event.Kind.allCases)
+  @Test("every explanation of an event is complete sentences on one line of a table", arguments: Event.Kind.allCases)
   func sentences(kind: Event.Kind) {
     let sentences = kind.explanation.split(separator: ". ", omittingEmptySubsequences: false)
     for sentence in sentences {
@@ -35,7 +35,7 @@ import Testing
     expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
   }
 
-  @Test("each page that messages name is in the documentation", arguments: ManualPage.allCases)
+  @Test("each page that messages name exists in the documentation", arguments: ManualPage.allCases)
   func page(page: ManualPage) {
     expectEqual(access("\(Self.root)/docs/\(page.rawValue).md", F_OK), 0)
     expectEqual(page.description, "/usr/share/doc/fleet-locationd/docs/\(page.rawValue).md")

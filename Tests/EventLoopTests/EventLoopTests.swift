@@ -26,7 +26,7 @@ import Timekeeping
     expect(first.wall > Timestamp(seconds: 1_000_000_000))
   }
 
-  @Test("Deferred work runs after the current handler, in order, and what it defers in turn runs later")
+  @Test("Deferred work runs after the current handler, in order, and work that it defers runs later")
   func deferral() throws {
     let loop = try EventLoop()
     var order: [Int] = []
@@ -41,7 +41,7 @@ import Timekeeping
     expectEqual(order, [1, 2, 3, 4])
   }
 
-  @Test("Work that defers itself forever leaves the other sources their turns")
+  @Test("Work that defers itself forever does not starve the other sources")
   func deferralIsFair() throws {
     let loop = try EventLoop()
     var isOver = false
@@ -50,11 +50,11 @@ import Timekeeping
     let timer = try loop.makeTimer { isOver = true }
     timer.arm(at: loop.now.boot + .milliseconds(1))
     expect(try loop.runs { isOver })
-    // The last of that work holds the loop, which holds it.
+    // The last of that work retains the loop, which retains it.
     try loop.runUntilIdle()
   }
 
-  @Test("A timer fires once for each arming, at once when the instant has passed, and not when disarmed")
+  @Test("A timer fires once each time it is armed, at once if the instant has passed, and not when disarmed")
   func rearming() throws {
     let loop = try EventLoop()
     var count = 0
@@ -76,7 +76,7 @@ import Timekeeping
     expectEqual(count, 2)
   }
 
-  @Test("A timer that goes away does not fire")
+  @Test("A timer that is released does not fire")
   func droppedTimer() throws {
     let loop = try EventLoop()
     var count = 0
@@ -87,7 +87,7 @@ import Timekeeping
     expectEqual(count, 0)
   }
 
-  @Test("A source may be closed and dropped inside its own handler")
+  @Test("A source may be closed and released inside its own handler")
   func closingInside() throws {
     let loop = try EventLoop()
     let pipe = try Pipe()
@@ -188,7 +188,7 @@ import Timekeeping
   }
 }
 
-/// A pipe whose ends close with it.
+/// A pipe whose ends are closed together with it.
 private final class Pipe {
   let readEnd: Int32
   private let writeEnd: Int32

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "A path whose directories appear one after the other is reported when it is complete, and again after all were removed"
+    "A path whose directories appear one by one is reported when it is complete, and again after all were removed"
   )
   func directoriesAppear() throws {
     let loop = try EventLoop()
@@ -48,7 +48,7 @@ import Testing
     watch.close()
   }
 
-  @Test("Directories and device made between two turns are not missed")
+  @Test("Directories and a device created between two turns are not missed")
   func allAtOnce() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -61,7 +61,7 @@ import Testing
     watch.close()
   }
 
-  @Test("A link is followed: the device behind it may come later, or get its permissions later")
+  @Test("A link is followed: its target may appear later, or get its permissions later")
   func links() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -80,7 +80,7 @@ import Testing
     watch.close()
   }
 
-  @Test("Links in a circle end the walk")
+  @Test("Circular links end the search")
   func circle() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()

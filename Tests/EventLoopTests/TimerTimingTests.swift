@@ -5,9 +5,9 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// How late a timer is; run alone, as all `…TimingTests` are by `make test`.
+/// The delay of a timer; run alone, as all `…TimingTests` are by `make test`.
 @Suite(.serialized) struct TimerTimingTests {
-  @Test("A timer fires at its instant, never before, and less than a quarter of a second after")
+  @Test("A timer never fires early, and at most a quarter of a second late")
   func timer() throws {
     let loop = try EventLoop()
     var fired: BootInstant?

@@ -2,9 +2,9 @@
 import Expectations
 import Testing
 
-/// What a failing test prints.
+/// The output of a failing test.
 @Suite struct ExpectationsTests {
-  @Test("what is not as expected is an issue with its values and the comment, and what is, is none")
+  @Test("an unmet expectation is an issue with its values and the comment, and a met one is not")
   func issues() {
     withKnownIssue {
       expectEqual(1, 2)
@@ -31,7 +31,7 @@ import Testing
     expect(true)
   }
 
-  @Test("an issue is at the line that expected something else")
+  @Test("an issue is reported at the line of the expectation")
   func line() {
     let here = #line
     withKnownIssue {

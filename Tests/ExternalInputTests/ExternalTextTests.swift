@@ -12,7 +12,7 @@ import Testing
     "3aa0f8d4c9be71d2f6c1",
   ]
 
-  /// What a careless or hostile party may do to a secret before it quotes it.
+  /// The ways in which a careless or hostile program may change a secret before it quotes it.
   private static func disguises(_ secret: String) -> [(String, String)] {
     let half = secret.index(secret.startIndex, offsetBy: secret.count / 2)
     func pieces(_ length: Int, _ separator: String) -> String {
@@ -32,13 +32,13 @@ import Testing
     ]
   }
 
-  @Test("a secret is masked, whatever its case and cuts", arguments: examples)
+  @Test("a secret is masked, in any case and however it is split", arguments: examples)
   func secrets(secret: String) {
     for (name, form) in ExternalTextTests.disguises(secret) {
       for text in [form, "got \(form), sorry", "token=\(form)", "\"\(form)\"", "/\(form)/x", "\(form)\n"] {
         let shown = ExternalText(text).description
         expect(shown.contains("<redacted>"), "\(name): \(text) -> \(shown)")
-        // What is left must not give away more than a piece.
+        // The rest must not reveal more than a fragment.
         let left = shown.replacing("<redacted>", with: "").lowercased().filter { $0.isLetter || $0.isNumber }
         let extra = text.contains("sorry") ? 8 : text.hasPrefix("token=") ? 5 : text.hasSuffix("/x") ? 1 : 0
         expect(left.count <= extra + secret.count / 4, "\(name): \(text) -> \(shown)")
@@ -46,15 +46,15 @@ import Testing
     }
   }
 
-  /// A project, a VIN and a UUID, as they name fleets and vehicles.
+  /// A project, a VIN and a UUID, as used for fleets and vehicles.
   private static let names = ["acme-fleet-3f9a2b", "WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"]
 
-  @Test("the settings' own names are shown, whatever they look like, and nothing else with them", arguments: names)
+  @Test("the names in the settings are shown, whatever they look like, and nothing around them", arguments: names)
   func ownNames(name: String) {
     let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(name) not found"
     expectEqual(ExternalText(text, showing: ["acme-fleet-3f9a2b", name]).description, text)
     expectEqual(ExternalText("\(name): \(name)", showing: [name]).description, "\(name): \(name)")
-    // Not as a part of something longer.
+    // Not as a part of a longer word.
     let longer = "\(name)9f86d081884c7d65"
     expect(!ExternalText("token \(longer)", showing: [name]).description.contains("9f86d081884c7d65"))
   }
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("of random tokens less than a twentieth is seen, in any disguise")
+  @Test("less than a twentieth of random tokens is visible, however encoded")
   func random() {
     var random = SystemRandomNumberGenerator()
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(
-    "what is assigned to the name of a secret is masked, however short",
+    "a value assigned to the name of a secret is masked, however short",
     arguments: [
       ("password=hunter2", "password=<redacted>"), ("Password: hunter2 rejected", "Password: <redacted> rejected"),
       ("db_passwd = \"correct horse\"", "db_passwd = \"<redacted>\""), ("?token=abc&x=1", "?token=<redacted>"),
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(
-    "what a person needs stays",
+    "useful text is not masked",
     arguments: [
       "PERMISSION_DENIED: Permission 'fleetengine.deliveryvehicles.updateLocation' denied",
       "/usr/lib/python3/dist-packages/google/auth/transport/requests.py: line 12",
@@ -138,7 +138,7 @@ import Testing
     expectEqual(ExternalText(text).description, text)
   }
 
-  @Test("it is one line, on which nothing moves the cursor, turns the text around or hides")
+  @Test("the text is one line, in which nothing moves the cursor, reverses the direction or is invisible")
   func oneLine() {
     expectEqual(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description, "a b c  d  ")
     expectEqual(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description, "xy 31mz w vu")
@@ -147,7 +147,7 @@ import Testing
     expectEqual(ExternalText(stacked).description.unicodeScalars.count, 3)
   }
 
-  @Test("it is short, and says that something is missing")
+  @Test("the text is short, and marks a truncation")
   func shortened() {
     let words = String(repeating: "word ", count: 100_000)
     let shown = ExternalText(words).description
@@ -155,17 +155,17 @@ import Testing
     expect(shown.hasSuffix("…"))
     expectEqual(ExternalText("four words in all", limit: 4).description, "four…")
     expectEqual(ExternalText([UInt8](words.utf8)).description, shown)
-    // A secret that the cut goes through.
+    // A secret at the point of truncation.
     expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
   }
 
-  @Test("bytes that are no text are shown as such")
+  @Test("bytes that are not text are shown as such")
   func noText() {
     expectEqual(ExternalText([0x61, 0xFF, 0x62]).description, "a\u{FFFD}b")
     expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
   }
 
-  @Test("a sentence has what others wrote for the journal, and not for everybody")
+  @Test("a message contains foreign text in the journal, and not where every user can read it")
   func sentence() {
     let said = ExternalText("no such vehicle")
     let sentence: Sentence = "HTTP \(404): \(said)"

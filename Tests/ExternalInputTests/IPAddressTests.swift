@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "what is no address in digits is none",
+    "text that is not a numeric address is rejected",
     arguments: [
       "", "localhost", "1.2.3", "1.2.3.4.5", "1.2.3.256", "01.2.3.4", "1.2.3.4 ", "+1.2.3.4", ":", ":::", "1::2::3",
       "1:2:3",
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "a range has what begins with its bits, and nothing of the other family",
+    "a range contains the addresses with its prefix, and none of the other family",
     arguments: [
       ("192.168.0.0/24", "192.168.0.255", true), ("192.168.0.0/24", "192.168.1.0", false),
       ("192.168.0.7", "192.168.0.7", true), ("192.168.0.7", "192.168.0.6", false), ("0.0.0.0/0", "8.8.8.8", true),
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "a range with bits after its prefix, or with too many, is none",
+    "a range with bits after its prefix, or with too many, is invalid",
     arguments: [
       "192.168.0.1/24", "10.0.0.0/33", "fe80::1/10", "::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1", "/8",
     ])
@@ -65,7 +65,7 @@ import Testing
     expectNil(AddressRange(text))
   }
 
-  @Test("only a range of a whole family is everything", arguments: ["0.0.0.0/0", "::/0"])
+  @Test("only a range of a whole family contains everything", arguments: ["0.0.0.0/0", "::/0"])
   func everything(text: String) throws {
     expect(try #require(AddressRange(text)).isEverything)
     try expectEqual(#require(AddressRange(text)).description, text)

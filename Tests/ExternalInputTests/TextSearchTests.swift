@@ -11,7 +11,7 @@ import Testing
     expect(text.contains(text: part))
   }
 
-  @Test("a text is split around the first occurrence of another")
+  @Test("a text is split at the first occurrence of another")
   func parts() {
     let parts = "no source: /dev/gps0: silent".parts(around: ": ")
     expect(parts?.before == "no source" && parts?.after == "/dev/gps0: silent")
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "what is not there whole is not found",
+    "a partial match is not a match",
     arguments: [("", "a"), ("mas", "mask"), ("m ask", "mask"), ("Mask", "mask")])
   func notFound(text: String, part: String) {
     expect(!text.contains(text: part))

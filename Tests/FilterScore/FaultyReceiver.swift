@@ -3,7 +3,7 @@ import SimulatedDrives
 import Positioning
 import Timekeeping
 
-/// A receiver on a true drive that suffers from one trouble.
+/// A receiver with one kind of error on a known drive.
 struct FaultyReceiver {
   static let start = Timestamp(seconds: 1_796_083_200)
 
@@ -12,7 +12,7 @@ struct FaultyReceiver {
   /// Errors that drift, metres.
   private var drift = (east: 0.0, north: 0.0)
   private var echo = (east: 0.0, north: 0.0)
-  /// What the fixes of a jump have in common.
+  /// The values that the fixes of a jump share.
   private var offset = (east: 0.0, north: 0.0)
   private var jumping = 0
   private var shift = Duration.zero
@@ -81,7 +81,7 @@ struct FaultyReceiver {
     return fix
   }
 
-  /// Metres from the true place.
+  /// Metres from the true position.
   static func error(of coordinate: Coordinate, _ state: TrueDrive.State) -> Double {
     fix(east: state.east, north: state.north, start)?.coordinate.distance(to: coordinate) ?? .infinity
   }
@@ -96,7 +96,7 @@ struct FaultyReceiver {
 
   private mutating func beginJump(from least: Double = 60, to most: Double = 2000) {
     jumping = trouble == .jump ? 1 : 2 + Int(random.next() % 3)
-    // As many small ones as large ones.
+    // Positive and negative errors are equally frequent.
     var size = least
     let steps = 64 * random.unit()
     for _ in 0..<Int(steps) {

@@ -6,12 +6,12 @@ import Reporting
 import Vehicle
 import FleetEngine
 
-/// `docs/filter.md`, made of the code and of what it scored.
+/// `docs/filter.md`, generated from the code and its scores.
 enum FilterDocument {
-  /// Drives of each kind that the table stands on.
+  /// The drives of each kind behind the table.
   static let seeds: Range<UInt64> = 0..<200
 
-  /// All but the scores.
+  /// Everything except the scores.
   static var beginning: String {
     var text = """
       # Which fixes are accepted

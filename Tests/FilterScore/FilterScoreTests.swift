@@ -7,22 +7,21 @@ import Positioning
 import Testing
 
 @Suite struct FilterScoreTests {
-  /// What every drive has to hold: shares of bad fixes passed and of good ones refused, and seconds of good ones
-  /// refused in a row.
+  /// The limits for every drive: shares of accepted bad fixes and rejected good ones, and the longest time for which
+  /// good ones are rejected.
   private struct Bound {
-    /// Nil where the filter has no answer to the trouble, and nothing can be asked of it; `docs/filter.md` says how
-    /// much passes.
+    /// Nil where the filter cannot detect the error; `docs/filter.md` says how much is accepted.
     var passed: Double? = 0
     var refused = 0.0
     var silence = 0
   }
 
-  /// Above what two hundred drives of each score, for these are six.
+  /// Higher than the scores of two hundred drives each, because these are six.
   private static func bound(_ trouble: Trouble) -> Bound {
     switch trouble {
     case .none, .highway, .ferry, .train, .creeping, .parked, .rollover: Bound()
     case .future, .past: Bound()
-    // The ten that are needed to accept it.
+    // The ten fixes that are needed to accept it.
     case .fastTrain: Bound(refused: 0.04, silence: 9)
     case .zeroSpeed: Bound(refused: 0.04, silence: 8)
     case .jump: Bound(passed: 0.02, refused: 0.005, silence: 8)
@@ -31,7 +30,7 @@ import Testing
     // One fix in ten thousand is off by more than three deviations, with its true accuracy.
     case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
     case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
-    // A receiver that froze near the vehicle's next stop is refused all the same.
+    // A receiver that froze near the vehicle's next stop is still rejected.
     case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
     case .zero: Bound(refused: 0.005, silence: 1)
     case .honestTunnel: Bound(refused: 0.02, silence: 6)
@@ -39,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("few bad fixes pass, few good ones are refused, and never for long", arguments: Trouble.allCases)
+  @Test("few bad fixes are accepted, few good ones are rejected, and never for long", arguments: Trouble.allCases)
   func bounds(trouble: Trouble) {
     let score = Score(trouble, seeds: 1000..<1006)
     let bound = FilterScoreTests.bound(trouble)
@@ -63,7 +62,7 @@ import Testing
   private static let pagePath =
     "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/docs/filter.md"
 
-  @Test("docs/filter.md is what the code says; UPDATE_GOLDENS=1 writes it, FILTER_SCORE=1 checks the scores too")
+  @Test("docs/filter.md is current; UPDATE_GOLDENS=1 writes it, FILTER_SCORE=1 checks the scores too")
   func document() throws {
     let isUpdating = getenv("UPDATE_GOLDENS") != nil
     guard isUpdating || getenv("FILTER_SCORE") != nil else {

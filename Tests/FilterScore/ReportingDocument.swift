@@ -4,7 +4,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// `docs/reporting.md`, made of what recorded drives become.
+/// `docs/reporting.md`, generated from the reports of recorded drives.
 enum ReportingDocument {
   /// A choice of settings.
   struct Choice {
@@ -14,7 +14,7 @@ enum ReportingDocument {
 
   /// The drives with speed and date.
   static let drives = RoadDrive.allCases.filter { $0 != .boston }
-  /// The milliseconds by which fixes arrive off their grid.
+  /// The jitter of the fixes' arrival in milliseconds.
   static let jitters = [2, 20, 50]
   static let kinds: [(name: String, line: @Sendable (RoadDrive) -> RoadLine)] = [
     ("serial, reads 100 ms apart", { .uart(baud: $0.baud) }), ("nmea-tcp", { _ in .tcp }), ("gpsd", { _ in .gpsd }),
@@ -23,7 +23,7 @@ enum ReportingDocument {
   static let deviations = [5.0, 10, 20].map { deviation in
     Choice(text: "`deviation = \"\(Int(deviation)) m\"`", configuration: .init(deviation: deviation))
   }
-  /// What the example settings have.
+  /// The values of the example settings.
   static let chosen = ReportingPolicy.Configuration(deviation: 5)
   static let others = [
     Choice(text: "`interval = \"9s\"`", configuration: .init(interval: .seconds(9))),
@@ -35,7 +35,7 @@ enum ReportingDocument {
       configuration: .init(interval: .seconds(50), distance: 200, heading: 20)),
   ]
 
-  /// What is reported of all drives with these settings.
+  /// The reports of all drives with these settings.
   static func report(_ choice: Choice) throws -> RoadReport {
     try drives.map { RoadReport(try RoadRun($0, choice.configuration, over: .uart(baud: $0.baud), jitter: 2)) }
       .reduce(RoadReport(), +)
@@ -150,7 +150,7 @@ enum ReportingDocument {
 
   private static func table(_ reports: [(Choice, RoadReport)]) -> String { corners(reports) }
 
-  /// What `chosen` costs in a month.
+  /// The monthly cost of `chosen`.
   private static func monthly(_ reports: [(Choice, RoadReport)]) -> String {
     guard let usual = reports.first?.1,
       let chosen = reports.first(where: { $0.0.configuration == ReportingDocument.chosen })?.1
@@ -163,7 +163,8 @@ enum ReportingDocument {
     return "\(updates) updates and \(FilterDocument.tenths(Double(updates) * 442 / 1e6)) MB"
   }
 
-  /// The corner that the usual settings cut most, with the updates of both: half a minute before it and after it.
+  /// The corner that is cut most with the default settings, with both sets of updates: half a minute before and after
+  /// it.
   static func picture(_ usual: RoadRun, _ chosen: RoadRun) -> String {
     var worst = (error: 0.0, location: usual.fixes[0].location)
     for (from, to) in zip(usual.updates, usual.updates.dropFirst()) where from.index < to.index {

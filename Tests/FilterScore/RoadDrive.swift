@@ -13,7 +13,7 @@ enum RoadDrive: String, CaseIterable {
   case geniviSwiss = "genivi-swiss"
   case mountainView = "mtv-f9k"
 
-  /// Where the vehicle was at a time, by a better instrument.
+  /// The position at a time according to a more accurate instrument.
   struct Truth {
     var time: Timestamp
     var coordinate: Coordinate
@@ -25,7 +25,7 @@ enum RoadDrive: String, CaseIterable {
   /// The bytes of the recording.
   func recording() throws -> [UInt8] { try RoadDrive.unpacked("\(rawValue).nmea.gz") }
 
-  /// The fixes of the recording, and what live rules make of each at the time that it states.
+  /// The fixes of the recording, and the decision of the live rules on each at its own time.
   func review() throws -> RecordingReview {
     var decoder = NMEADecoder()
     var fixes: [Fix] = []

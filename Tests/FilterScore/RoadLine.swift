@@ -7,9 +7,9 @@ import Timekeeping
 enum RoadLine: Hashable, CustomStringConvertible {
   /// A UART at this baud rate: the first bytes of a burst are read at once, the others every 100 ms.
   case uart(baud: Int)
-  /// A burst of sentences is one segment.
+  /// Each burst of sentences arrives as one segment.
   case tcp
-  /// A position is one report.
+  /// Each position arrives as one report.
   case gpsd
 
   var description: String {
@@ -27,12 +27,12 @@ struct RoadBurst {
   var bytes: [UInt8]
 }
 
-/// The daemon's own session for a kind of source, and the port or socket that it reads, in virtual time.
+/// The daemon's own session for a kind of source, and its port or socket, in virtual time.
 struct RoadSource {
   private var session: any SourceSession
   /// Bits per second of a serial line; nil for a connection.
   private let baud: Int?
-  /// Bytes that are on the line or in the kernel's buffer, with the arrival of each group.
+  /// Bytes on the line or in the kernel's buffer, with the arrival of each group.
   private var line: [(bytes: [UInt8], at: BootInstant)] = []
   private var isWatched = true
 
@@ -60,15 +60,15 @@ struct RoadSource {
     }
   }
 
-  /// When something happens; nil: nothing will.
+  /// The time of the next event; nil if there is none.
   var next: BootInstant? {
     return [session.nextDeadline, isWatched ? line.first?.at : nil].compactMap(\.self).min()
   }
 
-  /// Starts the session; what it reports.
+  /// Starts the session. Returns its reports.
   mutating func start(at now: BootInstant) -> [SourceReport] { handle(.start, at: now) }
 
-  /// What the session reports at this time, which is `next`.
+  /// The session's reports at this time, which is `next`.
   mutating func step(at now: BootInstant) -> [SourceReport] {
     let bytes = isWatched ? arrived(by: now) : []
     return bytes.isEmpty ? handle(.deadline, at: now) : receive(bytes, at: now)
@@ -82,7 +82,7 @@ struct RoadSource {
     perform(session.receive(bytes.span, from: .peer, at: RoadSource.moment(now)), at: now)
   }
 
-  /// Sessions of receivers have no use for the wall clock.
+  /// Sessions of receivers do not use the wall clock.
   private static func moment(_ now: BootInstant) -> Moment { Moment(boot: now, wall: Timestamp(seconds: 0)) }
 
   private mutating func arrived(by now: BootInstant) -> [UInt8] {
@@ -91,7 +91,7 @@ struct RoadSource {
     return line.prefix(count).flatMap(\.bytes)
   }
 
-  /// A line opens at once, and again after a pause of the recording.
+  /// A line opens at once, and again after a gap in the recording.
   private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) -> [SourceReport] {
     var reports: [SourceReport] = []
     for effect in effects {

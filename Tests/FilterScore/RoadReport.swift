@@ -3,8 +3,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// What was reported of recorded drives: headings at standstill, the age of the fixes, and how well the updates show
-/// the track.
+/// The reports of recorded drives: headings at standstill, the age of fixes, and the accuracy of the reported track.
 struct RoadReport {
   /// Accepted fixes below 1 m/s that lie between courses, and those of them whose heading as reported points more than
   /// 45° away from both the course before and the course after, of 3 m/s and more.
@@ -14,7 +13,7 @@ struct RoadReport {
   /// less than half a period later.
   var driving = 0
   var outdated = 0
-  /// All updates, and the time in which they were sent.
+  /// All updates, and their total duration.
   var updates = 0
   var duration = Duration.zero
   /// The time between two updates while driving, in seconds.
@@ -69,7 +68,7 @@ struct RoadReport {
       }
       if index > 0, !run.fixes[run.updates[index - 1].index].isParked {
         let interval = (update.at - run.updates[index - 1].at).inSeconds
-        // Not across a pause of the recording.
+        // Not across a gap in the recording.
         if interval < 60 { intervals.append(interval) }
       }
     }
@@ -78,7 +77,7 @@ struct RoadReport {
   private mutating func measureTrack(_ run: RoadRun) {
     for (from, to) in zip(run.updates, run.updates.dropFirst()) where from.index < to.index {
       let (start, end) = (run.fixes[from.index].location, run.fixes[to.index].location)
-      // A pause of the recording is no line.
+      // There is no line across a gap in the recording.
       guard end.time - start.time <= .seconds(60) else { continue }
       for fix in run.fixes[(from.index + 1)...to.index] {
         track.append(RoadReport.distance(of: fix.fix.coordinate, from: start.coordinate, to: end.coordinate))
@@ -87,7 +86,7 @@ struct RoadReport {
     }
   }
 
-  /// Metres from a place to the nearest of a line, on the plane that touches the earth at its start.
+  /// Metres from a position to the nearest point of a line, on the plane that touches the earth at its start.
   static func distance(of place: Coordinate, from start: Coordinate, to end: Coordinate) -> Double {
     let reach = start.distance(to: end)
     let distance = start.distance(to: place)

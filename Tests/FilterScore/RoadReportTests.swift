@@ -9,10 +9,10 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What the daemon reports of recorded drives, byte by byte in virtual time. What it has reached is not to be lost: a
-/// change that makes it better sets the bounds anew.
+/// The daemon's reports for recorded drives, byte by byte in virtual time. Improvements must not be lost: a change
+/// that improves a figure tightens its bound.
 @Suite struct RoadReportTests {
-  @Test("a vehicle that stands is reported with the heading of the road, not of a drifting position")
+  @Test("a stationary vehicle is reported with the heading of the road, not of a drifting position")
   func headings() throws {
     let total = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }
       .reduce(RoadReport(), +)
@@ -21,7 +21,7 @@ import Timekeeping
   }
 
   @Test(
-    "an update has the fix that comes with it, not the one before, however its arrival jitters; the interval is kept",
+    "an update contains the newest fix, however its arrival jitters; the interval is kept",
     arguments: ReportingDocument.kinds.indices, [(2, 0.02), (20, 0.03), (50, 0.03)])
   func freshness(kind: Int, bound: (jitter: Int, share: Double)) throws {
     let total = try ReportingDocument.outdated(over: ReportingDocument.kinds[kind].line, jitter: bound.jitter)
@@ -30,7 +30,7 @@ import Timekeeping
     expect(abs(RoadReport.mean(total.intervals) - 10) < 0.15, "\(RoadReport.mean(total.intervals)) s")
   }
 
-  @Test("the corner of a street is on the map, for a few more updates")
+  @Test("the corners of streets are on the reported track, for a few more updates")
   func corner() throws {
     let (usual, early) = try (
       RoadReport(RoadRun(.geniviMunich, over: .uart(baud: 38_400))),
@@ -70,7 +70,7 @@ import Timekeeping
   private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   @Test(
-    "docs/reporting.md and its picture are what the code says: UPDATE_GOLDENS=1 writes them, FILTER_SCORE=1 checks them",
+    "docs/reporting.md and its picture are current: UPDATE_GOLDENS=1 writes them, FILTER_SCORE=1 checks them",
     .enabled(if: getenv("FILTER_SCORE") != nil || getenv("UPDATE_GOLDENS") != nil))
   func document() throws {
     let choices = [ReportingDocument.usual] + ReportingDocument.deviations + ReportingDocument.others

@@ -10,25 +10,25 @@ import Positioning
 import RecordingReview
 import Timekeeping
 
-/// A recorded drive in virtual time: its bytes arrive as they did on the road, pass through the daemon's own session
-/// and agent, and a Fleet Engine accepts each update after 0.2 s.
+/// A recorded drive in virtual time: its bytes arrive as recorded, pass through the daemon's own session and agent,
+/// and a Fleet Engine accepts each update after 0.2 s.
 struct RoadRun {
-  /// A fix that was accepted.
+  /// An accepted fix.
   struct AcceptedFix {
-    /// The receiver's.
+    /// As the receiver sent it.
     var fix: Fix
     /// As it would be reported.
     var location: VehicleLocation
-    /// When it was known.
+    /// When it was available.
     var at: BootInstant
     /// Whether the vehicle counted as parked.
     var isParked: Bool
   }
 
-  /// An update, and the accepted fix that it carried.
+  /// An update, and the accepted fix in it.
   struct Update {
     var at: BootInstant
-    /// Of `fixes`.
+    /// Index in `fixes`.
     var index: Int
   }
 
@@ -40,12 +40,12 @@ struct RoadRun {
   /// Updates that are not answered yet.
   private var flights: [(id: UInt64, until: BootInstant)] = []
 
-  /// How long the receiver's first burst comes after the start.
+  /// The delay of the receiver's first burst after the start.
   private static let head = Duration.seconds(1)
   private static let latency = Duration.milliseconds(200)
 
-  /// - Parameter jitter: how much earlier or later than on the grid of its times a burst begins at most, in
-  ///   milliseconds, uniformly distributed.
+  /// - Parameter jitter: the maximum deviation of a burst's start from the grid of its times, in milliseconds,
+  ///   uniformly distributed.
   init(
     _ drive: RoadDrive, _ reporting: ReportingPolicy.Configuration = .init(), over line: RoadLine, jitter: Int = 0
   ) throws {
@@ -118,7 +118,7 @@ extension RoadDrive {
     case ends(String)
   }
 
-  /// The usual speed of a receiver whose longest bursts are as long. At 9600 baud, 960 bytes take a second.
+  /// The usual speed of a receiver with bursts of this length. At 9600 baud, 960 bytes take a second.
   var baud: Int {
     switch self {
     case .boston, .dotnet2, .morten: 9600
@@ -136,12 +136,11 @@ extension RoadDrive {
     }
   }
 
-  /// What the receiver sent at once, in the order of the recording. A burst that has the time of the one before is part
-  /// of it.
+  /// The receiver's bursts, in the order of the recording. A burst with the time of the previous one is part of it.
   func bursts(for line: RoadLine) throws -> [RoadBurst] {
     let fixes = try review().fixes.map { reviewed in
       var reviewed = reviewed
-      // The review puts a drive without a date on 2000-01-01, and a clock before the build date counts as not set.
+      // The review dates a drive without a date to 2000-01-01, and a clock before the build date counts as not set.
       let assumedDay = Timestamp(seconds: 946_684_800)
       if reviewed.time < RoadDrive.buildDate { reviewed.time = RoadDrive.buildDate + (reviewed.time - assumedDay) }
       return reviewed
@@ -150,7 +149,7 @@ extension RoadDrive {
     var bursts: [RoadBurst] = []
     var bytes: [UInt8] = []
     var timeOfDay: Int64?
-    // The date is that of the first fix; each time is within half a day of the one before.
+    // The date is that of the first fix; each time is within half a day of the previous one.
     var time = fixes.first?.time ?? RoadDrive.buildDate
     func end() {
       if let timeOfDay { time = time.nearest(millisecondsOfDay: timeOfDay) }

@@ -8,23 +8,23 @@ import Timekeeping
 struct RoadScore: Equatable {
   var fixes = 0
   var rejected = 0
-  /// Rejected, though computed from satellites and within 15 m of the line between the accepted fixes around it, which
-  /// are at most 10 s before and 15 s after it.
+  /// Fixes that were rejected though computed from satellites and within 15 m of the line between the accepted fixes
+  /// around them, which are at most 10 s before and 15 s after.
   var wrong = 0
-  /// Seconds for which such fixes were rejected in a row, at most, while the vehicle moved.
+  /// The longest time in seconds for which such fixes were rejected while the vehicle moved.
   var longest = 0
   /// Fixes without satellites, and those of them that were rejected.
   var unmeasured = 0
   var unmeasuredStopped = 0
-  /// Fixes that repeat a place for 3 s and more at a reported 3 m/s and more, and those of them that were rejected.
+  /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and those of them that were rejected.
   var frozen = 0
   var frozenStopped = 0
-  /// Accepted, though computed without satellites, or the same place as the accepted ones before for 3 s at 3 m/s.
+  /// Accepted fixes that were computed without satellites, or repeat the previous accepted position for 3 s at 3 m/s.
   var bad = 0
-  /// Accepted ones more than 50 m further from the accepted one before, at most 5 s ago, than the reported speeds
-  /// allow.
+  /// Accepted fixes more than 50 m further from the previous accepted one, at most 5 s earlier, than the reported
+  /// speeds allow.
   var jumps = 0
-  /// Metres by which accepted fixes were off, where the truth is known: half of them less than this, and the largest.
+  /// The errors of accepted fixes in metres, where the truth is known: the median and the maximum.
   var median = 0.0
   var largest = 0.0
 
@@ -141,7 +141,7 @@ extension RecordingReview.ReviewedFix {
   /// Whether no satellite was used.
   fileprivate var isUnmeasured: Bool { fix.satellites == 0 || fix.quality == .estimated }
 
-  /// Whether it is the same place again while the vehicle moves.
+  /// Whether it repeats the position while the vehicle moves.
   fileprivate func repeats(_ before: RecordingReview.ReviewedFix) -> Bool {
     fix.coordinate == before.fix.coordinate && min(speed, before.speed) >= 3
   }

@@ -5,12 +5,12 @@ import RecordingReview
 import Testing
 import Timekeeping
 
-/// The filter on real roads. What it has reached is not to be lost: a change that makes it better sets the bounds anew.
+/// The filter on real roads. Improvements must not be lost: a change that improves a figure tightens its bound.
 @Suite struct RoadScoreTests {
-  /// What is known of the seven drives, counted once.
+  /// The known facts of the seven drives, counted once.
   static let scores = Result { try RoadDrive.allCases.map { ($0, RoadScore(try $0.review(), truth: try $0.truth())) } }
 
-  @Test("on recorded drives good fixes are accepted, and those without satellites or of a frozen receiver are not")
+  @Test("on recorded drives good fixes are accepted; those without satellites or of a frozen receiver are rejected")
   func bounds() throws {
     let total = try RoadScoreTests.scores.get().map(\.1).reduce(RoadScore(), +)
     expectEqual(total.fixes, 22_648)
@@ -21,7 +21,7 @@ import Timekeeping
     expect(total.median <= 0.5 && total.largest <= 1.1, "\(total)")
   }
 
-  @Test("echoes end within a second of the first right fix, and a wild fix does not pass")
+  @Test("multipath ends within a second of the first right fix, and an outlier is not accepted")
   func episodes() throws {
     let munich = try RoadDrive.geniviMunich.review()
     for (wrong, right) in [

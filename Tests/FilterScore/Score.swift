@@ -4,20 +4,19 @@ import Positioning
 import Reporting
 import Timekeeping
 
-/// How the filter did on drives with one trouble.
-///
-/// A fix is bad when it is further from the truth than 50 m and than three times what it claims, or when its time is
-/// wrong and stays so. Every other is good.
+/// The filter's score on drives with one kind of error.
+/// || A fix is bad if it is further from the truth than 50 m and than three times its stated accuracy, or if its time
+/// is wrong and not corrected. Every other fix is good.
 struct Score: Equatable {
   private(set) var good = 0
   private(set) var bad = 0
   private(set) var badPassed = 0
   private(set) var goodRefused = 0
-  /// Good fixes refused in a row, at most. Seconds.
+  /// The longest time in seconds for which good fixes were rejected.
   private(set) var longestSilence = 0
-  /// How often a vehicle was said to stop or to set off.
+  /// How often a vehicle was reported to stop or to start.
   private(set) var turns = 0
-  /// Metres: the largest error of a place that was held or passed on, where a good fix was given.
+  /// The largest error in metres of a held or reported position while the fix was good.
   private(set) var largestError = 0.0
 
   /// Drives with every seed.
@@ -60,8 +59,8 @@ struct Score: Equatable {
     }
   }
 
-  /// Bad fixes that pass, of all bad ones; 0 to 1.
+  /// Share of bad fixes that are accepted, 0 to 1.
   var passedShare: Double { bad == 0 ? 0 : Double(badPassed) / Double(bad) }
-  /// Good fixes refused, of all good ones; 0 to 1.
+  /// Share of good fixes that are rejected, 0 to 1.
   var refusedShare: Double { good == 0 ? 0 : Double(goodRefused) / Double(good) }
 }

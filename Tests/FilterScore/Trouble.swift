@@ -2,7 +2,7 @@
 import Positioning
 import Timekeeping
 
-/// What goes wrong on a scored drive.
+/// The error on a scored drive.
 enum Trouble: String, CaseIterable {
   case none = "none: a drive in town"
   case highway = "none: a motorway, up to 36 m/s"

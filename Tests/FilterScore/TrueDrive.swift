@@ -3,11 +3,11 @@ import SimulatedDrives
 import Positioning
 import Timekeeping
 
-/// Where a vehicle truly is, second by second: what the scores are measured against.
+/// The true position of a vehicle, second by second: the reference for the scores.
 struct TrueDrive {
   enum Kind {
     case town, highway, ferry
-    /// Metres per second, at most.
+    /// Maximum in metres per second.
     case train(Double)
     case creeping, parked
   }
@@ -36,7 +36,7 @@ struct TrueDrive {
     if case .ferry = kind { state.speed = 25 }
   }
 
-  /// One second goes by.
+  /// Advances by one second.
   mutating func advance() {
     if remaining == 0 { decide() }
     remaining -= 1
@@ -55,7 +55,7 @@ struct TrueDrive {
     switch kind {
     case .town:
       target = [0, 8, 14, 14, 19][Int(random.next() % 5)]
-      // A corner is taken slowly.
+      // Slows down for a corner.
       if random.unit() < 0.4 {
         (target, remaining) = (6, 6)
         turn = state.speed < 9 ? (random.unit() < 0.5 ? -15 : 15) : 0

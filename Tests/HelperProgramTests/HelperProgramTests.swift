@@ -53,7 +53,7 @@ import Timekeeping
     expectEqual(String(decoding: result.errors, as: UTF8.self), "hm\n")
   }
 
-  @Test("a program whose end cannot be watched does not stay behind")
+  @Test("a program whose end cannot be watched is not left running")
   func unwatched() throws {
     // sd-event watches no child while SIGCHLD is not blocked.
     var set = sigset_t()
@@ -75,7 +75,7 @@ import Timekeeping
     expectEqual(left, [])
   }
 
-  @Test("arguments are handed over as they are: no shell has a part in it")
+  @Test("arguments are passed unchanged: no shell is involved")
   func arguments() throws {
     let words = ["$HOME", "a b", "*", "`id`", "", "ä\"'\\"]
     let result = try run(["/usr/bin/printf", "%s|"] + words)
@@ -83,7 +83,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that is missing, or not executable, is reported with the system's text",
+    "a missing or non-executable program is reported with the system's message",
     arguments: [
       ("/nonexistent/get-token", "No such file"), ("/etc/passwd", "denied"), ("/tmp", "denied"),
     ])
@@ -95,7 +95,7 @@ import Timekeeping
     expect(why.contains(words))
   }
 
-  @Test("at its deadline it is asked to end, and its children with it")
+  @Test("at its deadline it gets SIGTERM, and so do its children")
   func deadline() throws {
     let start = ContinuousClock.now
     let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
@@ -105,14 +105,14 @@ import Timekeeping
   }
 
   @Test(
-    "one that stops its process group, or the process that waits for it, ends at its deadline, and the next one runs",
+    "a program that stops its process group, or the helper process, ends at its deadline, and the next one runs",
     arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
   func stopped(script: String) throws {
     try expectEqual(run(script, deadline: .milliseconds(200)).ending, .timedOut)
     try expectEqual(run("echo next").output, Array("next\n".utf8))
   }
 
-  @Test("one that stops its process group is gone when it is cancelled")
+  @Test("a program that stops its process group is killed when it is cancelled")
   func stoppedAndCancelled() throws {
     let file = directory("process")
     let program = HelperProgram(
@@ -128,7 +128,7 @@ import Timekeeping
   }
 
   @Test(
-    "one that kills its process group, or the process that waits for it, is gone, and the next one runs",
+    "a program that kills its process group, or the helper process, ends, and the next one runs",
     arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
   func killsGroup(script: String) throws {
     let file = directory("process")
@@ -137,7 +137,7 @@ import Timekeeping
     try expectEqual(run("echo next").output, Array("next\n".utf8))
   }
 
-  @Test("one that does not listen to SIGTERM is killed two seconds later")
+  @Test("a program that ignores SIGTERM is killed two seconds later")
   func stubborn() throws {
     let start = ContinuousClock.now
     let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
@@ -145,14 +145,14 @@ import Timekeeping
     expect(ContinuousClock.now - start >= .milliseconds(2200))
   }
 
-  @Test("one that prints without end is ended, and its output is cut off at the limit")
+  @Test("a program with endless output is ended, and its output is truncated at the limit")
   func tooLarge() throws {
     let result = try run(["/usr/bin/yes"], limit: 1000)
     expectEqual(result.ending, .tooLarge)
     expectEqual(result.output.count, 1000)
   }
 
-  @Test("exactly as much as was asked for is not too much")
+  @Test("output of exactly the maximum size is accepted")
   func limit() throws {
     let result = try run("head -c 1000 /dev/zero", limit: 1000)
     expectEqual(result.ending, .exited(0))
@@ -160,7 +160,7 @@ import Timekeeping
     try expectEqual(run("head -c 1001 /dev/zero", limit: 1000).ending, .tooLarge)
   }
 
-  @Test("a megabyte of standard error is read and dropped, and does not block it")
+  @Test("a megabyte of standard error is read and discarded, and does not block it")
   func manyErrors() throws {
     let result = try run("head -c 1000000 /dev/zero >&2; echo done")
     expectEqual(result.ending, .exited(0))
@@ -184,7 +184,7 @@ import Timekeeping
   }
 
   @Test(
-    "signals come to it as to any program, nothing is open but the three streams, and it does not speak for the service"
+    "its signals have default actions, only the three standard streams are open, and it cannot notify systemd for the service"
   )
   func surroundings() throws {
     setenv("NOTIFY_SOCKET", "/run/somewhere", 1)
@@ -198,7 +198,7 @@ import Timekeeping
     expectEqual(Array(lines.dropFirst(2)), ["0", "1", "2", "none", "/dev/null"])
   }
 
-  @Test("cancelled, it is killed and reaped, and no handler is called")
+  @Test("when cancelled, it is killed and reaped, and no handler is called")
   func cancel() throws {
     let answer = Answer()
     let path = directory("process")
@@ -224,7 +224,7 @@ import Timekeeping
     return mask & 0x7FFF_FFFF == 0
   }
 
-  /// Turns the loop until something holds that the loop knows nothing of.
+  /// Runs the loop until a condition that the loop does not watch holds.
   private func poll(_ condition: () -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while !condition() {
@@ -236,13 +236,13 @@ import Timekeeping
     }
   }
 
-  /// Neither running nor waiting to be reaped by us; one that init is to reap may still be a zombie.
+  /// Neither running nor a zombie of ours; one that init is to reap may still be a zombie.
   private static func isGone(_ id: pid_t) -> Bool {
     guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return true }
     return status.contains(") Z ") && !status.contains(" \(getpid()) ")
   }
 
-  /// Waits until a process is gone, or is a zombie.
+  /// Waits until a process has ended, or is a zombie.
   private func isGone(_ path: String) throws -> Bool {
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let number = try #require(Int32(text.split(separator: "\n").first ?? ""))
@@ -253,7 +253,7 @@ import Timekeeping
   }
 
   @Test(
-    "what it has started is gone when it is, also what left its group or session",
+    "its descendants end with it, also those that left its process group or session",
     arguments: [
       "setsid sh -c 'echo $$ > FILE; exec sleep 100' & until [ -s FILE ]; do sleep 0.01; done",
       "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > FILE; sleep 100; sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",
@@ -266,7 +266,7 @@ import Timekeeping
     expect(try isGone(file))
   }
 
-  @Test("at its deadline all that it has started goes with it")
+  @Test("at its deadline all its descendants end with it")
   func leftoversAtDeadline() throws {
     let file = directory("process")
     let result = try run(
@@ -276,7 +276,7 @@ import Timekeeping
     expect(try isGone(file))
   }
 
-  @Test("one that is cancelled is gone with all that it has started")
+  @Test("when it is cancelled, all its descendants end with it")
   func leftoversAfterCancel() throws {
     let file = directory("process")
     let program = HelperProgram(
@@ -288,7 +288,7 @@ import Timekeeping
     expect(try isGone(file))
   }
 
-  @Test("standard error without end ends it, and costs next to nothing")
+  @Test("endless standard error ends it, and costs almost nothing")
   func endlessErrors() throws {
     let start = ContinuousClock.now
     let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))

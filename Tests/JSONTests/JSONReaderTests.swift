@@ -9,7 +9,7 @@ import Timekeeping
   private func scan(_ text: String) -> Bool? { JSONReader.object([UInt8](text.utf8), hasMember: "error") }
 
   @Test(
-    "an object without the member",
+    "an object without the member is recognized",
     arguments: [
       "{}", " {\r\n\t} ", #"{"name":"providers/p/deliveryVehicles/v"}"#,
       #"{"a":{"error":1},"b":["error",{"error":2}]}"#,
@@ -21,7 +21,7 @@ import Timekeeping
   }
 
   @Test(
-    "an object with the member, whatever its value, its place and its spelling",
+    "an object with the member is recognized, whatever its value, position and spelling",
     arguments: [
       #"{"error":null}"#, #"{ "error" : {"code":403} }"#, #"{"a":[{}],"error":0}"#, #"{"error":1,"error":2}"#,
       #"{"error":1,"a":2}"#, #"{"\u0065rror":1}"#, #"{"err\u006fr":[]}"#, #"{"\u0065\u0072\u0072\u006F\u0072":""}"#,
@@ -31,7 +31,7 @@ import Timekeeping
   }
 
   @Test(
-    "what is no JSON object is neither",
+    "text that is no JSON object is neither",
     arguments: [
       "", " ", "<html>", "[]", "\"ok\"", "1", "null", "{", "}", "{}{}", "{}x", "{},", #"{"a"}"#,
       #"{"a":}"#, #"{"a":1,}"#,
@@ -47,7 +47,7 @@ import Timekeeping
   }
 
   @Test(
-    "bytes that are not UTF-8 are no JSON",
+    "bytes that are not UTF-8 are not JSON",
     arguments: [
       [0xFF], [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82],
       [0xF0, 0x80, 0x80, 0x80],
@@ -57,7 +57,7 @@ import Timekeeping
     expectNil(JSONReader.object([UInt8](#"{"a":""#.utf8) + bytes + [UInt8](#""}"#.utf8), hasMember: "error"))
   }
 
-  @Test("nesting has a bound, and what is far beyond it costs nothing")
+  @Test("nesting is limited, and deeper input costs nothing")
   func depth() {
     func nested(_ depth: Int) -> String {
       #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"

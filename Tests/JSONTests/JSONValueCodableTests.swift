@@ -48,7 +48,7 @@ import Testing
   private struct Small: Codable { var count: UInt8 }
 
   @Test(
-    "a missing member, another type, a number out of range and a null are errors",
+    "a missing member, a wrong type, a number out of range and a null are errors",
     arguments: [
       "{}", #"{"count":"1"}"#, #"{"count":256}"#, #"{"count":-1}"#, #"{"count":1.5}"#, #"{"count":null}"#, "[]", "1",
     ])
@@ -57,7 +57,7 @@ import Testing
     #expect(throws: DecodingError.self) { try value.decode(Small.self) }
   }
 
-  @Test("too few elements are an error, and a number that JSON does not have")
+  @Test("too few elements are an error, and so is a number that JSON cannot represent")
   func others() throws {
     struct Pair: Decodable {
       let first: Int

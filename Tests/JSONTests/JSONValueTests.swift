@@ -18,7 +18,7 @@ import Testing
     expectEqual(value.value(at: "g.h")?.integer, 9_007_199_254_740_993)
   }
 
-  @Test("a path finds nested keys, and a key that itself holds dots")
+  @Test("a path finds nested keys, and a key that contains dots")
   func paths() throws {
     let value = try parse(#"{"data":{"token":"inner"},"data.token":"outer","a.b":{"c":1},"x":{"y.z":2}}"#)
     expectEqual(value.value(at: "data.token")?.string, "outer")
@@ -28,20 +28,20 @@ import Testing
     }
   }
 
-  @Test("whole numbers are read from numbers and strings, and nothing else")
+  @Test("integers are read from numbers and strings, and from nothing else")
   func integers() throws {
     let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)
     expectEqual(value.array?.map(\.integer), [1, 17, 1000, nil, nil, nil, nil, 0])
   }
 
   @Test(
-    "what is not JSON throws, and nothing traps",
+    "invalid JSON throws, and nothing traps",
     arguments: ["", " ", "<html>", "{", #"{"a":}"#, "nul", "\u{0}", "[1,]x", #"{"a":1}{"b":2}"#])
   func notJSON(text: String) {
     #expect(throws: (any Error).self) { try parse(text) }
   }
 
-  @Test("nesting has a limit, and so has the number of values, if one is given")
+  @Test("nesting is limited, and so is the number of values if a limit is given")
   func limits() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -54,7 +54,7 @@ import Testing
     #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
   }
 
-  @Test("a name or a text has at most thirty combining marks in a row, which take quadratic time to compare")
+  @Test("a name or text has at most thirty consecutive combining marks, which take quadratic time to compare")
   func combiningMarks() throws {
     let marks = String(repeating: "\u{301}\u{327}", count: 15)
     let escaped = String(repeating: #"\u0301\u0327"#, count: 15)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "an error names the byte that does not fit",
+    "an error names the offset of the unexpected byte",
     arguments: [
       ("", 0), ("  ", 2), ("[1 2]", 3), ("{\"a\" 1}", 5), ("[1,]", 3), ("nul", 3), ("[1]x", 3), ("\"\\x\"", 2),
       ("[1e400]", 1), ("\"a\n\"", 2), ("-x", 1), ("\"\\ud800x\"", 7), ("{a:1}", 1), ("[1}", 2),
@@ -94,14 +94,14 @@ import Testing
       ])
   }
 
-  @Test("of members with one name the first counts, and a byte order mark is skipped")
+  @Test("of members with one name the first is used, and a byte order mark is skipped")
   func oddities() throws {
     try expectEqual(parse(#"{"a":1,"b":0,"\u0061":2}"#), .object(["a": .integer(1), "b": .integer(0)]))
     try expectEqual(parse("\u{FEFF}[]"), .array([]))
     #expect(throws: (any Error).self) { try parse("[]\u{FEFF}") }
   }
 
-  @Test("what is written is read again, the members in the order of their names")
+  @Test("an encoded value is decoded again, with the members sorted by name")
   func written() throws {
     let source = #"{"b":[1,-2.5,null,true,1e20,[],{}],"a":"x\"y\\\n\u0001é😀","c/d":{"é":false}}"#
     let value = try parse(source)
@@ -111,7 +111,7 @@ import Testing
     try expectEqual(JSONValue(parsing: value.encoded), value)
   }
 
-  @Test("a value is shown on one line, its keys in order, and nothing in it moves a cursor or turns the text around")
+  @Test("a value is shown on one line with sorted keys, and nothing in it moves the cursor or reverses the text")
   func text() throws {
     let source = #"{"b":[1,-2.5,null,true],"a":"x\"y\\","c":{"é":"\u001b[2J\u202e\u2028\n"}}"#
     let value = try JSONValue(parsing: [UInt8](source.utf8))

@@ -33,7 +33,7 @@ import Timekeeping
   }
 
   @Test(
-    "a number has no more decimals than asked for, no zeros at the end, and no negative zero",
+    "a number has at most the requested decimals, no trailing zeros, and no negative zero",
     arguments: [
       (0.0, 1, "0"), (-0.0, 1, "0"), (-0.04, 1, "0"), (0.05, 1, "0.1"), (-0.05, 1, "-0.1"), (2.5, 0, "3"),
       (21.94, 1, "21.9"), (100, 2, "100"), (13.8888, 2, "13.89"), (-33.8567844499, 6, "-33.856784"),
@@ -44,12 +44,13 @@ import Timekeeping
     expectEqual(written { $0.number(value, decimals: decimals) }, text)
   }
 
-  @Test("what JSON cannot represent is 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
+  @Test(
+    "numbers that JSON cannot represent are written as 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
   func untellable(value: Double) {
     expectEqual(written { $0.number(value, decimals: 1) }, "0")
   }
 
-  @Test("the ends of 64 bits", arguments: [Int.min, -1, 0, 9, 10, .max])
+  @Test("the limits of 64-bit integers are written", arguments: [Int.min, -1, 0, 9, 10, .max])
   func integers(value: Int) {
     expectEqual(written { $0.number(value) }, "\(value)")
   }

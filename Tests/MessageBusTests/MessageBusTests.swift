@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import MessageBus
 
-/// Where no systemd answers; what a real one does is in Tests/Systemd.
+/// Without systemd; the real one is tested in Tests/Systemd.
 @Suite final class MessageBusTests {
   private let directory: TemporaryDirectory
   private var path: String { directory("bus") }
@@ -21,7 +21,7 @@ import Timekeeping
 
   deinit { close(listener) }
 
-  /// Takes connections, as far as the kernel does it for a program that never accepts one.
+  /// Accepts connections, as far as the kernel does it for a program that never calls accept.
   private func listen() throws {
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     var address = sockaddr_un()
@@ -50,14 +50,14 @@ import Timekeeping
     }
   }
 
-  @Test("where no systemd runs, that is said at once")
+  @Test("without systemd that is reported at once")
   func absent() {
     for addresses in [[], [MessageBus.Address.bus("unix:path=\(path)")], [.manager("unix:path=\(path)")]] {
       expectEqual(error(addresses)?.code, .absent)
     }
   }
 
-  @Test("a bus that does not answer is waited for no longer than the time limit")
+  @Test("a bus that does not answer is waited for until the timeout")
   func silent() throws {
     try listen()
     for address in [MessageBus.Address.bus("unix:path=\(path)"), .manager("unix:path=\(path)")] {
@@ -67,7 +67,7 @@ import Timekeeping
     }
   }
 
-  @Test("an address that cannot be used says so, and the next one is tried")
+  @Test("an unusable address is reported, and the next one is tried")
   func unusable() {
     expectEqual(error([.bus("tcp:port=none")])?.code, .failed)
     expectEqual(error([.bus("tcp:port=none"), .bus("unix:path=\(path)")])?.code, .absent)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageBus
 
-/// The stand-in of the service has what the service has.
+/// The transient unit has the service's permissions.
 @Suite struct ServicePropertiesTests {
   private static let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "systemd/fleet-locationd.service")
@@ -29,7 +29,7 @@ import Testing
     return Set(section.filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: "=").first.map(String.init) })
   }
 
-  @Test("every directive of the unit is copied, or left with a reason")
+  @Test("every directive of the unit is copied, or omitted with a reason")
   func complete() throws {
     let directives = try Self.directives()
     expect(directives.count > 40)

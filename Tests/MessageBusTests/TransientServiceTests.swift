@@ -5,9 +5,9 @@ import Timekeeping
 
 @testable import MessageBus
 
-/// What is handed to systemd for a unit of its own.
+/// The definition of a transient unit for systemd.
 @Suite struct TransientServiceTests {
-  @Test("an argument with $ is written so that systemd does not take it for a variable")
+  @Test("an argument with $ is escaped so that systemd does not expand it")
   func arguments() {
     let service = TransientService(
       unit: "a.service", description: "a", original: "b.service", program: "/a",
@@ -15,7 +15,7 @@ import Timekeeping
     expectEqual(service.writtenArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 
-  @Test("the name of a unit says whose it is", arguments: [0, 1, 0xC0FFEE, UInt64.max])
+  @Test("the name of a unit identifies its owner", arguments: [0, 1, 0xC0FFEE, UInt64.max])
   func name(key: UInt64) {
     let name = TransientService.name(of: "fleet-locationd", process: 123, key: key)
     expectEqual(TransientService.process(of: name, program: "fleet-locationd"), 123)
@@ -23,7 +23,7 @@ import Timekeeping
   }
 
   @Test(
-    "a unit with a name of another kind is not taken for one of ours",
+    "a unit with another kind of name is not mistaken for one of ours",
     arguments: [
       "fleet-locationd.service", "fleet-locationd-2.service", "fleet-locationd-van-0000000000000001.service",
       "fleet-locationd-12-1.service", "fleet-locationd-12-0000000000000001.timer",

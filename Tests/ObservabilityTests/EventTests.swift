@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 @Suite struct EventTests {
-  @Test("message IDs are 32 hexadecimal digits in lower case, each its own")
+  @Test("message IDs are unique, with 32 lowercase hexadecimal digits")
   func messageIDs() {
     let digits = Set("0123456789abcdef")
     for kind in Event.Kind.allCases {
@@ -17,7 +17,7 @@ import Timekeeping
     expectEqual(Set(Event.Kind.allCases.map(\.messageID)).count, Event.Kind.allCases.count)
   }
 
-  @Test("every kind has a sample, and no sentence or field has a line end")
+  @Test("every kind has a sample, and no message or field contains a line break")
   func samples() throws {
     let samples = try EventSamples.all()
     expectEqual(Set(samples.map(\.kind)), Set(Event.Kind.allCases))

@@ -12,7 +12,7 @@ import Timekeeping
 
 @Suite struct MetricTableTests {
   @Test(
-    "names follow Prometheus' rules: prefix, base units, counters and only they end in _total",
+    "names follow Prometheus' rules: prefix, base units, and _total for counters only",
     arguments: 0..<MetricTable.all.count)
   func names(index: Int) {
     let metric = MetricTable.all[index]
@@ -36,7 +36,7 @@ import Timekeeping
     return MetricsText.exposition(of: reading).replacing("{\(identity)}", with: "").replacing("\(identity),", with: "")
   }
 
-  @Test("each sample names its vehicle, so that one collector can read the files of several daemons")
+  @Test("each sample has labels for its vehicle, so that one collector can read the files of several daemons")
   func identity() throws {
     let samples = MetricsText.exposition(of: MetricReading(try AgentFixture().snapshot(), version: "1.0.0"))
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
@@ -45,7 +45,8 @@ import Timekeeping
     expect(samples.allSatisfy { $0.contains(#"{provider="p",vehicle="truck-1""#) })
   }
 
-  @Test("settings: which are in force, whether the kept ones are used, and the result of the last reload")
+  @Test(
+    "settings metrics show the version in force, whether the stored ones are used, and the result of the last reload")
   func settings() throws {
     func values(_ settings: SettingsStatus?) throws -> [String] {
       text(MetricReading(try AgentFixture().snapshot(), settings: settings)).split(separator: "\n")
@@ -67,7 +68,7 @@ import Timekeeping
       values(SettingsStatus(hash: hash, lastReload: bad)), [info, "config_last_reload_success 0", "config_kept 0"])
   }
 
-  @Test("the lines of a source are counted under its device, and reported the same in status")
+  @Test("the counters of a source are labelled with its device, and are the same in status")
   func lines() throws {
     var statistics = LineStatistics(.serial)
     var counters = NMEADecoder.Counters()
@@ -111,7 +112,7 @@ import Timekeeping
     expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).senderWarnings.isEmpty)
   }
 
-  @Test("the status line has the first mistake, and the number of others")
+  @Test("the status line contains the first mistake, and the number of others")
   func settingsSuffix() {
     expectEqual(SettingsStatus(hash: "0").statusSuffix, "")
     expectEqual(

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import Observability
 
-/// What the journal, `status` and `explain` say of several sources.
+/// The texts of the journal, `status` and `explain` about several sources.
 @Suite struct MultipleSourcesTests {
   private var receivers: TwoReceivers
 
@@ -21,7 +21,7 @@ import Timekeeping
 
   private static func words(_ events: [Event]) -> [String] { events.map { "\($0.kind.rawValue): \($0.sentence)" } }
 
-  @Test("a source whose clock is behind is named, with the reason why its fixes are held", arguments: [3, 8])
+  @Test("a source whose clock is behind is named, with the reason why its fixes are suppressed", arguments: [3, 8])
   mutating func held(lag: Int) throws {
     receivers = try TwoReceivers(clocks: [0, Double(-lag)])
     receivers.giving = [0, 1]
@@ -47,7 +47,7 @@ import Timekeeping
     expect(!line.contains("clock") && report.explanation.reason != "held")
   }
 
-  @Test("a failover and a failback in the journal")
+  @Test("a failover and a failback are in the journal")
   mutating func story() throws {
     var story = receivers.report(0, .reading("/dev/gps0 at 9600 baud"))
     receivers.giving = [0]
@@ -79,7 +79,7 @@ import Timekeeping
       ])
   }
 
-  @Test("the status says which is used and why, and that there is none")
+  @Test("the status says which source is used and why, or that there is none")
   mutating func status() throws {
     expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
     receivers.report(0, .lost("/dev/gps0: gone"))
@@ -95,7 +95,7 @@ import Timekeeping
     expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
   }
 
-  @Test("one source alone is named without a number, and one that ends without a position by its name")
+  @Test("a single source is named without a number, and one that ends without a position by its name")
   func alone() throws {
     var fixture = try AgentFixture()
     func words(_ report: SourceReport) -> [String] {

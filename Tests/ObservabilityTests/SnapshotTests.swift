@@ -13,9 +13,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What a person reads of a vehicle's agent in a situation.
+/// The texts about a vehicle's agent in a situation.
 @Suite struct SnapshotTests {
-  @Test("the status line: what is wrong first, ages, never coordinates")
+  @Test("the status line has the problem first, then ages, and never coordinates")
   func status() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.snapshot(at: 0).statusLine, "Waiting for a fix; no token yet; backlog 0")
@@ -82,7 +82,7 @@ import Timekeeping
         HTTPResponse(
           status: 200, headers: [("Date", "Tue, 01 Dec 2026 \(time) GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
     }
-    // The receiver and the clock agree: one word is not enough.
+    // The receiver and the clock agree: a single reference is not enough.
     expect(!fixture.handle(.updateEnded(id: 1, answer("02:00:10")), at: 0.2).events.contains(.clockWrong))
     _ = try fixture.drive(to: 10.2)
     let effects = fixture.handle(.updateEnded(id: 2, answer("02:00:20")), at: 10.3)
@@ -110,7 +110,7 @@ import Timekeeping
     expect(known.hasSuffix("behind, according to the receiver") && !known.contains("not set"))
   }
 
-  @Test("a pause has the time of its beginning, if it was known", arguments: ["2026-12-01T00:00:05Z", nil])
+  @Test("a pause has its start time, if that was known", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.pause(PauseRecord(text: "\(since ?? "unknown")\n")), at: 10)
@@ -139,7 +139,7 @@ import Timekeeping
     expectEqual(StatusReport(fixture.snapshot(at: 65)).state?.advice?.contains("PrivateNetwork="), true)
   }
 
-  @Test("a backlog whose file has not been read is not shown as empty, also while the file is already written")
+  @Test("a backlog whose file has not been read is not shown as empty, even if the file has been written")
   func unreadStore() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.store(.unread), at: 0)
@@ -153,7 +153,7 @@ import Timekeeping
     expectEqual(StatusReport(fixture.snapshot(at: 3)).backlog.store, "disk")
   }
 
-  @Test("a backlog in memory only has the reason")
+  @Test("a backlog in memory only is shown with the reason")
   func store() throws {
     var fixture = try AgentFixture()
     let why = "/var/lib/x/backlog.sqlite: the disk is full"

@@ -21,7 +21,7 @@ import Timekeeping
     try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.first)
   }
 
-  /// Drives from second to second; each update is answered half a second later.
+  /// Drives second by second; each update is answered half a second later.
   private func drive(
     _ fixture: inout AgentFixture, _ seconds: ClosedRange<Int>, speed: Double = 14,
     answer: HTTPOutcomeOfSecond = { _ in AgentFixture.accepted }
@@ -59,7 +59,7 @@ import Timekeeping
     expectEqual((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] }, fixture.agent.statistics.accepted)
   }
 
-  @Test("the form of updates, and why it is not the compact one")
+  @Test("it contains the form of updates, and why it is not the compact one")
   func updateForm() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...25)
@@ -115,7 +115,7 @@ import Timekeeping
     expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
   }
 
-  @Test("while a request is in flight there is no next one yet")
+  @Test("while a request is in flight there is no time for the next one")
   func inFlight() throws {
     var fixture = try AgentFixture()
     let effects = try fixture.drive(to: 0)
@@ -125,7 +125,7 @@ import Timekeeping
     expectNil(report(fixture).nextUpdate)
   }
 
-  @Test("the track is metres from the newest position, a point in five seconds, of ten minutes at most")
+  @Test("the track is in metres from the newest position, a point every five seconds, for ten minutes at most")
   func track() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
@@ -166,7 +166,7 @@ import Timekeeping
     expect(track.seconds <= 18)
   }
 
-  @Test("a receiver that is left unread in a pause is named with the reason")
+  @Test("a receiver that is not read during a pause is reported with the reason")
   func unread() throws {
     var fixture = try AgentFixture()
     var source = AgentFixture.source

@@ -9,24 +9,24 @@ import Timekeeping
 
 @testable import PositionBacklog
 
-/// What rides along, and how what the server refuses is found.
+/// How past positions are batched, and how rejected ones are isolated.
 @Suite struct BackfillTests {
   /// A backlog, and a server with configurable rejections.
   struct Bench {
     var backlog = Backlog()
     var backfill: Backfill
     var token: AccessToken
-    /// What the server says to these seconds of past positions; nil: it accepts.
+    /// The server's response to these seconds of past positions; nil: it accepts.
     var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
     /// Ten seconds pass for each request.
     var now = BootInstant.boot
     /// The last live position that was accepted, from 200,000 s on.
     var live: VehicleLocation?
-    /// Whether it may be sent once more: it is from before the live position.
+    /// Whether it may be sent again: it is older than the live position.
     var hasControl = true
     var delivered: [Int64] = []
     var refused: [Int64] = []
-    /// Requests that were refused for what they carried.
+    /// Requests that were rejected for their contents.
     var refusals = 0
     var sizes: [Int] = []
 
@@ -55,8 +55,7 @@ import Timekeeping
       return VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: 200_000) + (now - .boot))
     }
 
-    /// One request; what the network does to it, if it is not `nil`.
-    ///
+    /// One request; the network fails it unless the argument is `nil`.
     /// - Returns: whether it was accepted.
     mutating func request(_ trouble: UpdateFailure.Category? = nil) -> Bool {
       now = now + .seconds(10)
@@ -81,7 +80,7 @@ import Timekeeping
       return true
     }
 
-    /// Continues until all is delivered or rejected, or for this number of requests.
+    /// Continues until everything is delivered or rejected, or for this number of requests.
     mutating func drain(_ most: Int = 2000) {
       for _ in 0..<most where !backlog.isEmpty { _ = request() }
     }
@@ -94,7 +93,7 @@ import Timekeeping
       lifetime: .seconds(3600), lifetimeSource: .relative)
   }
 
-  @Test("nothing refused: whole batches, the oldest first")
+  @Test("without a rejection, full batches are sent, oldest first")
   func plain() throws {
     var bench = try Bench(250)
     bench.drain()
@@ -108,7 +107,7 @@ import Timekeeping
   func onePoison(size: Int) throws {
     for poison in 0..<Int64(size) {
       var bench = try Bench(Int64(size) + 300, limit: size)
-      // The server has taken some before.
+      // The server has accepted some before.
       for second in -5..<0 as Range<Int64> { try bench.add(second) }
       bench.answer = { $0.contains(poison) ? .rejected : nil }
       bench.drain()
@@ -118,7 +117,7 @@ import Timekeeping
     }
   }
 
-  @Test("a refusal never costs the live position more than one request")
+  @Test("a rejection never delays the live position by more than one request")
   func alone() throws {
     var bench = try Bench(400)
     bench.answer = { $0.contains { $0 % 17 == 3 } ? .rejected : nil }
@@ -131,7 +130,7 @@ import Timekeeping
     expect(bench.backlog.isEmpty)
   }
 
-  @Test("several bad records are each found, whatever the network does in between", arguments: 1...20)
+  @Test("several bad records are each isolated, whatever the network does in between", arguments: 1...20)
   func severalPoisons(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let poisons = Set(
@@ -149,11 +148,11 @@ import Timekeeping
     expectEqual(Set(bench.refused), poisons)
     expect(bench.backlog.isEmpty)
     expectEqual(Set(bench.delivered), Set(0..<600).subtracting(poisons))
-    // A hundred at most to halve, and two more.
+    // A hundred at most to bisect, and two more.
     expect(bench.refusals <= poisons.count * 11)
   }
 
-  @Test("twenty bad records in a row are removed one by one, and nothing else is lost")
+  @Test("twenty consecutive bad records are removed one by one, and nothing else is lost")
   func rowOfPoisons() throws {
     var bench = try Bench(300)
     bench.answer = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
@@ -172,13 +171,14 @@ import Timekeeping
     bench.drain(8000)
     expect(bench.backlog.isEmpty)
     expect(bench.refused.isEmpty)
-    // Twice it is searched for, and then known.
+    // It is searched for twice, and then known.
     expect(bench.refusals <= 20)
     expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
   }
 
   @Test(
-    "a server that refuses every past position loses none of them, and is asked less and less", arguments: [1, 2, 300])
+    "a server that rejects every past position loses none of them, and is probed less and less often",
+    arguments: [1, 2, 300])
   func allRefused(count: Int64) throws {
     var bench = try Bench(count)
     bench.answer = { _ in .rejected }
@@ -195,7 +195,7 @@ import Timekeeping
   }
 
   @Test(
-    "one refused with 403 stops past positions for two minutes, twice as long each time; with another token they go at once"
+    "a 403 suspends past positions for two minutes, doubling each time; a new token resumes them at once"
   )
   func denied() throws {
     var bench = try Bench(300)
@@ -213,7 +213,7 @@ import Timekeeping
     expectEqual(bench.delivered.count, 300)
   }
 
-  @Test("a single 403 that passes suspends past positions for two minutes")
+  @Test("a single temporary 403 suspends past positions for two minutes")
   func deniedOnce() throws {
     var bench = try Bench(300)
     _ = bench.request(.permissionDenied)
@@ -252,7 +252,7 @@ import Timekeeping
     }
   }
 
-  @Test("a record that is refused for an hour, and then not, is delivered")
+  @Test("a record that is rejected for an hour, and then not, is delivered")
   func refusedForAWhile() throws {
     var bench = try Bench(60)
     bench.answer = { _ in .rejected }
@@ -263,7 +263,7 @@ import Timekeeping
     expectEqual(bench.delivered.count, 60)
   }
 
-  @Test("a record that was refused alone asks for no more requests where none can settle whether that counts")
+  @Test("a record that was rejected alone causes no more requests while none can confirm that")
   func nothingSettles() throws {
     var bench = try Bench(1)
     bench.hasControl = false
@@ -275,7 +275,7 @@ import Timekeeping
     }
     expectEqual(requests, 3)
     expect(bench.refused.isEmpty)
-    // A fix comes, and with it a position to compare with.
+    // A fix comes, and with it a position to compare.
     bench.hasControl = true
     bench.answer = { $0.contains(0) ? .rejected : nil }
     bench.drain(200)
@@ -296,20 +296,20 @@ import Timekeeping
     expectEqual(bench.delivered.count, 300)
   }
 
-  @Test("one live position that was refused, and the next not, costs no position of the backlog")
+  @Test("one live position that was rejected, followed by an accepted one, costs no position of the backlog")
   func liveRefusedOnce() throws {
     var bench = try Bench(300)
     _ = bench.request(.rejected)
     bench.drain()
     expect(bench.refused.isEmpty)
     expectEqual(bench.delivered.count, 300)
-    // What looked like a limit once is not taken for one.
+    // A single apparent limit is not considered one.
     for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
     bench.drain()
     expect(bench.sizes.contains(100))
   }
 
-  @Test("a network that fails gets less at a time, down to eight, and more again as it recovers")
+  @Test("a failing network gets fewer positions per request, down to eight, and more again as it recovers")
   func failingNetwork() throws {
     var bench = try Bench(1000)
     for _ in 0..<8 { _ = bench.request(.network) }
@@ -317,7 +317,7 @@ import Timekeeping
     expectEqual(bench.sizes, [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
   }
 
-  @Test("a failing network halves the number of positions while rejected ones are bisected, too")
+  @Test("a failing network halves the batch also while rejected positions are bisected")
   func failingNetworkWhileBisecting() throws {
     var bench = try Bench(1000)
     bench.answer = { $0.count == 100 ? .rejected : nil }
@@ -327,7 +327,7 @@ import Timekeeping
     expectEqual(bench.sizes, [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
   }
 
-  @Test("parts that a failing network made smaller are no limit of the server")
+  @Test("batches that a failing network made smaller are not considered a limit of the server")
   func failingNetworkIsNoLimit() throws {
     var bench = try Bench(2000)
     bench.answer = { $0.count > 60 ? .rejected : nil }
@@ -339,7 +339,7 @@ import Timekeeping
     expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
   }
 
-  @Test("two rejections by chance, far apart, are no limit on the number")
+  @Test("two coincidental rejections, far apart, are not considered a limit on the number")
   func rejectionsFarApart() throws {
     var bench = try Bench(4000)
     for _ in 0..<2 {

@@ -15,7 +15,7 @@ import Timekeeping
     for second in seconds { expiry.observe(start + .seconds(second), at: at(second)) }
   }
 
-  @Test("nothing is too old until time stamps have agreed with elapsed time for five minutes")
+  @Test("nothing expires until timestamps have agreed with elapsed time for five minutes")
   mutating func steady() {
     expectNil(expiry.check(at: at(0)))
     observe(0...299)
@@ -24,14 +24,14 @@ import Timekeeping
     expectEqual(expiry.check(at: at(300))?.time, start + .seconds(300))
   }
 
-  @Test("a stamp that steps begins the five minutes anew")
+  @Test("a timestamp that jumps restarts the five minutes")
   mutating func step() {
     observe(0...400)
     expiry.observe(start + .seconds(40_000), at: at(401))
     expectNil(expiry.check(at: at(401)))
   }
 
-  @Test("positions of other vehicles are due at once, and then every hour")
+  @Test("expiry of other vehicles' positions is due at once, and then every hour")
   mutating func others() {
     observe(0...300)
     var due = [Int]()

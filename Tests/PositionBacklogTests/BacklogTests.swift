@@ -22,12 +22,12 @@ import Timekeeping
 
   private func seconds(_ records: [Backlog.Record]) -> [Int64] { records.map { $0.location.time.milliseconds / 1000 } }
 
-  @Test("records stand in the order of their times, whatever the order of their coming")
+  @Test("records are ordered by their times, whatever the order in which they are added")
   func order() throws {
     expectEqual(seconds(try backlog([10, 30, 20, 5, 40]).records), [5, 10, 20, 30, 40])
   }
 
-  @Test("a batch is the oldest from before the live position")
+  @Test("a batch is the oldest positions from before the live one")
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
@@ -43,20 +43,20 @@ import Timekeeping
     expect(!backlog.contains(Timestamp(seconds: 31)))
   }
 
-  @Test("when it is full, a record between two that interpolate it is removed first, and the change says so")
+  @Test("when it is full, a record that its neighbours interpolate is removed first, and the change contains that")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
     expectEqual(seconds(backlog.records), [10, 40])
     expect(changes.contains(.removed([stamp(20), stamp(30)], .thinned)))
     expect(backlog.append(try location(50), limit: 0).isEmpty)
-    // A smaller limit makes room at the next: two are ends, and the older of them goes.
+    // A smaller limit applies with the next record: two are endpoints, and the older of them is removed.
     let last = backlog.append(try location(60), limit: 1)
     expectEqual(seconds(backlog.records), [60])
     expect(last.contains { $0.isRemoval(.full) })
   }
 
-  /// Removal as simple as can be: every record is looked at.
+  /// A reference implementation of removal that checks every record.
   private struct Model {
     var records: [Backlog.Record] = []
 
@@ -77,7 +77,7 @@ import Timekeeping
     }
   }
 
-  @Test("removals from anywhere, in any order, leave what they should and say so")
+  @Test("removals from anywhere, in any order, leave the right records and report them")
   func removals() throws {
     var random = SplitMix64(seed: 2)
     for _ in 0..<200 {
@@ -91,7 +91,7 @@ import Timekeeping
         }
         model.records = backlog.records
         var ids = Array(model.records.prefix(Int.random(in: 0...4, using: &random)).map(\.id))
-        // The newest, others, some that are not there, and one twice.
+        // The newest, others, some that do not exist, and one twice.
         if Bool.random(using: &random), let last = model.records.last { ids.append(last.id) }
         for _ in 0..<Int.random(in: 0...3, using: &random) {
           ids.append(stamp(Int64.random(in: 0...second + 1, using: &random)))
@@ -107,7 +107,7 @@ import Timekeeping
     }
   }
 
-  @Test("what a store held is the same backlog in whatever order it comes", arguments: [5, 100])
+  @Test("stored records give the same backlog in whatever order they are read", arguments: [5, 100])
   func restoredInAnyOrder(limit: Int) throws {
     var random = SplitMix64(seed: 6)
     let records = try (0..<50).map { second in
@@ -121,7 +121,7 @@ import Timekeeping
     expectEqual(inOrder, shuffled)
   }
 
-  @Test("what has waited too long goes, and only that")
+  @Test("expired records are removed, and no others")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])
     expect(backlog.expire(before: stamp(10)).isEmpty)
@@ -137,14 +137,14 @@ import Timekeeping
     expect(backlog.remove([], .delivered).isEmpty)
   }
 
-  @Test("stamps that the filter has overruled go")
+  @Test("records with timestamps that the filter has overruled are removed")
   func misdated() throws {
     var backlog = try backlog([10, 20, 9000])
     expectEqual(backlog.removeMisdated(after: Timestamp(seconds: 30)), [.removed([stamp(9000)], .misdated)])
     expect(backlog.removeMisdated(after: Timestamp(seconds: 30)).isEmpty)
   }
 
-  @Test("what a store held takes its place, once, and is thinned if it is too much")
+  @Test("stored records are inserted once, and thinned if there are too many")
   func restore() throws {
     let stored = try backlog([5, 15, 20, 90]).records
     var some = try backlog([10, 20, 30])
@@ -159,7 +159,7 @@ import Timekeeping
     expect(some.isEmpty)
   }
 
-  @Test("a time is held once: the first position that bears it stays")
+  @Test("a time is stored once: its first position stays")
   func once() throws {
     var backlog = try backlog([10, 20])
     expect(backlog.append(try location(10), limit: 9).isEmpty)

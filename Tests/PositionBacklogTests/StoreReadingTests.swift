@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct StoreReadingTests {
   private let start = BootInstant.boot + .seconds(100)
 
-  @Test("it is asked for when the hold-off is over, or at once when a request has ended")
+  @Test("reading is requested when the hold-off is over, or at once when a request has ended")
   func due() {
     var reading = StoreReading()
     expect(reading.dueAt == nil && !reading.isPending)
@@ -24,7 +24,7 @@ import Timekeeping
     expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("a response ends it and says since when it was pending, asked for or not; a later one says nothing")
+  @Test("a response ends it and reports since when it was pending, requested or not; a later one has no effect")
   func answer() {
     var reading = StoreReading()
     expectNil(reading.ended())
@@ -36,7 +36,7 @@ import Timekeeping
     expectEqual(reading.ended(), start)
   }
 
-  @Test("a store that fails before it is asked is still asked; one that fails after that has answered")
+  @Test("a store that fails before the request is still read; one that fails after it has answered")
   func failure() {
     var reading = StoreReading()
     reading.found(at: start)

@@ -10,7 +10,7 @@ import Timekeeping
 
 /// The thinned track of a full backlog, checked by interpolation.
 @Suite struct TrackThinningTests {
-  /// A drive with bends, stops, gaps and a receiver's noise, all from a seed.
+  /// A seeded drive with bends, stops, gaps and a receiver's noise.
   struct Road {
     var random: SplitMix64
     var coordinate: Coordinate
@@ -49,7 +49,7 @@ import Timekeeping
     }
   }
 
-  /// Where a reader who goes from one known position to the next at an even pace is at a time.
+  /// The position at a time of a reader who interpolates linearly between known positions.
   static func interpolate(_ track: [VehicleLocation], at time: Timestamp) -> Coordinate? {
     var (low, high) = (0, track.count)
     while low < high {
@@ -73,8 +73,8 @@ import Timekeeping
         + (end.coordinate.latitude - start.coordinate.latitude) * fraction, longitude: longitude)
   }
 
-  /// The largest distance between a position of `all` and what a reader of `kept` takes for it; nil when there is one
-  /// that the reader knows nothing of.
+  /// The largest distance between a position of `all` and its interpolation from `kept`; nil if there is one that
+  /// cannot be interpolated.
   static func worst(of all: [VehicleLocation], to kept: [VehicleLocation]) -> Double? {
     var worst = 0.0
     for location in all {
@@ -85,7 +85,7 @@ import Timekeeping
   }
 
   @Test(
-    "however often a track is thinned, interpolation is within the reported error, and the ends are preserved",
+    "however often a track is thinned, interpolation is within the reported error, and the endpoints are preserved",
     arguments: 1...24 as ClosedRange<UInt64>)
   func bound(seed: UInt64) throws {
     // At the equator, in the north, in the far south, and across the antimeridian.
@@ -142,7 +142,7 @@ import Timekeeping
     expect(backlog.thinnedWithin <= TrackThinning.largestError)
   }
 
-  @Test("the error grows only as far as it must: a longer backlog of the same drive is nearer to it")
+  @Test("the error grows only as far as necessary: a longer backlog of the same drive is more accurate")
   func growth() throws {
     var errors = [Double]()
     for limit in [1000, 500, 250] {
@@ -188,7 +188,7 @@ import Timekeeping
     expect(ends.allSatisfy { kept.contains($0) })
   }
 
-  @Test("the bound holds while the oldest are delivered, some in the middle are refused, and some come late")
+  @Test("the bound holds while the oldest are delivered, some in the middle are rejected, and some are added late")
   func disturbed() throws {
     for seed in 31...42 as ClosedRange<UInt64> {
       var road = try Road(seed: seed)
@@ -198,12 +198,12 @@ import Timekeeping
       for _ in 0..<2500 {
         var location = road.next()
         let event = Int.random(in: 0..<200, using: &random)
-        // A place from which it matters whether the reader has it.
+        // A position from which it matters whether the reader has it.
         if event == 1 || event == 2 { location.coordinate = location.coordinate.moved(by: 3000, heading: 20) }
         all.append(location)
         switch event {
         case 0:
-          // A drain that is cut off.
+          // An interrupted delivery.
           let batch = backlog.sendable(before: location.time, age: .seconds(700_000)).prefix(60)
           elsewhere += batch.map(\.location)
           _ = backlog.remove(batch.map(\.id), .delivered)
@@ -236,7 +236,7 @@ import Timekeeping
     }
   }
 
-  @Test("when nothing can be thinned the oldest goes, one for one")
+  @Test("when nothing can be thinned, each new position removes the oldest")
   func nothingToThin() throws {
     var road = try Road(seed: 1)
     var backlog = Backlog()
@@ -272,11 +272,11 @@ import Timekeeping
         }
       }
       times.append((processorTime() - before) / locations.count)
-      // A fifth goes at once, so that there are five thinnings for each length.
+      // A fifth is removed at once, so that there are five thinnings for each length.
       expectEqual(thinnings, 5)
     }
     print("per position: \(times[0]) at 1,000, \(times[1]) at 16,000")
-    // Sixteen times the length: a quadratic way would cost sixteen times as much, n log n some 1.4 times.
+    // Sixteen times the length: a quadratic algorithm would cost sixteen times as much, n log n some 1.4 times.
     expect(times[1] < times[0] * 5)
   }
 }

@@ -28,7 +28,7 @@ import Timekeeping
     Dictionary(uniqueKeysWithValues: review.reasons.map { ($0.reason, $0.number) })
   }
 
-  @Test("a drive without trouble is accepted, with its own times and accuracies")
+  @Test("a drive without problems is accepted, with its own times and accuracies")
   func plain() {
     let fixes = RecordingReviewTests.drive(0..<60)
     let review = review(fixes)
@@ -42,7 +42,7 @@ import Timekeeping
 
   @Test("the rules for live fixes apply, whatever the limits are for the times of a recording")
   func liveRules() {
-    // A tunnel of 20 s: the first fix after it is not where the speed has led, and waits for a second.
+    // A tunnel of 20 s: the first fix after it does not match the dead-reckoned position, and needs a second one.
     let fixes =
       RecordingReviewTests.drive(Array(0..<30))
       + RecordingReviewTests.drive(70..<80).map { fix in
@@ -79,7 +79,7 @@ import Timekeeping
     expect(review.summary(of: "drive").contains("assumed day, 2000-01-01"))
   }
 
-  @Test("fixes before the first date have it too, across midnight")
+  @Test("fixes before the first date get that date too, across midnight")
   func laterDate() {
     var fixes = RecordingReviewTests.drive(0..<4)
     let midnight = Timestamp(seconds: 1_795_219_200)
@@ -92,7 +92,7 @@ import Timekeeping
     expectEqual(review.fixes.map(\.time), (-2...1).map { midnight + .seconds($0) })
   }
 
-  @Test("a fix without a time is rejected as such, at the time of the one before it")
+  @Test("a fix without a time is rejected for that reason, at the time of the previous one")
   func timeless() {
     var fixes = RecordingReviewTests.drive(0..<5)
     fixes[2].time = nil
@@ -104,7 +104,7 @@ import Timekeeping
   }
 
   @Test(
-    "one wrong stamp is rejected, and does not move the fixes after it",
+    "one wrong timestamp is rejected, and does not affect the following fixes",
     arguments: [(Int64(3600), FixRejection.future), (-3600, .outOfOrder)])
   func wrongStamp(seconds: Int64, rejection: FixRejection) {
     var fixes = RecordingReviewTests.drive(0..<30)
@@ -115,7 +115,7 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that is set back, and a second drive behind the first, cost the fixes that the filter needs to be sure")
+    "a clock that is set back, and a second appended drive, cost only the fixes that the filter needs to settle")
   func setBack() {
     let review = review(RecordingReviewTests.drive(Array(100..<140) + Array(100..<140)))
     expect(review.rejectedCount > 0 && review.rejectedCount < 15)
@@ -127,7 +127,7 @@ import Timekeeping
     var fixes = RecordingReviewTests.drive(0..<40)
     for index in 20...21 { fixes[index].coordinate = fixes[index].coordinate.moved(by: 300, heading: 0) }
     fixes[10].coordinate = fixes[10].coordinate.moved(by: 5, heading: 90)
-    // Within the grouping, and so of the same episode.
+    // Within the grouping, and therefore in the same episode.
     fixes[26].coordinate = fixes[26].coordinate.moved(by: 200, heading: 0)
     let review = review(fixes)
     expectEqual(reasons(review), [.impossibleSpeed: 3])
@@ -166,7 +166,7 @@ import Timekeeping
     expect(!line.contains("horizontalAccuracy"))
   }
 
-  @Test("no fixes are no recording to review, which is reported")
+  @Test("a recording without fixes cannot be reviewed, which is reported")
   func none() {
     let review = review([])
     expect(review.fixes.isEmpty && review.summary(of: "nothing") == "nothing: no fix\n")

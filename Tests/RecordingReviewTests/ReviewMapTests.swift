@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct ReviewMapTests {
   private static let start = Timestamp(seconds: 1_795_249_800)
 
-  /// Northward at 10 m/s, a fix a second, with a step aside (metres) at some seconds.
+  /// Northward at 10 m/s, a fix a second, displaced sideways (metres) at some seconds.
   private func review(
     _ seconds: Range<Int64>, from origin: (Double, Double) = (52.5, 13.4), aside: [Int64: Double] = [:]
   ) -> RecordingReview {
@@ -28,24 +28,24 @@ import Timekeeping
     text.indices.count { text[$0...].hasPrefix(part) }
   }
 
-  @Test("every rejected fix is drawn in the track and in its episode, in its reason's colour, and named")
+  @Test("every rejected fix is drawn in the track and in its episode, in the colour of its reason, and labelled")
   func rejected() {
     let svg = ReviewMap(review(0..<60, aside: [20: 300, 50: 500]), title: "drive.nmea").svg
     let note = "impossibleSpeed: faster than filter.max_speed</title>"
     expect(count("08:30:20Z \(note)", in: svg) == 2 && count("08:30:50Z \(note)", in: svg) == 2)
     expect(svg.contains("60 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:59Z, 2 rejected"))
     expect(svg.contains(">08:30:20, 1 s: 1 impossibleSpeed<"))
-    // The legend has accepted ones, the reason, and their numbers.
+    // The legend has accepted fixes, the reason, and their numbers.
     expect(svg.contains(">accepted<") && svg.contains(">58<") && svg.contains(">impossibleSpeed<"))
     expect(!svg.contains(">jump<"))
     expect(!svg.contains("52.5") && !svg.contains("13.4"))
   }
 
-  @Test("a position on the other side of the world is a cross at the edge, and makes the picture no smaller")
+  @Test("a position on the other side of the world is a cross at the edge, and does not change the scale")
   func outside() {
     let svg = ReviewMap(review(0..<60, aside: [20: 5_000_000]), title: "drive").svg
     expectEqual(count("l10 10m0 -10l-10 10", in: svg), 3)
-    // 590 m of track: the overview's scale bar is still one of metres.
+    // 590 m of track: the overview's scale bar is still in metres.
     expect(svg.contains(">200 m<") && !svg.contains("km<"))
   }
 
@@ -55,7 +55,8 @@ import Timekeeping
   }
 
   @Test(
-    "a drive across the antimeridian, or at a pole, is as small as it is", arguments: [(10.0, 179.999), (89.99, 0)])
+    "a drive across the antimeridian, or at a pole, is drawn at its true size",
+    arguments: [(10.0, 179.999), (89.99, 0)])
   func edges(latitude: Double, longitude: Double) {
     var aside: [Int64: Double] = [:]
     for second in Int64(0)..<60 { aside[second] = Double(second) * 5 }
@@ -63,7 +64,7 @@ import Timekeeping
     expect(!svg.contains("km<") && !svg.contains("nan") && !svg.contains("inf"))
   }
 
-  @Test("nothing, one place and a track without any accepted fix can be drawn")
+  @Test("an empty track, a single position and a track without accepted fixes can be drawn")
   func little() {
     for review in [review(0..<0), review(0..<1), review(0..<3, from: (0, 0))] {
       let svg = ReviewMap(review, title: "drive").svg
@@ -71,7 +72,7 @@ import Timekeeping
     }
   }
 
-  @Test("a name cannot leave its place in the picture")
+  @Test("a name is escaped in the picture")
   func title() {
     let svg = ReviewMap(review(0..<3), title: "<script>&\u{7}").svg
     expect(svg.contains(">&lt;script&gt;&amp;?<") && !svg.contains("<script>"))

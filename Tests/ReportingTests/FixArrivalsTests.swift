@@ -10,7 +10,7 @@ import Timekeeping
     .boot + .milliseconds(Int64((seconds * 1000).rounded()))
   }
 
-  @Test("the next fix is predicted on the grid, although each comes early or late", arguments: [0.1, 0.2, 1, 2])
+  @Test("the next fix is predicted on the grid, although fixes come early or late", arguments: [0.1, 0.2, 1, 2])
   func jitter(period: Double) {
     var arrivals = FixArrivals()
     var random = SplitMix64(seed: 3)
@@ -24,7 +24,7 @@ import Timekeeping
     expect(arrivals.grace >= .milliseconds(100) && arrivals.grace <= .milliseconds(120))
   }
 
-  @Test("before the second fix nothing is predicted")
+  @Test("before the second fix there is no prediction")
   func first() {
     var arrivals = FixArrivals()
     expectNil(arrivals.next)
@@ -41,7 +41,7 @@ import Timekeeping
     expectEqual(arrivals.next, FixArrivalsTests.time(101.3))
   }
 
-  @Test("another rate is learnt, faster or slower", arguments: [(1, 0.2), (0.2, 1.0)])
+  @Test("a faster or slower rate is learned", arguments: [(1, 0.2), (0.2, 1.0)])
   func anotherRate(before: Double, after: Double) {
     var arrivals = FixArrivals()
     var now = 1.0
@@ -56,7 +56,7 @@ import Timekeeping
     expect(abs((arrivals.next ?? .boot) - FixArrivalsTests.time(now + after)) < .milliseconds(1))
   }
 
-  @Test("the fixes of a stalled connection, which arrive at once, leave no wrong period behind")
+  @Test("the fixes of a stalled connection, which arrive at once, do not change the period")
   func burst() {
     var arrivals = FixArrivals()
     for second in [1.0, 2, 3, 7, 7, 7, 7.001, 7.002, 7.003, 8, 9, 10, 11, 12] {

@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct MotionDetectorTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A detector, and a vehicle that goes north.
+  /// A detector, and a vehicle that drives north.
   private struct Yard {
     var detector = MotionDetector()
     var north = 0.0
@@ -35,7 +35,7 @@ import Timekeeping
     var isParked: Bool { detector.state != .moving }
   }
 
-  @Test("a vehicle that creeps away at 1 m/s is parked no longer once it is 30 m away for three seconds")
+  @Test("a vehicle that creeps away at 1 m/s is no longer parked once it is 30 m away for three seconds")
   func creeps() throws {
     var yard = Yard()
     try expectEqual(yard.observe(20, speed: 0), [10])
@@ -43,7 +43,7 @@ import Timekeeping
     expect(!yard.isParked)
   }
 
-  @Test("a receiver without speed starts to move by the distance from where it was parked")
+  @Test("a receiver without speed is detected as moving by the distance from the parking position")
   func noSpeed() throws {
     var yard = Yard()
     try expectEqual(yard.observe(30, speed: nil).count, 1)
@@ -52,7 +52,8 @@ import Timekeeping
     expect(!yard.isParked)
   }
 
-  @Test("a vehicle that was moved in a gap is parked at its old place no longer, at once", arguments: [0.0, nil])
+  @Test(
+    "a vehicle that was moved during a gap is no longer parked at its old position, at once", arguments: [0.0, nil])
   func movedInGap(speed: Double?) throws {
     var yard = Yard()
     _ = try yard.observe(60, speed: speed)
@@ -66,7 +67,7 @@ import Timekeeping
   }
 
   @Test(
-    "a gap by itself ends no parking, nor does a fix within its accuracy after it",
+    "a gap alone does not end parking, nor does a fix within its accuracy after it",
     arguments: [(0.0, 4.0), (28, 4), (90, 100)])
   func gapAlone(metres: Double, accuracy: Double) throws {
     var yard = Yard()
@@ -77,7 +78,7 @@ import Timekeeping
     expect(yard.isParked)
   }
 
-  @Test("a receiver with a fix every ten seconds has no gaps: one far fix moves nothing")
+  @Test("a receiver with a fix every ten seconds has no gaps: one distant fix does not end parking")
   func rareFixes() throws {
     var yard = Yard()
     for index in 0..<20 {
@@ -87,7 +88,7 @@ import Timekeeping
     expect(yard.isParked)
   }
 
-  @Test("drift within three times the accuracy releases nothing", arguments: [4.0, 15, 50])
+  @Test("drift within three times the accuracy does not end parking", arguments: [4.0, 15, 50])
   func drift(accuracy: Double) throws {
     var yard = Yard()
     _ = try yard.observe(20, speed: 0, accuracy: accuracy)
@@ -99,7 +100,7 @@ import Timekeeping
     expect(yard.isParked)
   }
 
-  @Test("two wild fixes release nothing")
+  @Test("two outliers do not end parking")
   func wild() throws {
     var yard = Yard()
     _ = try yard.observe(20, speed: 0)
@@ -108,7 +109,7 @@ import Timekeeping
     expect(yard.isParked)
   }
 
-  @Test("pushed to another place it is parked there, not where it was")
+  @Test("a vehicle pushed to another position is parked there")
   func pushed() throws {
     var yard = Yard()
     _ = try yard.observe(20, speed: 0)

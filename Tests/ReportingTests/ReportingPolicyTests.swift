@@ -9,7 +9,7 @@ import Timekeeping
 @Suite struct ReportingPolicyTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A policy, and a vehicle that drives north by it.
+  /// A policy, and a vehicle that drives north.
   private struct Road {
     var policy: ReportingPolicy
     var metres = 0.0
@@ -29,14 +29,14 @@ import Timekeeping
       policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Road.time(second))
     }
 
-    /// The reason at this second, which is then taken.
+    /// The reason for a report at this second, which is then sent.
     mutating func report(_ second: Double) -> ReportingPolicy.Reason? {
       let reason = policy.reason(at: Road.time(second))
       if reason != nil { policy.markReported(at: Road.time(second)) }
       return reason
     }
 
-    /// Fixes once a second, and the reports that they make.
+    /// Fixes once a second, and the resulting reports.
     mutating func drive(
       _ seconds: ClosedRange<Int>, speed: Double = 14, heading: (Int) -> Double = { _ in 0 }
     ) throws -> [String] {
@@ -49,7 +49,7 @@ import Timekeeping
     }
   }
 
-  @Test("moving: the first at once, then one at each interval")
+  @Test("moving: the first fix is reported at once, then one per interval")
   func interval() throws {
     var road = Road()
     expectNil(road.policy.reason(at: .boot))
@@ -57,7 +57,7 @@ import Timekeeping
     try expectEqual(road.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
   }
 
-  @Test("a fix that comes half a second early goes with the report, instead of one a second old")
+  @Test("a fix that comes half a second early is reported, instead of one that is a second old")
   func earliness() throws {
     var road = Road()
     try road.observe(0)
@@ -68,7 +68,7 @@ import Timekeeping
     expectEqual(road.report(9.5), .interval)
   }
 
-  @Test("a first report that was late does not make every position late: the next one is sent with its fix")
+  @Test("a first report that was late does not make all positions late: the next one is sent with its fix")
   func lateFirstReport() throws {
     var road = Road()
     try road.observe(0)
@@ -84,7 +84,7 @@ import Timekeeping
     expectEqual(silent.report(11.1), .interval)
   }
 
-  @Test("no other fix is waited for when one has come in time and could not be sent yet")
+  @Test("no other fix is waited for when one has arrived in time and could not be sent yet")
   func keptFix() throws {
     var road = Road()
     try road.observe(0)
@@ -93,7 +93,7 @@ import Timekeeping
     expectEqual(road.policy.next?.at, Road.time(10))
   }
 
-  @Test("of the fixes of a fast receiver the nearest is sent, so that the interval is as configured")
+  @Test("with a fast receiver the nearest fix is sent, so that the interval is as configured")
   func fastReceiver() throws {
     var road = Road()
     var reports: [Double] = []
@@ -105,7 +105,7 @@ import Timekeeping
     expectEqual(reports, [0, 10, 20, 30, 40])
   }
 
-  @Test("a fix that comes a few milliseconds after its second is waited for, however early the one before came")
+  @Test("a fix that comes a few milliseconds late is waited for, however early the previous one came")
   func lateFix() throws {
     var road = Road()
     try road.observe(0)
@@ -122,12 +122,12 @@ import Timekeeping
     expectEqual(silent.report(20.3), .interval)
   }
 
-  @Test("with a fix every two seconds, an interval that is no multiple of them is kept in the mean")
+  @Test("with a fix every two seconds, an interval that is no multiple of that is kept on average")
   func slowReceiver() throws {
     var road = Road(.init(interval: .seconds(15)))
     var reports: [Int] = []
     for second in stride(from: 0, through: 600, by: 2) {
-      // What is due between two fixes would be sent here.
+      // A report that is due between two fixes would be sent here.
       for half in 0..<4 where second > 0 {
         if road.report(Double(second - 2) + Double(half) / 2) != nil { reports.append(second - 2) }
       }
@@ -137,7 +137,7 @@ import Timekeeping
     expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
-  @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
+  @Test("with an interval of a minute or more, no fix is waited for", arguments: [58, 60])
   func longInterval(interval: Int) throws {
     var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
     try road.observe(0)
@@ -146,7 +146,7 @@ import Timekeeping
     expectEqual(road.policy.next?.at, Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
   }
 
-  @Test("without a fix in time, what is known goes when the interval is over")
+  @Test("without a fix in time, the last position is sent when the interval is over")
   func deadline() throws {
     var road = Road()
     try road.observe(0)
@@ -157,7 +157,7 @@ import Timekeeping
     expectEqual(road.report(10), .interval)
   }
 
-  @Test("GPS lost: the same position again at each heartbeat")
+  @Test("GPS lost: the same position is sent again at each heartbeat")
   func lost() throws {
     var road = Road()
     try road.observe(0)
@@ -185,7 +185,7 @@ import Timekeeping
       ])
   }
 
-  @Test("a parked vehicle stands still: locked place, held heading, no speed, newest time")
+  @Test("a parked vehicle is reported with fixed position, held heading, no speed and the newest time")
   func locked() throws {
     var road = Road()
     _ = try road.drive(1...20, heading: { _ in 123 })
@@ -199,7 +199,8 @@ import Timekeeping
     expectEqual(later.time, ReportingPolicyTests.start + .seconds(60))
   }
 
-  @Test("a slow vehicle keeps the heading of the road: the last course from 2 m/s, without the accuracy of another")
+  @Test(
+    "a slow vehicle keeps the heading of the road: the last course from 2 m/s on, without the accuracy of another one")
   func heldHeading() throws {
     var road = Road()
     try road.observe(1, speed: 14, heading: 90)
@@ -225,7 +226,7 @@ import Timekeeping
     expect(road.policy.isParked)
   }
 
-  @Test("the course of a receiver without speed counts while its positions move")
+  @Test("the course of a receiver without speed is used while its positions move")
   func courseWithoutSpeed() throws {
     var road = Road()
     for second in 0...12 { try road.observe(Double(second), speed: nil, heading: 77) }
@@ -238,7 +239,7 @@ import Timekeeping
     expectEqual(road.policy.newest?.heading, 77)
   }
 
-  @Test("without a reported speed the covered distance counts")
+  @Test("without a reported speed the distance covered is used")
   func noSpeed() throws {
     var road = Road()
     for second in 0...20 { try road.observe(Double(second), speed: nil) }
@@ -320,7 +321,7 @@ import Timekeeping
     }
   }
 
-  @Test("a position that was sent before it was due puts the next off when it has arrived")
+  @Test("a position that was sent before it was due postpones the next one when it is accepted")
   func takenLater() throws {
     var road = Road()
     _ = try road.drive(1...6)
@@ -329,12 +330,12 @@ import Timekeeping
     road.policy.markReported(sent, at: Road.time(6))
     _ = try road.drive(7...8)
     expectEqual(road.policy.next?.at, Road.time(16))
-    // What was taken since is not forgotten.
+    // Positions recorded since then are not lost.
     road.policy.markReported(sent, at: Road.time(3))
     expectEqual(road.policy.next?.at, Road.time(16))
   }
 
-  @Test("restarted, the next is the first again")
+  @Test("after a restart the next fix counts as the first again")
   func restart() throws {
     var road = Road()
     _ = try road.drive(1...3)
@@ -342,7 +343,7 @@ import Timekeeping
     expectEqual(road.report(3), .first)
   }
 
-  @Test("a test on the loopback may ask for every fix")
+  @Test("a test on the loopback can report every fix")
   func noInterval() throws {
     var road = Road(.init(interval: .zero))
     try expectEqual(road.drive(1...4), ["1 first", "2 interval", "3 interval", "4 interval"])

@@ -9,7 +9,7 @@ import Timekeeping
 @Suite struct TrackDeviationTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A place this many metres to the east and north of another.
+  /// A position this many metres to the east and north of another.
   private static func place(_ east: Double, _ north: Double, longitude: Double = 11) throws -> Coordinate {
     let place = try #require(Coordinate(latitude: 60, longitude: longitude))
     return place.moved(by: east, heading: 90).moved(by: north, heading: 0)
@@ -37,13 +37,14 @@ import Timekeeping
     }
   }
 
-  @Test("beyond an end of the line the distance to that end counts, as after turning round")
+  @Test("beyond an end of the line the distance to that end is used, as after turning round")
   func turnedRound() throws {
     expect(abs(try TrackDeviationTests.error([(0, 0), (0, 50), (0, 100), (0, 50), (0, 0)]) - 100) < 0.3)
     expect(abs(try TrackDeviationTests.error([(0, 0), (0, -30), (0, 10)]) - 30) < 0.1)
   }
 
-  @Test("nothing is known before the first report, and a report starts anew; what came after its position stays")
+  @Test(
+    "nothing is known before the first report, and a report restarts the track; positions after the reported one stay")
   func reports() throws {
     var track = TrackDeviation()
     for second in 0..<5 {
@@ -66,7 +67,7 @@ import Timekeeping
     expect(track.error > 1 && track.error < before)
   }
 
-  @Test("an hour without a report takes a bounded memory, and the corner is still known")
+  @Test("an hour without a report uses bounded memory, and the corner is still known")
   func bounded() throws {
     var track = TrackDeviation()
     track.reported(try TrackDeviationTests.place(0, 0), at: TrackDeviationTests.start)

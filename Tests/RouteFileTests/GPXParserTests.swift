@@ -44,7 +44,7 @@ import Timekeeping
     </gpx>
     """
 
-  @Test("tracks of all segments come first, with elevation and time", arguments: [1, 7, 1000])
+  @Test("tracks of all segments are read first, with elevation and time", arguments: [1, 7, 1000])
   func tracks(_ pieces: Int) throws {
     let route = try parse(track, pieces: pieces)
     expectEqual(route.points.map(\.coordinate.latitude), [50.5, 50.6, -90])
@@ -53,7 +53,7 @@ import Timekeeping
     expectEqual(route.points.map(\.time), [Timestamp(rfc3339: "2026-11-21T08:00:00Z"), nil, nil])
   }
 
-  @Test("without a track it is the route, without a route the waypoints")
+  @Test("without a track the route is read, without a route the waypoints")
   func fallbacks() throws {
     let waypoints = "<wpt lat=\"1\" lon=\"1\"/><wpt lat=\"2\" lon=\"2\"/>"
     let course = "<rte><rtept lat=\"3\" lon=\"3\"/><rtept lat=\"4\" lon=\"4\"/></rte>"
@@ -95,7 +95,7 @@ import Timekeeping
   }
 
   @Test(
-    "a bad point is named with its line and what is expected",
+    "a bad point is reported with its line and what is expected",
     arguments: [
       ("lat=\"91\" lon=\"0\"", "r.gpx:2:1: the point has lat=\"91\"; degrees from -90 to 90 are expected"),
       ("lat=\"0\" lon=\"-180.1\"", "r.gpx:2:1: the point has lon=\"-180.1\"; degrees from -180 to 180 are expected"),
@@ -112,7 +112,7 @@ import Timekeeping
   }
 
   @Test(
-    "what is not GPX is refused",
+    "a file that is not GPX is rejected",
     arguments: [
       ("", RouteFileError.Code.malformed, "no element found"), ("<gpx>", .malformed, "no element found"),
       ("<gpx></rte>", .malformed, "r.gpx:1:8: is not valid XML: mismatched tag"),
@@ -129,7 +129,7 @@ import Timekeeping
     expectEqual(error?.message.contains(part), true, "\(error?.message ?? "")")
   }
 
-  @Test("more points, or points with a name, than fit into the memory of the unit are refused")
+  @Test("more points, or named points, than fit into the unit's memory limit are rejected")
   func tooMany() {
     func track(_ count: Int) -> String {
       "<gpx><trk><trkseg>" + String(repeating: "<trkpt lat=\"1\" lon=\"1\"/>", count: count) + "</trkseg></trk></gpx>"
@@ -141,7 +141,7 @@ import Timekeeping
   }
 
   @Test(
-    "a tag, an attribute, a comment that does not end is refused soon",
+    "a tag, an attribute or a comment that does not end is rejected early",
     arguments: ["<gpx a=\"", "<", "<gpx><!--", "<gpx><?x "])
   func endless(start: String) throws {
     let parser = try GPXParser(file: "r.gpx")
@@ -157,7 +157,7 @@ import Timekeeping
     expect(error?.code == .tooLarge && pieces <= 6, "\(pieces) pieces")
   }
 
-  @Test("a document type is refused before an entity can grow")
+  @Test("a document type is rejected before an entity can expand")
   func billionLaughs() {
     let text = """
       <?xml version="1.0"?>
@@ -170,7 +170,7 @@ import Timekeeping
     expectEqual(error?.message.contains("DOCTYPE"), true)
   }
 
-  @Test("after an error the parser repeats it")
+  @Test("after an error the parser repeats the error")
   func staysBroken() throws {
     let parser = try GPXParser(file: "r.gpx")
     #expect(throws: RouteFileError.self) { try parser.parse(Array("<kml>".utf8)[...]) }
@@ -197,7 +197,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that cannot be read is named with the reason",
+    "a file that cannot be read is reported with the reason",
     arguments: [
       ("/nonexistent/r.gpx", "does not exist"), ("/etc", "is a directory"), ("/dev/null", "is not a regular file"),
     ])

@@ -24,7 +24,7 @@ import Timekeeping
   private static let line = #"{"type":"LineString","coordinates":[[9.5,54,12.5],[-10,55.5],[180,-90,null,7]]}"#
 
   @Test(
-    "a line is read by itself, in a feature and in a collection",
+    "a line is read on its own, in a feature and in a collection",
     arguments: [
       line, "\u{FEFF}" + line, #"{"type":"Feature","properties":null,"geometry":\#(line)}"#,
       #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":null},{"type":"Feature","properties":{"name":7,"x":[1]},"geometry":\#(line),"bbox":[1]}]}"#,
@@ -64,7 +64,7 @@ import Timekeeping
   }
 
   @Test(
-    "what is wrong is named with its place and what is expected",
+    "a mistake is reported with its position and what is expected",
     arguments: [
       ("[1]", "a GeoJSON object with a \"type\" is expected"), ("{\"type\":1}", "a GeoJSON object with a \"type\""),
       (#"{"type":"Topology"}"#, "has the type \"Topology\""),
@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "what is not JSON is named with its line and column",
+    "invalid JSON is reported with line and column",
     arguments: [
       ("", "1:1"), ("{", "1:2"), ("{\n  \"type\": Point\n}", "2:11"),
       (#"{"type":"Point","coordinates":[1e999,2]}"#, "1:32"), ("{}\n\n x", "3:2"),
@@ -103,7 +103,7 @@ import Timekeeping
     expectEqual(problem(text)?.code, .malformed)
   }
 
-  @Test("nesting without end is refused")
+  @Test("endless nesting is rejected")
   func nesting() {
     let deep = String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 20_000)
     expect(problem(deep) != nil)
@@ -123,7 +123,7 @@ import Timekeeping
     expectEqual(RouteFile.isJSON(Array(start.utf8)[...], path: name), isJSON)
   }
 
-  @Test("more points than fit into the memory of the unit are refused, also when they nest")
+  @Test("more points than fit into the unit's memory limit are rejected, also when nested")
   func tooMany() {
     let positions = Array(repeating: "[1,1]", count: RouteFile.maximumPoints + 1).joined(separator: ",")
     expectEqual(problem(#"{"type":"LineString","coordinates":[\#(positions)]}"#)?.code, .tooLarge)

@@ -5,7 +5,7 @@ import SerialPort
 import Testing
 
 @Suite struct BaudRateTests {
-  @Test("termios has a name for every speed that can be set or is tried")
+  @Test("termios has a constant for every speed that can be set or is tried")
   func all() {
     expect(Set(BaudProbe.rates).isSubset(of: BaudRate.all))
   }

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test("a device is looked at through its links, and its class named")
+  @Test("a device is examined through its links, and its class is reported")
   func device() throws {
     let terminal = try PseudoTerminal()
     let directory = try TemporaryDirectory()
@@ -50,7 +50,7 @@ import Testing
     let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(descriptor) }
     let holders = DeviceHolders().holders(of: terminal.path)
-    // A program that another test starts meanwhile has all descriptors until it is executed.
+    // A program that another test starts meanwhile has all descriptors until exec.
     let own = SystemFile.lines("/proc/self/comm").first
     expectEqual(holders.filter { $0.processID == getpid() || $0.program != own }, [])
   }

@@ -3,7 +3,7 @@ import CPseudoTerminal
 import Glibc
 import Testing
 
-/// A serial line whose other end plays the receiver.
+/// A serial line whose other end acts as the receiver.
 final class PseudoTerminal {
   private var descriptor: Int32
   let path: String
@@ -21,20 +21,20 @@ final class PseudoTerminal {
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// The receiver is pulled out.
+  /// The receiver is unplugged.
   func unplug() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
   }
 
-  /// The line's settings as the other end sees them.
+  /// The line's settings as read at the other end.
   var settings: termios {
     var settings = termios()
     tcgetattr(descriptor, &settings)
     return settings
   }
 
-  /// Whether further opens are refused to all but root (TIOCEXCL); nil when the line cannot be asked.
+  /// Whether further opens are refused to all but root (TIOCEXCL); nil if the line cannot be queried.
   var isExclusive: Bool? {
     // As in <asm-generic/ioctls.h>, where it is an expression that Swift does not see: _IOR('T', 0x40, int).
     let getExclusive: UInt = 0x8004_5440
@@ -44,7 +44,7 @@ final class PseudoTerminal {
     return ioctl(line, getExclusive, &isExclusive) == 0 ? isExclusive != 0 : nil
   }
 
-  /// Refuses further opens, as a program does that opens the line too.
+  /// Refuses further opens, as another program with the line open may do.
   func exclude() {
     let line = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     defer { close(line) }

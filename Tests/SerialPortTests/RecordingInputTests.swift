@@ -9,7 +9,7 @@ import Testing
 import SystemCalls
 
 @Suite struct RecordingInputTests {
-  @Test("A file is read piece by piece to its end")
+  @Test("A file is read in pieces to its end")
   func regularFile() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -23,7 +23,7 @@ import SystemCalls
     try expectEqual(input.read(upTo: 4), .end)
   }
 
-  @Test("A FIFO waits for its writer, gives what is written, and ends when the writer has gone")
+  @Test("A FIFO waits for its writer, returns the data, and ends when the writer has closed it")
   func fifo() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ import SystemCalls
     expect(try loop.runs { calls == 1 })
     try expectEqual(input.read(upTo: 10), .bytes(Array("xyz".utf8)))
     try expectEqual(input.read(upTo: 10), .wouldBlock)
-    // One request, one call.
+    // One callback per request.
     _ = write(writer, "!", 1)
     try loop.runUntilIdle()
     expectEqual(calls, 1)
@@ -74,7 +74,7 @@ import SystemCalls
   }
 
   @Test(
-    "What cannot be read is refused with its path",
+    "A recording that cannot be read is rejected with its path",
     arguments: [("/no/such/file", SerialPortErrorCode.missing), ("/tmp", .wrongKind)])
   func refused(path: String, code: SerialPortErrorCode) throws {
     let loop = try EventLoop()

@@ -8,7 +8,7 @@ import SystemCalls
 import Testing
 
 @Suite struct SerialPortTests {
-  @Test("Bytes come in as they were sent, every value of a byte, in raw mode")
+  @Test("Bytes are received as sent, with all 256 values, in raw mode")
   func bytes() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -40,7 +40,7 @@ import Testing
     port.close()
   }
 
-  @Test("A receiver that is pulled out ends the port once, and the device is closed then")
+  @Test("A receiver that is unplugged ends the port once, and the device is then closed")
   func unplugged() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -56,7 +56,7 @@ import Testing
     port.close()
   }
 
-  @Test("What was sent before the receiver was pulled out is not lost")
+  @Test("Data sent before the receiver was unplugged is not lost")
   func lastWords() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "What cannot be a receiver is refused with its path and what to do",
+    "A path that cannot be a receiver is rejected with the remedy",
     arguments: [
       ("/no/such/device", SerialPortErrorCode.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
       ("/dev/null", .wrongKind, "/dev/serial/by-id"),
@@ -142,13 +142,13 @@ import Testing
     let error = #expect(throws: SerialPortError.self) {
       _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     }
-    // Root opens the third for writing and then finds that it is no device.
+    // Root opens the third for writing and then finds that it is not a device.
     expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
     expectEqual(error?.message.hasPrefix(path + ": "), true)
     if error?.code == code { expectEqual(error?.message.contains(word), true) }
   }
 
-  @Test("A baud rate that no line has is refused with those that there are")
+  @Test("An unsupported baud rate is rejected with the supported ones")
   func badBaud() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -159,7 +159,7 @@ import Testing
     expectEqual(error?.message.contains("9600"), true)
   }
 
-  @Test("A character device that is no terminal is read as it is")
+  @Test("A character device that is not a terminal is read as it is")
   func noTerminal() throws {
     let loop = try EventLoop()
     var received = 0

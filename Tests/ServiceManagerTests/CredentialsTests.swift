@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "A secret is the text of the file without the line break at its end",
+    "A secret is the text of the file without the final line break",
     arguments: [
       ("key\n", "key"), ("key", "key"), ("key\r\n", "key"), ("a b\n\n", "a b\n"), ("schlüssel\n", "schlüssel"),
       ("\u{FEFF}key\n", "key"),
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "What cannot be a secret is refused, and the message never shows it",
+    "An invalid secret is rejected, and the message never shows it",
     arguments: [[], [0x0A], Array("a\0b".utf8), [0xFF, 0xFE], [UInt8](repeating: 0x61, count: 16_385)])
   func unusable(content: [UInt8]) throws {
     let path = try directory.write(Data(content), to: "token")
@@ -50,7 +50,7 @@ import Testing
     expectEqual(error?.message.contains("aaaa"), false)
   }
 
-  @Test("A directory and a FIFO are refused at once")
+  @Test("A directory and a FIFO are rejected at once")
   func kinds() throws {
     mkfifo(directory("fifo"), 0o600)
     for path in [directory.path, directory("fifo")] {
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("What is missing is named, with what to do")
+  @Test("A missing credential is reported with the remedy")
   func missing() throws {
     let file = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: "/no/such/token") }
     expectEqual(file?.code, .missing)
@@ -74,7 +74,9 @@ import Testing
     expectEqual(none?.message.contains("LoadCredential=other:"), true)
   }
 
-  @Test("A credential's name cannot lead out of its directory", arguments: ["", ".", "..", "../token", "a/b", "a\0"])
+  @Test(
+    "A credential's name cannot refer to a path outside its directory",
+    arguments: ["", ".", "..", "../token", "a/b", "a\0"])
   func names(name: String) throws {
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: name) }
     expectEqual(error?.code, .unusable)

@@ -14,7 +14,7 @@ import Timekeeping
     directory = try TemporaryDirectory()
   }
 
-  /// What a journal on a file writes there.
+  /// The output of a journal whose standard error is a file.
   private func lines(level: Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
     let path = directory("log")
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0o600)
@@ -26,7 +26,7 @@ import Timekeeping
     return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  @Test("Away from the journal an entry is one line that says how grave it is")
+  @Test("Outside the journal an entry is one line with its severity")
   func readable() {
     let text = lines(
       level: .debug,
@@ -37,7 +37,7 @@ import Timekeeping
     expectEqual(text, "error: no token\nwarning: slow\nfirst fix\ntwo lines\ndebug: a fix\n")
   }
 
-  @Test("What is less grave than the level is not written")
+  @Test("Entries below the log level are not written")
   func level() {
     let entries = Priority.allCases.map { JournalEntry($0, "\($0)") }
     expectEqual(lines(level: .warning, entries), "error: error\nwarning: warning\n")
@@ -48,18 +48,18 @@ import Timekeeping
   }
 
   @Test(
-    "A JOURNAL_STREAM that names another file means that standard error was sent elsewhere",
+    "A JOURNAL_STREAM that names another file means that standard error was redirected",
     arguments: ["1:2", "", "x"])
   func foreignStream(stream: String) {
     expectEqual(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]), "hello\n")
   }
 
-  @Test("The time of day stands first for a person who watches")
+  @Test("On a terminal the time of day comes first")
   func time() {
     expectEqual(Journal.line(JournalEntry(.warning, "slow"), time: "08:30:00"), "08:30:00 warning: slow")
   }
 
-  @Test("The journal gets message, priority, message ID and the fields whose names it allows, values as they are")
+  @Test("The journal gets message, priority, message ID and the fields with valid names, with values unchanged")
   func assignments() {
     let entry = JournalEntry(
       .notice, "first\nfix", messageID: "0123456789abcdef0123456789abcdef",

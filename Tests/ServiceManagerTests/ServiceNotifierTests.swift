@@ -4,9 +4,9 @@ import Glibc
 import ServiceManager
 import Testing
 
-/// The environment belongs to the whole process, so each case has a process of its own.
+/// The environment belongs to the whole process, so each case runs in its own process.
 @Suite struct ServiceNotifierTests {
-  @Test("Without a manager nothing happens")
+  @Test("Without a service manager nothing is sent")
   func inactive() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("All messages go through one socket, and through another one once the manager has bound its own anew")
+  @Test("All messages use one socket, and a new one once the manager has bound its own again")
   func socket() async {
     await #expect(processExitsWith: .success) {
       let manager = try Manager()
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("The watchdog interval is what the manager set for this process, and nil for another's")
+  @Test("The watchdog interval is the one set for this process, and nil for another's")
   func watchdogInterval() async {
     await #expect(processExitsWith: .success) {
       setenv("WATCHDOG_USEC", "30000000", 1)
@@ -83,7 +83,7 @@ private final class Manager {
     setenv("NOTIFY_SOCKET", directory("notify"), 1)
   }
 
-  /// At the same path; the socket before is closed.
+  /// At the same path; the previous socket is closed.
   func bindAnew() throws {
     let path = directory("notify")
     close(descriptor)
@@ -103,7 +103,7 @@ private final class Manager {
 
   deinit { close(descriptor) }
 
-  /// The next datagram, which is there already: sending is synchronous.
+  /// The next datagram, which has already arrived: sending is synchronous.
   func receive() -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))

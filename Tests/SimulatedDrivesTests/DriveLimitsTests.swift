@@ -8,11 +8,11 @@ import DriveTesting
 @testable import Positioning
 @testable import SimulatedDrives
 
-/// What holds along whole drives, whatever the route.
+/// Properties of whole drives, for any route.
 @Suite struct DriveLimitsTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
-  /// A wandering route with everything from gentle bends to turning back.
+  /// A wandering route with everything from gentle bends to U-turns.
   private func wandering(_ seed: UInt64, points: Int = 60) throws -> Route {
     var random = SplitMix64(seed: seed)
     var place = try #require(Coordinate(latitude: 40 + random.unit() * 20, longitude: random.unit() * 300 - 150))
@@ -57,20 +57,20 @@ import DriveTesting
       expect(next.state.speed <= limit + 1e-9)
       expect(change <= settings.acceleration + 1e-6)
       expect(change >= -settings.braking - 1e-6)
-      // It is where its speed has brought it.
+      // Its position matches its speed.
       let moved = last.pose.coordinate.distance(to: next.pose.coordinate)
       let fastest = max(next.state.speed, last.state.speed)
       expect(moved <= fastest * step + 0.01)
       if let before = last.pose.heading, let after = next.pose.heading {
         let turn = RoutePath.signed(after - before).magnitude * .pi / 180
-        // On the spot it turns when it stands.
+        // While stationary it turns on the spot.
         if turn < 3 { expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
       }
       last = next
     }
   }
 
-  @Test("it stands at each stop for its dwell, with speed 0 and its heading held", arguments: 0..<12)
+  @Test("it stops at each stop for its dwell time, with speed 0 and its heading held", arguments: 0..<12)
   func stops(_ seed: UInt64) throws {
     var settings = settings(seed, loop: false)
     settings.stops.removeLast()
@@ -80,13 +80,13 @@ import DriveTesting
     for (distance, dwell) in [(500.0, 30), (1200.0, 45)] {
       let all = (0..<3000).map { ($0, simulator.truth(at: Double($0))) }
       let standing = all.filter { $0.1.map { $0.state.speed == 0 && abs($0.state.distance - distance) < 0.01 } == true }
-      // Cut to whole seconds.
+      // Truncated to whole seconds.
       expect((dwell - 1...dwell + 1).contains(standing.count))
       let fixes = standing.compactMap { simulator.fix(at: .seconds($0.0), startingAt: start) }
       expectEqual(fixes.count, standing.count)
       expectEqual(Set(fixes.map(\.speed)), [0])
       expectEqual(Set(fixes.map(\.heading)).count, 1)
-      // A stationary receiver drifts, a little at a time.
+      // The position of a stationary receiver drifts slowly.
       expectEqual(Set(fixes.map(\.coordinate)).count, fixes.count)
       for (last, next) in zip(fixes, fixes.dropFirst()) {
         expect(last.coordinate.distance(to: next.coordinate) < 6)
@@ -129,7 +129,7 @@ import DriveTesting
         silent += 1
         wasInTunnel = true
       } else if let fix, wasInTunnel {
-        // It had to find satellites again.
+        // It had to reacquire satellites.
         expectEqual(fix.horizontalAccuracy.map { $0 > 2 * 2 * 2.squareRoot() }, true)
         expectEqual(fix.satellites.map { $0 < 12 }, true)
         expectEqual(fix.hdop.map { $0 > 1 }, true)
@@ -141,7 +141,7 @@ import DriveTesting
     expect(loops ? recovering > 2 : recovering == 2)
   }
 
-  @Test("between high walls it scatters more, and says so")
+  @Test("in an urban canyon the noise is larger, and is reported as such")
   func canyon() throws {
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     let route = try #require(
@@ -174,7 +174,7 @@ import DriveTesting
     expect((3...16).contains(outside / outsideCount))
   }
 
-  @Test("the same seed is the same drive, to the byte")
+  @Test("the same seed gives the same drive, byte for byte")
   func repeatable() throws {
     func drive(_ seed: UInt64) throws -> [UInt8] {
       var settings = settings(4, loop: true)
@@ -220,7 +220,7 @@ import DriveTesting
     }
   }
 
-  @Test("slower than it is driven there is still a fix a second")
+  @Test("at a slow pace there is still a fix a second")
   func slowPace() throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
     var changed = settings(3, loop: true)
@@ -234,7 +234,7 @@ import DriveTesting
     }
   }
 
-  @Test("the filter accepts every fix of a drive at a pace", arguments: [3.0, 8, 20])
+  @Test("the filter accepts every fix of a drive at any pace", arguments: [3.0, 8, 20])
   func believablePace(_ pace: Double) throws {
     var changed = settings(3, loop: true)
     changed.speed = 50 / 3.6
@@ -252,7 +252,7 @@ import DriveTesting
     }
   }
 
-  @Test("a head start is a drive that began before, and at a pace it is over sooner")
+  @Test("a head start is a drive that began earlier, and at a faster pace it is over sooner")
   func headStart() throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: false))
     var changed = settings(3, loop: false)
@@ -268,13 +268,13 @@ import DriveTesting
     changed.pace = 4
     let rest = try #require(try RouteSimulator(route: wandering(3), settings: changed).duration)
     expect(abs(rest.inSeconds - (whole.inSeconds - 50) / 4) < 0.002)
-    // A loop has no end that could come before.
+    // A loop has no end that could come earlier.
     changed.loops = true
     changed.headStart = .seconds(1_000_000)
     expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
   }
 
-  @Test("what is not on the route is an error that says what is")
+  @Test("a stop that is not on the route is an error that lists the existing ones")
   func places() throws {
     let route = try wandering(1)
     func message(_ change: (inout SimulationSettings) -> Void) -> String {

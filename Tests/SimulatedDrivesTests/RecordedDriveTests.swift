@@ -32,7 +32,7 @@ import DriveTesting
     return result
   }
 
-  @Test("each point is passed at its time, and nothing goes back")
+  @Test("each point is passed at its time, and time never goes back")
   func times() throws {
     let route = try route([(0, 0), (100, 10), (180, nil), (300, 30), (305, 40), (900, 100)])
     let driven = try distances(route)
@@ -44,7 +44,7 @@ import DriveTesting
   }
 
   @Test(
-    "a point that repeats is a stop, and so is a gap of time between near points", arguments: [(0.0, 61), (4, 58)])
+    "a repeated point is a stop, and so is a gap of time between near points", arguments: [(0.0, 61), (4, 58)])
   func stops(_ gap: Double, seconds: Int) throws {
     let route = try route([(0, 0), (200, 20), (200 + gap, 80), (400, 100)])
     let simulator = try RouteSimulator(route: route, settings: SimulationSettings.exact)
@@ -56,7 +56,7 @@ import DriveTesting
     expectEqual(fix.heading.map { min($0, 360 - $0) < 0.01 }, true)
   }
 
-  @Test("a speed that is given sets the times aside")
+  @Test("a given speed overrides the recorded times")
   func given() throws {
     var settings = SimulationSettings.exact
     settings.speed = 10
@@ -64,7 +64,7 @@ import DriveTesting
     expectEqual(simulator.duration, .milliseconds(105_833))
   }
 
-  @Test("a stop that is asked for delays the rest")
+  @Test("a requested stop delays the rest")
   func asked() throws {
     var settings = SimulationSettings.exact
     settings.stops = [.init(.distance(100), dwell: .seconds(30))]
@@ -74,7 +74,7 @@ import DriveTesting
   }
 
   @Test(
-    "times that go back, or are missing at an end, are no times",
+    "times that go back, or are missing at an end, are ignored",
     arguments: [[0, 30, 20.0], [nil, 10, 20], [0, 10, nil]])
   func unusable(_ times: [Double?]) throws {
     let simulator = try RouteSimulator(
@@ -82,7 +82,7 @@ import DriveTesting
     expectEqual(simulator.duration, .milliseconds(80_101))
   }
 
-  @Test("a loop drives back to its start, and then the same again")
+  @Test("a loop drives back to its start, and then repeats")
   func loop() throws {
     var settings = SimulationSettings.exact
     settings.loops = true

@@ -50,7 +50,7 @@ import DriveTesting
       guard let fix = simulator.fix(at: .seconds(second), startingAt: start) else { break }
       fixes.append(fix)
     }
-    // 150 s at 10 m/s, and what speeding up, the corner and braking take.
+    // 150 s at 10 m/s, plus the time for acceleration, the corner and braking.
     let duration = try #require(simulator.duration)
     expectEqual(duration, .milliseconds(159_612))
     expectEqual(fixes.count, Int(duration.wholeSeconds) + 1)
@@ -58,7 +58,7 @@ import DriveTesting
       expect(last.coordinate.distance(to: next.coordinate) < 10.01)
       expectEqual(next.timestamp, last.timestamp.map { $0 + .seconds(1) })
     }
-    // North is 0, or a hair under 360.
+    // North is 0, or slightly less than 360.
     expectEqual(fixes.first?.heading.map { min($0, 360 - $0) < 1e-6 }, true)
     expectEqual(fixes.last?.heading.map { abs($0 - 90) < 0.01 }, true)
     expectEqual(fixes.first?.timestamp, start)
@@ -82,7 +82,7 @@ import DriveTesting
     }
   }
 
-  @Test("elapsed time may go back, stand still and be cut within a second")
+  @Test("elapsed time may go back, repeat or have fractions of a second")
   func anyOrder() throws {
     let simulator = try RouteSimulator(route: try corner(), settings: settings(10, loop: true, noise: 3, seed: 4))
     let late = simulator.fix(at: .seconds(120), startingAt: start)
@@ -92,7 +92,7 @@ import DriveTesting
     expectEqual(simulator.fix(at: .seconds(-5), startingAt: start), simulator.fix(at: .zero, startingAt: start))
   }
 
-  @Test("noise scatters as it says, and the same for the same seed")
+  @Test("noise has the configured variance, and is the same for the same seed")
   func noise() throws {
     let route = try corner()
     let clean = try RouteSimulator(route: route, settings: settings(1, loop: true))
@@ -115,7 +115,7 @@ import DriveTesting
     expect(abs(squares / 4000 - 8) < 1)
   }
 
-  @Test("a route in one place stands there for ever, without a heading")
+  @Test("a route with a single position stays there, without a heading")
   func standing() throws {
     let simulator = try RouteSimulator(route: try route([(1, 2), (1, 2), (1, 2)]), settings: settings(10, loop: false))
     let next = simulator.fix(at: .seconds(1_000_000), startingAt: start)
@@ -125,7 +125,7 @@ import DriveTesting
     expectNil(fix.heading)
   }
 
-  @Test("it crosses the antimeridian and drives over a pole")
+  @Test("a drive crosses the antimeridian and a pole")
   func seams() throws {
     for places in [[(10.0, 179.99), (10.0, -179.99)], [(89.99, 0.0), (89.99, 180.0)]] {
       let simulator = try RouteSimulator(route: try route(places), settings: settings(50, loop: false))
@@ -140,7 +140,7 @@ import DriveTesting
   }
 
   @Test(
-    "numbers without sense do not trap",
+    "nonsensical numbers do not trap",
     arguments: [(Double.nan, 0.0), (.infinity, .infinity), (-1, -1), (1e300, 0), (1e-300, .nan)])
   func nonsense(_ speed: Double, _ noise: Double) throws {
     for loop in [true, false] {
@@ -152,7 +152,7 @@ import DriveTesting
     }
   }
 
-  @Test("the generator is the published one")
+  @Test("the random generator is the published one")
   func generator() {
     var random = SplitMix64(seed: 1_234_567)
     expectEqual(
@@ -164,7 +164,7 @@ import DriveTesting
 }
 
 extension RouteSimulator {
-  /// Nil when there is none, or the drive has ended.
+  /// Nil if there is none, or the drive has ended.
   func fix(at elapsed: Duration, startingAt start: Timestamp) -> Fix? {
     if case .fix(let fix) = observation(at: elapsed, startingAt: start) { return fix }
     return nil

@@ -6,9 +6,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Transcripts: what the sources say, second by second, and whose fix is used.
+/// Transcripts: the sources' fixes, second by second, and the source that is used.
 @Suite struct SourceSelectorTests {
-  /// A list of sources with one fix a second from those that have the sky.
+  /// A list of sources with one fix a second from those with reception.
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
 
@@ -19,7 +19,7 @@ import Timekeeping
     var bad: Set<Int> = []
     /// By how many seconds the clock of each source is ahead.
     var clocks = [0, 0, 0]
-    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected,
+    /// The source used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected,
     /// `~` when it is held.
     var transcript = ""
     /// Times of all accepted positions.
@@ -48,7 +48,7 @@ import Timekeeping
       return effects
     }
 
-    /// Plays this number of seconds, and returns whose fixes were used.
+    /// Runs for this number of seconds, and returns the sources used.
     @discardableResult
     mutating func play(_ seconds: Int) throws -> String {
       let before = transcript.count
@@ -78,7 +78,7 @@ import Timekeeping
     }
 
     private func fix(_ index: Int) throws -> Fix {
-      // The receivers are a little apart, as on one roof.
+      // The receivers are a few metres apart, as on one roof.
       let place = try #require(Coordinate(latitude: 48 + Double(index) * 0.00001, longitude: 11))
       var fix = Fix(coordinate: place, time: .utc(Bench.start + .seconds(now + clocks[index])))
       fix.hdop = good.contains(index) ? 1 : 50
@@ -90,7 +90,7 @@ import Timekeeping
 
   private func repeated(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
 
-  @Test("one source alone is used whatever it says, with no deadline")
+  @Test("a single source is used whatever it reports, with no deadline")
   func alone() throws {
     var bench = Bench(1)
     _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
@@ -121,7 +121,7 @@ import Timekeeping
     expectEqual(bench.selector.overview.troubles(before: 1), "1: s0 has no acceptable position")
   }
 
-  @Test("at the start a preferred one that is lost has had its chance")
+  @Test("at the start a lost source of higher priority is not waited for")
   func lostAtStart() throws {
     var bench = Bench(2)
     _ = bench.handle(.lost("s0: there is no such device"), from: 0)
@@ -151,7 +151,7 @@ import Timekeeping
     try bench.play(100)
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     bench.good = [1]
-    // Who is reported lost is not waited for.
+    // A source that is reported lost is not waited for.
     try expectEqual(bench.play(5), "bbbbb")
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
@@ -195,7 +195,7 @@ import Timekeeping
     }
   }
 
-  @Test("when both are silent, the first with an accepted fix is used")
+  @Test("when both are silent, the first source with an accepted fix is used")
   func bothDead() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -229,7 +229,7 @@ import Timekeeping
     try expectEqual(bench.play(11), repeated("b", 10) + "a")
   }
 
-  @Test("a receiver that repeats itself is not good")
+  @Test("a receiver that repeats its position does not qualify")
   func frozen() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -246,7 +246,7 @@ import Timekeeping
     expectEqual(bench.conditions.first, .searching(nil))
   }
 
-  @Test("a recording that ends in the middle of the list makes room for the next, and the list ends with its last")
+  @Test("a recording that ends in the middle of the list is followed by the next, and the list ends with its last")
   func ends() throws {
     var bench = Bench(3)
     bench.good = [0, 1, 2]
@@ -267,7 +267,7 @@ import Timekeeping
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)
-    // The first goes, a new one comes before the second.
+    // The first is removed, a new one is inserted before the second.
     _ = bench.selector.handle(
       .replaced([
         SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),
@@ -300,7 +300,7 @@ import Timekeeping
     try expectEqual(bench.play(12), expected)
     expectNil(bench.selector.overview.hold)
     expectEqual(bench.conditions.last, .good)
-    // And back again, to a clock that is ahead or behind.
+    // And failback, to a clock that is ahead or behind.
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     let back = try bench.play(34)
@@ -309,7 +309,7 @@ import Timekeeping
     expectEqual(Set(bench.positions).count, bench.positions.count)
   }
 
-  @Test("a silent source leaves its successor time to catch up, so nothing is held")
+  @Test("a silent source gives its successor time to catch up, so nothing is held")
   func lagAfterSilence() throws {
     var bench = Bench(2)
     bench.clocks = [0, -8, 0]
@@ -320,7 +320,7 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that differs by more than max_age counts after five fixes, and overrules what was reported if it lags",
+    "a clock that differs by more than max_age is accepted after five fixes, and overrules reported positions if it lags",
     arguments: [-11, -3600, 11, 3600])
   func contradictedClock(seconds: Int) throws {
     var bench = Bench(2)
@@ -342,7 +342,7 @@ import Timekeeping
     try expectEqual(bench.play(3), "bbb")
   }
 
-  @Test("a filter that overrules the stamps of its own source says so")
+  @Test("a filter that overrules the timestamps of its own source reports that")
   func overruling() throws {
     var bench = Bench(1)
     bench.good = [0]
@@ -357,7 +357,7 @@ import Timekeeping
     try expectEqual(bench.play(2), "aa")
   }
 
-  @Test("a source that comes with new settings continues the order of the one before")
+  @Test("a source that is added by new settings continues the order of the previous one")
   func replacedWithLag() throws {
     var bench = Bench(1)
     bench.good = [0]

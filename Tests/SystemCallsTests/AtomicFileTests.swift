@@ -20,7 +20,7 @@ import Testing
     try expectEqual(directory.names, ["file", "kept"])
   }
 
-  @Test("the directory of a file is made once, and its parent is not")
+  @Test("the directory of a file is created once, but not its parent")
   func directory() throws {
     let directory = try TemporaryDirectory()
     for _ in 0..<2 { try AtomicFile.makeDirectory(of: directory("d/file")) }

@@ -6,7 +6,7 @@ import SystemCalls
 import Testing
 
 @Suite struct FileLockTests {
-  @Test("a file has one lock at a time, which ends with its owner and names it")
+  @Test("a file has one lock at a time, which ends with its owner's process and contains its ID")
   func one() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
@@ -20,7 +20,7 @@ import Testing
     _ = try FileLock(path)
   }
 
-  @Test("the remark of the owner is in the file until the next one locks it; a lock can be tested")
+  @Test("the note of the owner is in the file until the next one locks it; a lock can be tested")
   func remark() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 @Suite struct AttemptLimiterTests {
-  /// Attempts as early as they may be.
+  /// Attempts as early as allowed.
   private func greedy(_ count: Int) -> [BootInstant] {
     var limiter = AttemptLimiter()
     return (0..<count).map { _ in
@@ -14,12 +14,12 @@ import Timekeeping
     }
   }
 
-  @Test("five attempts may follow each other by a second")
+  @Test("five attempts may follow each other at intervals of a second")
   func burst() {
     expectEqual(greedy(5).map { $0.nanoseconds / 1_000_000_000 }, [0, 1, 2, 3, 4])
   }
 
-  @Test("however eager, there are at most twelve in any minute, and never nine seconds of silence")
+  @Test("with any load there are at most twelve in any minute, and never nine seconds without one")
   func anyMinute() {
     let attempts = greedy(100)
     for (first, thirteenth) in zip(attempts, attempts.dropFirst(12)) {
@@ -41,7 +41,7 @@ import Timekeeping
     }
   }
 
-  @Test("a last attempt needs no more than a second after the one before, and room in the minute")
+  @Test("a last attempt needs only a second after the previous one, and fewer than twelve in the minute")
   func last() {
     var limiter = AttemptLimiter()
     expectEqual(limiter.earliestFinal, .boot)

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 @Suite struct BootInstantTests {
-  @Test("instants move by durations and stop at the ends")
+  @Test("instants move by durations and saturate at the limits")
   func arithmetic() {
     let instant = BootInstant.boot + .milliseconds(1500)
     expectEqual(instant.nanoseconds, 1_500_000_000)
@@ -24,7 +24,7 @@ import Timekeeping
     expect(deadline.isMissed(at: deadline + .seconds(30)))
   }
 
-  @Test("a seed gives the same numbers everywhere")
+  @Test("a seed gives the same numbers on every platform")
   func splitMix() {
     var random = SplitMix64(seed: 1_234_567)
     // The first numbers that the authors' C program gives for this seed.

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 @Suite struct ClockComparisonTests {
-  /// Seconds since boot, of them asleep, and the wall clock's.
+  /// Seconds since boot, seconds of suspend, and the wall clock.
   private static func reading(_ boot: Double, slept: Double = 0, wall: Double = 0) -> (Moment, Duration) {
     let elapsed = Duration.milliseconds(Int64(boot * 1000))
     let moment = Moment(
@@ -22,7 +22,7 @@ import Timekeeping
     return changes
   }
 
-  @Test("time that passes is no change, nor is the correction by a time daemon")
+  @Test("neither passing time nor the correction by a time daemon is a change")
   func quiet() {
     expect(ClockComparisonTests.changes(ClockComparisonTests.reading(0), ClockComparisonTests.reading(900)).isEmpty)
     expect(
@@ -30,7 +30,7 @@ import Timekeeping
         .isEmpty)
   }
 
-  @Test("suspend is reported with its duration, and is no step of the clock")
+  @Test("suspend is reported with its duration, and is not a clock step")
   func sleep() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(3700, slept: 3595))
@@ -44,7 +44,7 @@ import Timekeeping
     expectEqual(changes, [.stepped(.milliseconds(Int64(size * 1000)))])
   }
 
-  @Test("a clock that is set during suspend gives both")
+  @Test("a clock that is set during suspend reports both")
   func both() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(200, slept: 90, wall: 5))

@@ -14,7 +14,7 @@ import Timekeeping
     expectEqual(Duration.seconds(seconds).humanReadable, text)
   }
 
-  @Test("the part of a second that is left out is not rounded up")
+  @Test("the omitted part of a second is not rounded up")
   func fraction() {
     expectEqual(Duration.milliseconds(119_999).humanReadable, "119 s")
   }

@@ -16,7 +16,7 @@ import Timekeeping
     expect(gate.earliest == at(11) && gate.notBefore == .boot)
   }
 
-  @Test("waits after failures grow up to the cap, and begin anew after a success")
+  @Test("waits after failures grow up to the cap, and start over after a success")
   func growth() {
     var gate = RetryGate(seed: 1)
     for bound in [2, 4, 8, 16, 16] {
@@ -28,14 +28,14 @@ import Timekeeping
     expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
   }
 
-  @Test("a floor applies: a requested minute is waited")
+  @Test("a requested minute is waited for as a minimum")
   func floor() {
     var gate = RetryGate(seed: 1)
     expectEqual(gate.failed(bounds, minimum: .seconds(60), at: at(5)), .seconds(60))
     expectEqual(gate.earliest, at(65))
   }
 
-  @Test("the usual backoff begins at the end of the wait that the server asks for, so that a fleet is spread again")
+  @Test("the usual backoff begins at the end of the wait that the server requests, so that a fleet is spread again")
   func pushback() {
     let waits = (UInt64(0)..<100).map { seed in
       var gate = RetryGate(seed: seed)
@@ -89,7 +89,7 @@ import Timekeeping
     expectEqual(gate.earliest, .boot)
   }
 
-  @Test("network events do not lift the limit: twelve attempts in a minute, whatever happens")
+  @Test("network events do not lift the limit of twelve attempts a minute")
   func limit() {
     var gate = RetryGate(seed: 1)
     var now = at(0)
@@ -108,7 +108,7 @@ import Timekeeping
     expect(attempts.count > 50)
   }
 
-  @Test("300 vehicles that fail in the same moment do not retry in the same moment")
+  @Test("300 vehicles that fail at the same moment do not retry at the same moment")
   func fleet() {
     for bounds in [Backoff.Bounds.seconds(1, cap: 10), .atLeastHalf(.seconds(1), cap: .seconds(10))] {
       for failures in 1...5 {

@@ -17,7 +17,7 @@ import Timekeeping
   }
 
   @Test(
-    "what is not RFC 3339 is not read",
+    "text that is not RFC 3339 is rejected",
     arguments: [
       "", "2026-11-21", "2026-11-21T08:30:00", "2026-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2026-11-21T24:00:00Z",
       "2026-11-21T08:30:00.Z", "2026-11-21T08:30:00Zx", "2026-11-21T08:30:00+25:00", "-026-11-21T08:30:00Z",
@@ -28,7 +28,7 @@ import Timekeeping
   }
 
   @Test(
-    "the canonical JSON form has a fraction only when there is one",
+    "the canonical JSON form has a fraction only if it is not zero",
     arguments: [
       (1_795_249_800_000, "2026-11-21T08:30:00Z"), (1_795_249_800_250, "2026-11-21T08:30:00.250Z"),
       (1_795_249_800_007, "2026-11-21T08:30:00.007Z"), (-1, "1969-12-31T23:59:59.999Z"),
@@ -38,7 +38,7 @@ import Timekeeping
     expectEqual(Timestamp(rfc3339: text)?.milliseconds, milliseconds)
   }
 
-  @Test("an HTTP date is read in its preferred form only")
+  @Test("an HTTP date is read only in its preferred form")
   func httpDate() {
     expectEqual(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.milliseconds, 1_795_249_800_000)
     for text in [

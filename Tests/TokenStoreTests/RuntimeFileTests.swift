@@ -14,7 +14,7 @@ import Testing
     directory = try TemporaryDirectory()
   }
 
-  @Test("what was written last is read by the next run, without a tail of what was longer")
+  @Test("the last text is read by the next run, without the rest of a longer one")
   func lastOne() throws {
     let note = RuntimeFile(directory: directory.path, name: "limits")
     expectNil(try note.read())

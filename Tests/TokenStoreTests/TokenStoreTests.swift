@@ -77,7 +77,7 @@ import Testing
     try expectEqual(directory.names, ["token", "victim"])
   }
 
-  @Test("what is no text, or far too long for a token, is not read")
+  @Test("a text that is not UTF-8, or far too long for a token, is not read")
   func nonsense() throws {
     try store.write(Secret("one"))
     try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("the digest is SHA-256, as FIPS 180-2 has it for three letters")
+  @Test("the digest is SHA-256, as in the example of FIPS 180-2 with three letters")
   func digest() {
     expectEqual(
       Digest.hexadecimal(of: "abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

@@ -6,7 +6,7 @@ import Testing
 import URLReader
 
 @Suite struct URLReaderTests {
-  @Test("the parts of a URL, in lower case where case does not matter")
+  @Test("a URL is split into its parts, in lower case where case does not matter")
   func parts() throws {
     try expectEqual(
       WebAddress(reading: "HTTPS://Example.COM:8443/A?b={id}"),

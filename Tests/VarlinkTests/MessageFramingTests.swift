@@ -16,14 +16,14 @@ import Varlink
 
   private func call(_ text: String) -> MessageFraming.Message { .varlink(Array(text.utf8)) }
 
-  @Test("messages end with NUL, however they are cut; what has no end is none")
+  @Test("messages end with NUL, however they are split; a message without an end is not delivered")
   func varlink() {
     expectEqual(messages("{}\0{\"a\":1}\0{"), [call("{}"), call("{\"a\":1}")])
     expectEqual(messages("{", "}", "\0", "\0"), [call("{}"), call("")])
     expect(messages("") == [] && messages("{}") == [])
   }
 
-  @Test("the terminator that comes first decides for the connection")
+  @Test("the first terminator decides the protocol of the connection")
   func first() {
     expectEqual(messages("{}\n{}\0x\n"), [.line(Array("{}".utf8)), .line(Array("{}\0x".utf8))])
     expectEqual(messages("{}\0\n{}\n\0"), [call("{}"), call("\n{}\n")])

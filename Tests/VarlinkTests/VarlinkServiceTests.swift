@@ -22,7 +22,7 @@ import Varlink
   }
 
   @Test(
-    "a message that is no call has no answer",
+    "a message that is no call gets no reply",
     arguments: [
       "", "x", "[]", "{}", #"{"method":1}"#, #"{"method":"a.B","parameters":[]}"#, #"{"method":"a.B","more":1}"#,
       #"{"method":"a.B","oneway":"yes"}"#, #"{"method":"a.B","upgrade":{}}"#,
@@ -32,7 +32,7 @@ import Varlink
     expectNil(answer(message))
   }
 
-  @Test("calls of the interface with valid parameters")
+  @Test("calls of the interface with valid parameters are accepted")
   func calls() {
     expectEqual(answer(#"{"method":"io.example.Thing.Get"}"#), "call Get")
     expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":null,"more":false,"oneway":null}"#), "call Get")
@@ -46,7 +46,7 @@ import Varlink
   }
 
   @Test(
-    "each mistake has its standard error, with the name of what is wrong",
+    "each mistake has its standard error, with the name of the invalid part",
     arguments: [
       (#"{"method":"GetInfo"}"#, #"InterfaceNotFound","parameters":{"interface":""}"#),
       (#"{"method":"io.example.Other.Get"}"#, #"InterfaceNotFound","parameters":{"interface":"io.example.Other"}"#),
@@ -77,7 +77,7 @@ import Varlink
     expectEqual(answer(message), #"{"error":"org.varlink.service.\#(error)}"#)
   }
 
-  @Test("the service says what it is, and describes both interfaces")
+  @Test("the service reports its identity, and describes both interfaces")
   func standard() throws {
     expectEqual(
       answer(#"{"method":"org.varlink.service.GetInfo"}"#),
@@ -93,7 +93,7 @@ import Varlink
     }
   }
 
-  @Test("what is written is read as the same")
+  @Test("a written message is read unchanged")
   func roundTrip() {
     let calls = [
       VarlinkCall("a.b", "C"), VarlinkCall("a.b", "C", ["d": .bool(false)], isOneway: true),

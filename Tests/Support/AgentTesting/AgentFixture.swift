@@ -14,18 +14,18 @@ package import HTTPMessages
 import Positioning
 package import Timekeeping
 
-/// A vehicle agent with a clock to turn, a road to drive, and answers at hand.
+/// A vehicle agent with a clock, a drive and responses for tests.
 package struct AgentFixture {
   /// Wall-clock time at boot.
   package static let start = Timestamp(seconds: 1_796_083_200)
   /// The only source.
   package static let source = SourceSelector.ConfiguredSource(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
-  /// Fleet Engine's response to an update that it takes.
+  /// Fleet Engine's response to an accepted update.
   package static let accepted = HTTPOutcome.response(HTTPResponse(status: 200, body: [UInt8](#"{"name":"v"}"#.utf8)))
-  /// What comes of a request without a route.
+  /// The outcome of a request without a route.
   package static let unreachable = HTTPOutcome.failure(TransportFailure(.unreachable, "no route to host"))
 
-  /// The one that is tested.
+  /// The agent under test.
   package var agent: VehicleAgent
   /// Seconds since boot.
   package var now = 0.0
@@ -33,7 +33,7 @@ package struct AgentFixture {
 
   private struct PoleReached: Error {}
 
-  /// Its source is being read, and nothing has come of it.
+  /// Its source is being read, without a report so far.
   package init(_ change: (inout VehicleAgent.Configuration) throws -> Void = { _ in }) throws {
     var configuration = try AgentFixture.configuration()
     try change(&configuration)
@@ -75,22 +75,19 @@ package struct AgentFixture {
     return Moment(boot: .boot + elapsed, wall: AgentFixture.start + elapsed)
   }
 
-  /// What there is to report.
-  ///
+  /// The events at this time.
   /// - Parameter second: since boot; nil is `now`.
   package func snapshot(at second: Double? = nil) -> VehicleAgent.Snapshot {
     agent.snapshot(at: AgentFixture.moment(second ?? now))
   }
 
-  /// A refusal by Fleet Engine with the message "no".
-  ///
-  /// - Parameter status: as in `PERMISSION_DENIED`.
+  /// A rejection by Fleet Engine with the message "no".
+  /// - Parameter status: such as `PERMISSION_DENIED`.
   package static func error(_ http: Int, _ status: String) -> HTTPOutcome {
     .response(HTTPResponse(status: http, body: [UInt8](#"{"error":{"status":"\#(status)","message":"no"}}"#.utf8)))
   }
 
-  /// The next token of the provider, each another one.
-  ///
+  /// The next token of the provider, different each time.
   /// - Parameter life: in seconds.
   package mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> TokenOutcome {
     serial += 1
@@ -123,7 +120,7 @@ package struct AgentFixture {
       .response(HTTPResponse(status: 200, body: [UInt8](#"{"token":"\#(token)","seconds":\#(life)}"#.utf8))))
   }
 
-  /// A second passes and a fix comes, 14 m further on.
+  /// A second passes and there is a fix, 14 m further on.
   package mutating func drive(to second: Double, speed: Double = 14) throws -> [VehicleAgent.Effect] {
     now = second
     guard let coordinate = Coordinate(latitude: 48 + second * speed / 111_200, longitude: 11) else {
@@ -154,7 +151,7 @@ package struct AgentFixture {
 }
 
 extension [VehicleAgent.Effect] {
-  /// The effects in brief, without the events.
+  /// The effects in short form, without the events.
   package var brief: [String] {
     compactMap { effect in
       switch effect {

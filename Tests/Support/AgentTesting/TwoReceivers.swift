@@ -7,7 +7,7 @@ package import FixSources
 import Positioning
 import Timekeeping
 
-/// Receivers on one roof, whose clocks may differ, and a token provider and a Fleet Engine that answer at once.
+/// Receivers on one roof, whose clocks may differ, and a token provider and a Fleet Engine that respond at once.
 package struct TwoReceivers {
   /// The agent, and the time.
   package var fixture: AgentFixture
@@ -17,14 +17,13 @@ package struct TwoReceivers {
   package var live: [String] = []
   /// Events of the last call.
   package var events: [Event] = []
-  /// Seconds by which the clock of each is ahead.
+  /// By how many seconds the clock of each is ahead.
   private let clocks: [Double]
 
   private struct PoleReached: Error {}
 
   /// None is being read yet.
-  ///
-  /// - Parameter clocks: seconds by which the clock of each is ahead.
+  /// - Parameter clocks: by how many seconds the clock of each is ahead.
   package init(clocks: [Double] = [0, 0]) throws {
     self.clocks = clocks
     fixture = try AgentFixture()
@@ -44,7 +43,6 @@ package struct TwoReceivers {
   }
 
   /// This number of seconds passes, at 14 m/s.
-  ///
   /// - Returns: the events that follow.
   @discardableResult
   package mutating func play(_ seconds: Int) throws -> [Event] {

@@ -7,7 +7,7 @@ struct FleetConditions: Sendable {
   let second: Int
   /// The header of all responses of this second.
   let date: String
-  /// Seconds until a cell has carried what it was given before.
+  /// Seconds until a cell has transmitted its queue.
   let cellDelays: [Double]
 
   init(_ scenario: FleetScenario, second: Int, cellDelays: [Double]) {

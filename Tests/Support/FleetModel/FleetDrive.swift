@@ -3,7 +3,7 @@ import Glibc
 import Positioning
 import Timekeeping
 
-/// A delivery round: stretches of 4 to 12 minutes, and stops of 1 to 4.
+/// A delivery round: drives of 4 to 12 minutes, and stops of 1 to 4.
 struct FleetDrive {
   private var latitude: Double
   private var longitude: Double
@@ -19,7 +19,7 @@ struct FleetDrive {
     latitude = .random(in: 47...53, using: &random)
     longitude = .random(in: 8...13, using: &random)
     heading = .random(in: 0..<360, using: &random)
-    // As it is met in the middle of the day.
+    // As encountered in the middle of the day.
     let isDriving = Double.random(in: 0..<1, using: &random) < 480 / (480 + 150)
     if isDriving { speed = .random(in: 8...20, using: &random) }
     aim = speed
@@ -48,7 +48,7 @@ struct FleetDrive {
     if speed > 1 { heading = (heading + turn * seconds + 360).truncatingRemainder(dividingBy: 360) }
   }
 
-  /// What a receiver makes of it, within a metre.
+  /// The receiver's position, within a metre.
   func fix(at time: Timestamp, using random: inout SplitMix64) -> Fix? {
     let noise = random.next()
     let north = Double(noise & 0xFFFF) / 65536 - 0.5

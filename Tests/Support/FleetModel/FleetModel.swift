@@ -3,9 +3,8 @@ import Timekeeping
 
 /// A fleet in virtual time: each vehicle is a `VehicleAgent`, and all share one model of Fleet Engine, of the token
 /// provider and of mobile cells.
-///
-/// Time passes in slices of a second. Within one the vehicles are independent, so that they can be shared among
-/// threads; what they do to each other, by the load of a cell, takes effect in the next. The same seed gives the same
+/// || Time passes in slices of a second. Within one the vehicles are independent, so that they can be distributed to
+/// threads; their effects on each other, through the load of a cell, apply in the next. The same seed gives the same
 /// run on any number of threads.
 package struct FleetModel: Sendable {
   /// Mobile cells, each with an equal part of the fleet.
@@ -18,7 +17,7 @@ package struct FleetModel: Sendable {
   /// True time at the start.
   static let start = Timestamp(seconds: 1_796_119_200)
   static let buildDate = Timestamp(seconds: 1_795_219_200)
-  /// When the machines were booted before that: tokens of earlier runs are younger.
+  /// When the machines were booted before that: tokens of previous runs are younger.
   private static let uptime = Duration.seconds(20_000)
 
   static func instant(_ second: Int) -> BootInstant { .boot + uptime + .seconds(second) }
@@ -28,7 +27,7 @@ package struct FleetModel: Sendable {
   package var vehicles: Int
   /// Of everything that is random.
   package var seed: UInt64
-  /// How many vehicles' shares run at once.
+  /// The number of concurrent groups of vehicles.
   package var threads: Int
   /// Whole seconds between fixes of a receiver.
   package var fixPeriod: Int
@@ -69,7 +68,7 @@ package struct FleetModel: Sendable {
   }
 }
 
-/// The vehicles that one thread runs through.
+/// The vehicles that one thread simulates.
 private actor FleetShare {
   private var vehicles: [FleetVehicle]
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was measured in a run, second by second, and whether it keeps the limits.
+/// The measurements of a run, second by second, and whether it meets the limits.
 package struct FleetRun: Sendable {
-  /// What was run.
+  /// The scenario and its parameters.
   package let scenario: FleetScenario
   /// How many vehicles.
   package let vehicles: Int
   /// From the first second on.
   package private(set) var seconds: [FleetSecond] = []
-  /// Positions that were due and did not arrive, are not pending, or were given up.
+  /// Positions that were due and did not arrive, are not pending, or were dropped.
   package private(set) var lost = 0
   /// Good fixes that were rejected.
   package private(set) var rejectedFixes = 0
@@ -56,18 +56,17 @@ package struct FleetRun: Sendable {
   /// Updates in the busiest second.
   package var busiestSecond: Int { seconds.dropFirst(scenario.exempt).map(\.updates).max() ?? 0 }
 
-  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes after
-  /// the cause's end on.
+  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes
+  /// after the end of the fault on.
   package var settledAge: Int { seconds.dropFirst(scenario.causeEnd + 120).map { $0.ages[2] }.max() ?? 0 }
 
-  /// Seconds from the cause's end until no more than one vehicle in a thousand has more than one position pending; nil:
-  /// not before the end.
+  /// Seconds from the end of the fault until at most one vehicle in a thousand has more than one position pending;
+  /// nil: not before the end.
   package var backlogSeconds: Int? {
     seconds.dropFirst(scenario.causeEnd).firstIndex { $0.behind * 1000 <= vehicles }.map { $0 - scenario.causeEnd }
   }
 
-  /// The limits that are not kept, each as a sentence.
-  ///
+  /// The limits that are exceeded, each as a sentence.
   /// - Parameter normal: updates in a second of a normal hour.
   package func violations(normal: Double) -> [String] {
     var sentences: [String] = []

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What happens to a whole fleet. Times are whole seconds since the start of the run.
+/// A scenario for a whole fleet. Times are whole seconds since the start of the run.
 package struct FleetScenario: Sendable {
-  /// What a server or a network does.
+  /// The fault of a server or a network.
   package enum Fault: Equatable, Sendable {
     /// Fleet Engine answers every update with this status.
     case engineAnswers(Int, RetryAfter?)
     /// The token provider's machine refuses connections.
     case providerRefuses
-    /// The cell of this number carries nothing. Of every second vehicle in it the modem reports that.
+    /// The cell of this number transmits nothing. In every second vehicle the modem reports that.
     case cellLost(Int)
   }
 
-  /// The header by which a server asks for a wait.
+  /// The header by which a server requests a wait.
   package enum RetryAfter: Equatable, Sendable {
     /// This number of seconds.
     case seconds(Int)
@@ -21,20 +21,20 @@ package struct FleetScenario: Sendable {
     case until(Int)
   }
 
-  /// Which tokens earlier runs of the program have left.
+  /// The cached tokens of previous runs.
   package enum StoredTokens: Equatable, Sendable {
     case none
     /// Of every age.
     case ofAnyAge
-    /// All end in this second, as where a provider cuts the end to the hour.
+    /// All expire in this second, as with a provider that rounds the expiry to the hour.
     case endingAt(Int)
   }
 
-  /// One word: what the program is asked for.
+  /// One word, the argument of the program.
   package let name: String
-  /// What it is about, for a heading.
+  /// Its description, for a heading.
   package let title: String
-  /// How long it is run.
+  /// Its duration.
   package private(set) var duration: Int
   /// The vehicles start evenly spread over the first seconds; 0: all in the same instant.
   package var startSpread = 60
@@ -42,13 +42,13 @@ package struct FleetScenario: Sendable {
   package var fault: Fault?
   /// When the fault begins and ends, or the restarts.
   package private(set) var period = 0..<0
-  /// Every vehicle's program is ended and started again within `period`.
+  /// Every vehicle's program is stopped and restarted within `period`.
   package var restarts = false
   /// No machine's clock is set.
   package var clocksAtZero = false
 
-  /// When the last cause of trouble has ended: of the fault, and of a wait that a server has asked for. Nil where
-  /// nothing was the matter: then the start is.
+  /// The end of the last cause: of the fault, and of a wait that a server has requested. Nil without a fault: then
+  /// the start counts.
   package var causeEnd: Int {
     guard !period.isEmpty else { return startSpread }
     switch fault {
@@ -58,7 +58,8 @@ package struct FleetScenario: Sendable {
     }
   }
 
-  /// Seconds in which the limits do not hold: the first update of a run waits for nothing, and its token neither.
+  /// Seconds in which the limits do not apply: the first update of a run is sent at once, and so is its token
+  /// request.
   package var exempt: Int { startSpread == 0 ? 10 : 0 }
 
   func isActive(at second: Int) -> Bool { period.contains(second) }
@@ -84,7 +85,7 @@ package struct FleetScenario: Sendable {
 }
 
 extension FleetScenario {
-  /// An hour in which nothing happens: what the others are measured by.
+  /// A normal hour: the reference for the others.
   package static let normal = FleetScenario("normal", "A normal hour", duration: 3600)
 
   /// All of them, the normal hour first.

@@ -10,9 +10,9 @@ struct FleetServerState {
   private(set) var newest: Timestamp?
   /// The times of queued positions that have not arrived.
   private var undelivered: Set<Timestamp> = []
-  /// The last tokens, and when they end.
+  /// The last tokens, and when they expire.
   private var tokens: [(secret: Secret, end: BootInstant)] = []
-  /// During an outage of the token provider: the first request of this vehicle, and the last.
+  /// During an outage of the token provider: the first request of this vehicle, and the last one.
   private var refusedTokenRequests: (first: BootInstant, last: BootInstant)?
 
   // MARK: - Tokens
@@ -31,7 +31,7 @@ struct FleetServerState {
     if last - first >= .seconds(300), now - last < .seconds(60) { tally.hastyTokenRequests += 1 }
   }
 
-  /// A token that lives for an hour, and its text.
+  /// A token that is valid for an hour, and its text.
   mutating func issueToken(for vehicle: String, from second: Int, life: Int = FleetModel.tokenLife) -> Secret {
     let iat = FleetModel.start.milliseconds / 1000 + Int64(second)
     let payload = #"{"iat":\#(iat),"exp":\#(iat + Int64(life)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#
@@ -123,6 +123,6 @@ struct FleetServerState {
   /// - Returns: the number of those that Fleet Engine has never received.
   mutating func confirm(delivered times: [Timestamp]) -> Int { times.count { undelivered.remove($0) != nil } }
 
-  /// The number of queued positions that have not arrived, and are no longer pending.
+  /// The number of queued positions that have not arrived and are no longer pending.
   func lost(pending: Set<Timestamp>) -> Int { undelivered.count { !pending.contains($0) } }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was counted of some vehicles in one second. Sums are the same in whatever order they are added.
+/// Counters of some vehicles in one second. Sums do not depend on the order.
 struct FleetTally: Sendable {
   /// Updates that reached Fleet Engine.
   var updates = 0
-  /// Those of them that it accepted.
+  /// Those of them that were accepted.
   var accepted = 0
   /// Bytes of their bodies.
   var bytes = 0
@@ -13,11 +13,11 @@ struct FleetTally: Sendable {
   /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the
   /// provider on.
   var hastyTokenRequests = 0
-  /// Connections to Fleet Engine that were made.
+  /// New connections to Fleet Engine.
   var connections = 0
-  /// Bytes that each cell was given to carry.
+  /// Bytes sent through each cell.
   var cellBytes = [Int](repeating: 0, count: FleetModel.cells)
-  /// Positions that were due and were never to arrive, or were removed by another name than `delivered`.
+  /// Positions that were due and can no longer arrive, or were removed for another reason than `delivered`.
   var lost = 0
   /// Fixes that the filter rejected: the model's fixes are good.
   var rejectedFixes = 0
@@ -25,10 +25,10 @@ struct FleetTally: Sendable {
   var behind = 0
   /// Positions pending.
   var pending = 0
-  /// Of the newest position at Fleet Engine, by whole seconds: the number of vehicles.
+  /// Age of the newest position at Fleet Engine, by whole seconds: the number of vehicles.
   var ages = [UInt32](repeating: 0, count: FleetTally.longestAge + 1)
 
-  /// Seconds; what is older counts as this.
+  /// Seconds; older ones count as this.
   static let longestAge = 10_799
 
   static func += (left: inout FleetTally, right: FleetTally) {

@@ -14,7 +14,7 @@ import Timekeeping
 
 /// One vehicle: its agent, its drive, and its messages in flight.
 struct FleetVehicle {
-  /// A request, until its outcome is the agent's.
+  /// A request, until its outcome is passed to the agent.
   private struct Exchange {
     enum Stage {
       case arrives(HTTPRequest)
@@ -40,7 +40,7 @@ struct FleetVehicle {
   /// Whether there is a connection to Fleet Engine.
   private var isConnected = false
   private var fetch: Exchange?
-  /// What the next run of the program finds.
+  /// The stored state for the next run of the program.
   private var storedToken: Secret?
   private var storedRunState: String?
   private var stored: [Backlog.Record] = []
@@ -59,8 +59,7 @@ struct FleetVehicle {
     isCellReported = number / FleetModel.cells % 2 == 0
     self.scenario = scenario
     self.fixPeriod = fixPeriod
-    // One number of the generator for each vehicle: seeds that follow each other would give shifted copies of one
-    // sequence.
+    // One number of the generator for each vehicle: consecutive seeds would give shifted copies of one sequence.
     var seeds = SplitMix64(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
     random = SplitMix64(seed: seeds.next() ^ UInt64(number))
     drive = FleetDrive(using: &random)
@@ -98,7 +97,7 @@ struct FleetVehicle {
     return configuration
   }
 
-  /// Leaves the token of an earlier run.
+  /// Stores the token of a previous run.
   private mutating func storeToken() {
     guard scenario.keptTokens != .none, let context = configuration.context, let key = configuration.tokenKey else {
       return
@@ -108,7 +107,7 @@ struct FleetVehicle {
       if case .endingAt(let second) = scenario.keptTokens {
         second
       } else {
-        // It has a successor ten minutes before its end.
+        // It is renewed ten minutes before its expiry.
         Int.random(in: 600..<life, using: &random)
       }
     let secret = servers.issueToken(for: name, from: end - life)
@@ -123,7 +122,7 @@ struct FleetVehicle {
   /// Whether it has been started.
   private func isDriving(at now: BootInstant) -> Bool { firstStart <= now }
 
-  /// Runs through one second.
+  /// Simulates one second.
   mutating func advance(until end: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
     while true {
       var next = min(fixAt, deadline, startAt, stopAt)
@@ -135,7 +134,7 @@ struct FleetVehicle {
     }
     guard isDriving(at: end) else { return }
     let time = FleetModel.time(end)
-    // Until the first position has arrived: since it was started.
+    // Until the first position has arrived: since its start.
     let since = servers.newest ?? FleetModel.time(firstStart)
     tally.count(age: Int((time - since).wholeSeconds))
     let pending = agent?.delivery.backlog.count ?? stored.count
@@ -244,7 +243,7 @@ struct FleetVehicle {
     startAt = now + .seconds(3)
   }
 
-  /// Settles the accounts of a run of the program.
+  /// Counts the positions of a run of the program.
   mutating func close(_ tally: inout FleetTally) {
     guard let agent else { return }
     tally.lost += servers.lost(pending: Set(agent.delivery.backlog.records.map(\.id)))
@@ -255,7 +254,7 @@ struct FleetVehicle {
 
   private func isCut(_ conditions: FleetConditions) -> Bool { conditions.fault == .cellLost(cell) }
 
-  /// Half a round trip over a mobile network, after what the cell has to carry first.
+  /// Half a round trip over a mobile network, after the queue of the cell.
   private mutating func delay(_ conditions: FleetConditions) -> Duration {
     let share = Double.random(in: 0..<1, using: &random)
     return .milliseconds(Int64(25 + 200 * share * share * share + conditions.cellDelays[cell] * 1000))

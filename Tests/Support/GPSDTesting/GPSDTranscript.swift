@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a gpsd says, for tests that play one.
+/// The output of a gpsd, for tests that act as one.
 package enum GPSDTranscript {
   /// Lines as gpsd 3.22 sends them.
   package static let greeting = [

@@ -6,8 +6,8 @@ package import JSON
 package struct ReferenceJSON: Decodable {
   private let value: JSONValue
 
-  /// - Returns: nil if the library rejects the document. It accepts some of what RFC 8259 does not: a comma before the
-  ///   end, unknown escapes.
+  /// - Returns: nil if the library rejects the document. It accepts some things that RFC 8259 does not: a trailing
+  ///   comma, unknown escapes.
   package init?(parsing bytes: [UInt8]) {
     guard let document = try? JSONDecoder().decode(ReferenceJSON.self, from: Data(bytes)) else { return nil }
     self = document
@@ -24,7 +24,7 @@ package struct ReferenceJSON: Decodable {
     } else if let number = try? container.decode(Double.self) {
       value = .number(number)
     } else if let integer = try? container.decode(Int64.self) {
-      // A number that is too small for a Double, as 1e-400.
+      // A number that is too small for a Double, such as 1e-400.
       value = .number(Double(integer))
     } else if container.decodeNil() {
       value = .null
@@ -33,7 +33,7 @@ package struct ReferenceJSON: Decodable {
     }
   }
 
-  /// Whether another reader has read the same. Numbers are compared as doubles: as an integer the library cuts off
+  /// Whether another reader has read the same. Numbers are compared as doubles: as an integer the library truncates
   /// 44444444444444444.44, which is none.
   package func agrees(with value: JSONValue) -> Bool { self.value == Self.withDoubles(value) }
 

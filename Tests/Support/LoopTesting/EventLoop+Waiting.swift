@@ -4,8 +4,7 @@ import Timekeeping
 
 extension EventLoop {
   /// Runs until the condition is true.
-  ///
-  /// - Parameter timeout: the test is lost after that long; a healthy one never waits for it.
+  /// - Parameter timeout: after this duration the test has failed; a passing test never waits for it.
   /// - Returns: whether it became true.
   package func runs(within timeout: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
     let deadline = now.boot + timeout
@@ -17,7 +16,7 @@ extension EventLoop {
     return true
   }
 
-  /// Runs as long as there is something to do at once.
+  /// Runs as long as there is work without waiting.
   package func runUntilIdle() throws {
     while try runOnce(timeout: .zero) {}
   }

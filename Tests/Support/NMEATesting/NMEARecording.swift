@@ -10,7 +10,7 @@ package func sentence(_ body: String) -> String {
   return "$\(body)*\(digits.utf8.count == 1 ? "0" : "")\(digits)\r\n"
 }
 
-/// Several of them.
+/// Several sentences.
 package func recording(_ bodies: String...) -> String {
   bodies.map(sentence).joined()
 }
@@ -20,7 +20,7 @@ package func fixes(_ text: String) -> [Fix] {
   decode([Array(text.utf8)]).fixes
 }
 
-/// The fixes of a recording that comes in portions, and what was counted.
+/// The fixes of a recording that is received in portions, and the counters.
 package func decode(_ portions: [[UInt8]]) -> (fixes: [Fix], counters: NMEADecoder.Counters) {
   var decoder = NMEADecoder()
   var fixes: [Fix] = []
