@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver on a pseudo terminal, with the symbolic link LINK: sends its standard input. receiver.py LINK"""
+"""A receiver on a pseudo-terminal, with the symbolic link LINK: sends its standard input. receiver.py LINK"""
 import os
 import shutil
 import sys
@@ -18,5 +18,5 @@ for line in sys.stdin.buffer:
     try:
         os.write(master, line)
     except BlockingIOError:
-        # No reader: like a receiver, it does not wait.
+        # Without a reader it does not wait, like a real receiver.
         pass

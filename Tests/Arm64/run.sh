@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The arm64 packages in a Debian 12 for arm64, emulated by qemu-user: installed by apt, then the daemon does its main job.
+# The arm64 packages in a Debian 12 for arm64, emulated by qemu-user: installed by apt, then the daemon delivers updates.
 # run.sh DIRECTORY-OF-PACKAGES
 #
-# What this cannot show: systemd's rules for the unit (there is no systemd here), memory and speed (those of the emulator).
+# Not covered: systemd's rules for the unit (there is no systemd here), memory and speed (those of the emulation).
 set -euo pipefail
 
 [ "$(id -u)" -eq 0 ] || exec sudo ARM64_CACHE="${ARM64_CACHE:-}" "$0" "$@"
@@ -20,7 +20,7 @@ fail() {
   exit 1
 }
 
-# -- The root, once, and what the packages want in it
+# -- The root file system, once, and the dependencies of the packages
 
 if [ -z "${ARM64_PREPARED:-}" ]; then
   "$here/../../scripts/arm64/emulate.sh"
@@ -33,12 +33,12 @@ if [ -z "${ARM64_PREPARED:-}" ]; then
       --aptopt='APT::Install-Recommends "false"' bookworm "$base" "${mirror:-http://deb.debian.org/debian}"
     touch "$cache/complete"
   fi
-  # What the packages depend on is fetched into the cache of this root, and installed in a layer that goes again.
+  # Dependencies of the packages are downloaded into the cache of this root, and installed in a temporary overlay.
   rm -f "$base"/root/*.deb
   cp "$packages"/fleet-{locationd,engine-emulator}_[0-9]*_arm64.deb "$base/root/"
   cp /etc/resolv.conf "$base/etc/resolv.conf"
   chroot "$base" sh -c 'apt-get install -qq -y --download-only /root/*.deb' >/dev/null
-  # From here on there is no network but a loopback of its own.
+  # From here on there is no network except its own loopback.
   ARM64_PREPARED=yes exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc --net "$0" "$packages"
 fi
 
@@ -60,7 +60,7 @@ ip link set lo up
 clean=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive)
 exec_inside() { exec chroot "$root" "${clean[@]}" "$@"; }
 inside() { chroot "$root" "${clean[@]}" "$@"; }
-# As the unit has it; for the background, as the one before.
+# As in the unit; for a background process, like the previous one.
 as_service() {
   exec_inside setpriv --reuid=fleet-locationd --regid=fleet-locationd --init-groups --no-new-privs \
     env STATE_DIRECTORY=/var/lib/fleet-locationd RUNTIME_DIRECTORY=/run/fleet-locationd NOTIFY_SOCKET=/run/notify "$@"
@@ -128,7 +128,7 @@ start() {
   as_service fleet-locationd 2>>"$work/daemon.log" &
   daemon=$!
 }
-# Ends with 0 when the last update was accepted, 1 when it was not, and another status if no daemon answers.
+# Exits with 0 if the last update was accepted, 1 if it was not, and another status if no daemon answers.
 online() { inside fleet-locationctl status --json >"$work/status" 2>&1; }
 answers() { online || [ $? -eq 1 ]; }
 waiting() { online || true; sed 's/.*"backlog":{[^}]*"count":\([0-9]*\).*/\1/' "$work/status"; }
@@ -158,7 +158,7 @@ kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 start
 until_true 60 answers || fail "no response after kill -9"
-# The file is read after the first request, or three seconds.
+# The file is read after the first request, or after three seconds.
 restored() { sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log"; }
 until_true 30 eval '[ -n "$(restored)" ]' || fail "no position of the earlier run is found"
 after=$(restored)

@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by a test that needs boxes: containers with a real systemd, as of Tests/Systemd. The test sets CONTAINER_EXTRA before its
-# first box, and $packages to the directory of our packages. All boxes have the loopback of this machine.
+# Sourced by tests that need boxes: containers with a real systemd, as in Tests/Systemd. The test sets CONTAINER_EXTRA before its
+# first box, and $packages to the directory of our packages. All boxes share the loopback of this machine.
 #
-#   use NAME                 the box that the next commands mean; boots it if it does not run; all end with the test
-#   install_package NAME...  installs packages of ours with dpkg
-#   emulate [OPTION...]      the emulator on this machine, at $port, which also gives tokens; ends with the test
-#   settings VEHICLE-ID      writes settings of a simulated drive to it, in TOML, against the emulator
-#   accepted VEHICLE         whether the emulator has accepted an update of it
+#   use NAME                 selects the box for the following commands; boots it if it does not run; all are stopped at the end
+#   install_package NAME...  installs our packages with dpkg
+#   emulate [OPTION...]      starts the emulator on this machine, at $port, which also issues tokens; it ends with the test
+#   settings VEHICLE-ID      writes settings of a simulated drive to the box, in TOML, for the emulator
+#   accepted VEHICLE         succeeds if the emulator has accepted an update of it
 #   fail TEXT                ends the test, and prints the end of the journal
 # and the functions of Tests/Systemd/library.sh, for that box.
 
 systemd_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../Systemd" && pwd)
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
-# Another for each run, so that two may run at once.
+# Different for each run, so that two can run at once.
 port=$((20000 + $$ % 20000))
 boxes=()
 # Processes on this machine that end with the test.

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the structure of Grafana's dashboards, as far as that goes without Grafana: dashboard.py FILE..."""
+"""Checks the structure of Grafana's dashboards, as far as possible without Grafana: dashboard.py FILE..."""
 import json
 import re
 import sys
 
-# Of Grafana's own units (packages/grafana-data, valueFormats), those that are used.
+# Those of Grafana's units (packages/grafana-data, valueFormats) that are used.
 UNITS = {"short", "percentunit", "decbytes", "s", "reqps", "cps", "cpm"}
 VARIABLE = re.compile(r"\$\{?(\w+)")
 
 
 def mistakes(dashboard):
-    """What is wrong with it, a sentence each."""
+    """The errors, as sentences."""
     found = []
 
     def check(right, sentence):
@@ -55,7 +55,7 @@ def main():
         for sentence in mistakes(dashboard):
             print(f"{path}: {sentence}", file=sys.stderr)
             status = 1
-        # The check is awake: the same without a unit, with an id twice and one panel over another.
+        # The check detects errors: the same without a unit, with a repeated id and with overlapping panels.
         broken = json.loads(json.dumps(dashboard))
         first, second = broken["panels"][:2]
         del first["fieldConfig"]["defaults"]["unit"]

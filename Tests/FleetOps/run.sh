@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The recipes of docs/fleet.md, played through: run.sh DIRECTORY-OF-PACKAGES [TEST...]
+# Tests the recipes of docs/fleet.md: run.sh DIRECTORY-OF-PACKAGES [TEST...]
 # Runs each tests/*.sh and tests/*.py, or those named without directory and ending, with the directory as the argument, as root.
-# Exit status 0 if all passed. What a failed test printed is printed.
+# Exit status 0 if all passed. The output of a failed test is printed.
 set -euo pipefail
 
 [ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"

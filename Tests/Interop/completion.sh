@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../packaging/completion/fleet-locationctl"
 bad=0
 
-# offers WORD...: what is offered for the last word, sorted, on one line.
+# offers WORD...: the completions of the last word, sorted, on one line.
 offers() {
   local program=$1 function
   function=$(complete -p "$program" | sed -E 's/.*-F ([^ ]+).*/\1/')
@@ -29,7 +29,7 @@ options() { grep -oE -- '--[a-z-]+' | grep -vE -- '^--(help|version)$' | { cat; 
 commands=$("$bin/fleet-locationctl" --help | sed -nE 's/^  ([a-z]+) .*/\1/p' | sort)
 expect fleet-locationctl "$(xargs <<<"$commands")" "$(offers fleet-locationctl '')"
 for command in $commands; do
-  # Of the text only the lines that describe options, and the line of use: sentences name other programs' options.
+  # Only the lines of the help that describe options, and the usage line: sentences mention other programs' options.
   help=$("$bin/fleet-locationctl" "$command" --help | grep -E '^Usage:|^ +(-[a-z], )?--')
   expect "$command" "$(options <<<"$help")" "$(offers fleet-locationctl "$command" --)"
 done

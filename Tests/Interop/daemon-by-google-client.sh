@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lets daemons of both services drive over TLS and HTTP/2, with an outage on the way and a pause at the end, and Google's own
-# client libraries read every request that they sent: daemon-by-google-client.sh BINDIR
+# Lets daemons of both services drive over TLS and HTTP/2, with an outage on the way and a pause at the end. Google's own
+# client libraries parse every request that they sent: daemon-by-google-client.sh BINDIR
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
@@ -39,7 +39,7 @@ interval = "0s"
 END
 }
 
-# Refused ones are in the record, too; after them OFFLINE waits as long as a position does.
+# Rejected ones are in the record, too; after them OFFLINE has the backoff of a position.
 has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations.*\"accepted\":true" >/dev/null; }
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field
@@ -52,7 +52,7 @@ drive() { # position field
     daemons[$service]=$!
   done
   sleep 3
-  # Positions are queued, and arrive as pastLocations.
+  # Positions are queued, and delivered as pastLocations.
   local before
   before=$(wc -l <"$work/requests.jsonl")
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `make demo` starts, as on a terminal: demo.py BINDIR
+"""Tests `make demo` as on a terminal: demo.py BINDIR
 
 Three vehicles of both services at five times the speed until the time is up, one of on-demand trips until Ctrl-C on a
-terminal, and what cannot be.
+terminal, and invalid arguments.
 """
 import glob
 import math
@@ -31,7 +31,7 @@ def environment(directory, **variables):
 
 
 def updates(output):
-    """Of each vehicle: seconds of the day, degrees and metres per second."""
+    """For each vehicle: seconds of the day, degrees and metres per second."""
     found = {}
     for hour, minute, second, name, *numbers in UPDATE.findall(output):
         at = int(hour) * 3600 + int(minute) * 60 + float(second)
@@ -62,7 +62,7 @@ def several(programs, directory):
     quick = 0
     for name, track in found.items():
         check(len(track) >= 5, f"{name} has {len(track)} updates", output)
-        # A town is driven at 14 m/s at most, corners and stops much slower.
+        # The speed in a town is 14 m/s at most, and much lower at corners and stops.
         way = sum(metres(*step) for step in zip(track, track[1:]))
         quick += way / (track[-1][0] - track[0][0]) > 25 and max(update[3] for update in track) > 50
     check(quick >= 2, "they do not get on five times as fast", output)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two releases with one backlog's file: what one has stored, the other sends.
+"""Two releases with one backlog file: positions that one has stored are sent by the other.
 
   downgrade.py OLD NEW
 
-OLD and NEW are directories with the programs, or Debian packages of fleet-locationd. The emulator is NEW's, or this tree's
-where NEW is a package; EMULATOR names another. One release stores positions while Fleet Engine fails, and the other one sends
-them; then they change roles with the same file. All of it is done twice, beginning with either. Every position that was in
-the file must arrive, and the file must not be set aside.
+OLD and NEW are directories with the programs, or Debian packages of fleet-locationd. The emulator is NEW's, or the one built here
+if NEW is a package; EMULATOR names another. One release stores positions while Fleet Engine fails, and the other one sends
+them; then they swap roles with the same file. This is done twice, beginning with either. Every position in the file must
+be delivered, and the file must not be set aside.
 """
 import contextlib
 import os
@@ -22,7 +22,7 @@ import urllib.request
 
 from trial import Failure, Record, epoch_seconds, positions
 
-# Seconds that a release drives without Fleet Engine: a position a second.
+# The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
 
 
@@ -37,7 +37,7 @@ def programs(source, work, name):
 
 
 def rows(state):
-    """The times in the file, in milliseconds, of a daemon that has ended."""
+    """The times of the positions in the file, in milliseconds, after the daemon has exited."""
     with contextlib.closing(sqlite3.connect(f"file:{state}/backlog.sqlite?mode=ro", uri=True)) as database:
         return {time for (time,) in database.execute("SELECT time FROM positions")}
 
@@ -107,7 +107,7 @@ batch = 3
             raise Failure(f"it ended with {daemon.returncode}: {open(log).read()}")
 
     def store(self, folder, log):
-        """A release drives while Fleet Engine fails."""
+        """Runs a release while Fleet Engine fails."""
         self.ask("/debug/faults", "POST", b'{"target": "update", "reset": true, "for_ms": 3600000}')
         daemon = self.run(folder, log)
         time.sleep(DRIVE)
@@ -119,7 +119,7 @@ batch = 3
         return stored
 
     def send(self, folder, log, stored):
-        """A release finds them in the file, and must send them."""
+        """Runs a release that must send the positions in the file."""
         daemon = self.run(folder, log)
         self.until(
             lambda: stored <= self.arrived() or daemon.poll() is not None,
@@ -149,7 +149,7 @@ def main():
             try:
                 stored = trial.store(first, f"{work}/{name}/first.log")
                 trial.send(second, f"{work}/{name}/second.log", stored)
-                # The file has been written by both now, and is the first one's again.
+                # Both have written the file now, and the first release gets it again.
                 again = trial.store(second, f"{work}/{name}/third.log")
                 trial.send(first, f"{work}/{name}/fourth.log", again)
             finally:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the emulator with Google's own REST client, so that the emulator too is judged by Google's code.
+"""Tests the emulator with Google's own REST client, so that it is checked by Google's code as well.
 
-For on-demand trips Google's library speaks gRPC only: there its messages are encoded and decoded by Google's JSON, and the
+For on-demand trips Google's library supports only gRPC: there Google's JSON encodes and decodes its messages, and the
 URLs are those of the annotations in vehicle_api.proto.
 
 Usage: emulator_by_google_client.py PATH-OF-fleet-engine-emulator
-Exit status: 0 when the client and the emulator understand each other in every case.
+Exit status: 0 if the client and the emulator are compatible in every case.
 """
 
 import datetime
@@ -34,7 +34,7 @@ PARENT = "providers/interop"
 
 
 class FixedToken(Credentials):
-    """A token that stays what it is, even when the server refuses it."""
+    """A token that is not refreshed, even if the server rejects it."""
 
     def __init__(self, token):
         super().__init__()
@@ -156,7 +156,7 @@ def refusals(emulator):
 
 
 def vehicles_are_listed(emulator):
-    """With a token for all vehicles, which the account of the emulator has signed."""
+    """With a token for all vehicles, signed by the emulator's account."""
     for number in range(120):
         update(emulator.client(f"listed-{number:03}"), f"listed-{number:03}", ["last_location"])
     transport = DeliveryServiceRestTransport(
@@ -192,7 +192,7 @@ def the_client_retries_what_it_should(emulator):
 
 
 def trips(emulator):
-    """UpdateVehicle, GetVehicle and CreateVehicle of v1; a response has nothing that Google's messages do not know."""
+    """UpdateVehicle, GetVehicle and CreateVehicle of v1; a response contains no field that is unknown to Google's messages."""
     token = emulator.call("/token/driver/taxi-1")["jwt"]
     path = f"/v1/{PARENT}/vehicles/taxi-1"
 

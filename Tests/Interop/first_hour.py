@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packaging/fleet/first-hour against the emulator, with each assumption broken once: first_hour.py BINDIR
+"""Tests packaging/fleet/first-hour against the emulator, with each assumption broken once: first_hour.py BINDIR
 
-Between both are TLS and a connection's fate (here), HTTP/2 (nghttpx), and a server that adds what the emulator has not, the roles of a
-project and the sensor's default, and that breaks one assumption at a time. Each must show in its own row of the table, and in no other
-but those that need it too.
+Between them are a TLS proxy with connection faults (here), HTTP/2 (nghttpx), and a server that adds what the emulator lacks (a project's
+roles and the sensor's default) and breaks one assumption at a time. Each failure must be in its own row of the table, and in no other
+except those that depend on it.
 """
 import ast
 import base64
@@ -43,7 +43,7 @@ def error(status, code, message="Something about the request.", reason=None):
 
 
 class Request:
-    """What the program has sent."""
+    """The requests that the program has sent."""
 
     def __init__(self, method, target, headers, body):
         self.method, self.target, self.headers, self.raw = method, target, headers, body
@@ -69,7 +69,7 @@ class Request:
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Passes requests to the emulator."""
+    """Forwards requests to the emulator."""
     daemon_threads = True
 
     def __init__(self, emulator):
@@ -127,7 +127,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class TLSFront:
-    """Ends TLS, and passes the bytes on. Connections are silent for `patience` seconds at most."""
+    """Terminates TLS, and forwards the bytes. Connections may be idle for `patience` seconds at most."""
 
     def __init__(self, certificates, target):
         self.certificates, self.target, self.patience = certificates, target, None
@@ -150,7 +150,7 @@ class TLSFront:
 
     @staticmethod
     def serve(raw, context, target, patience):
-        # Closed in one place: a thread that still reads holds a socket open.
+        # Closed in one place: a thread that still reads keeps a socket open.
         with contextlib.suppress(OSError), context.wrap_socket(raw, server_side=True) as outer, \
                 socket.create_connection(("127.0.0.1", target)) as inner:
             def back():
@@ -172,7 +172,7 @@ def without_default(request):
 
 
 def hide(request):
-    """The response has the whole vehicle, whatever it should have."""
+    """The response contains the whole vehicle, whatever the response mask is."""
     if request.method != "GET" and request.headers["X-Goog-FieldMask"] == "name":
         del request.headers["X-Goog-FieldMask"]
 
@@ -205,7 +205,7 @@ def is_update(request):
     return request.method != "GET" and request.mask is not None
 
 
-# The row, how its assumption is broken, and which other rows need the same.
+# The row, how its assumption is broken, and the rows that depend on it.
 BREAKS = [
     ("a plain update", hide, set()),
     ("the server's clock", lambda request: {"Date": "Thu, 01 Jan 2026 00:00:00 GMT"}, set()),
@@ -318,7 +318,7 @@ class Bench:
 
 
 def is_signed():
-    """Whether a token has the signature that its text had first."""
+    """Whether a token still has its original signature."""
     known = {}
 
     def judge(request):
@@ -328,7 +328,7 @@ def is_signed():
 
 
 def forms():
-    """The forms of errors that the program looks for are those that the daemon recognizes."""
+    """The error formats that the program recognizes are those of the daemon."""
     known = (ROOT / "Sources/Core/FleetEngine/RejectionCause.swift").read_text()
     parts = [argument.value for node in ast.walk(ast.parse(PROGRAM.read_text())) if isinstance(node, ast.Call)
              and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("refused", "wrong_token")

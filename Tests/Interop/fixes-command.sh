@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs `fleet-locationctl` as a person would and checks what it prints and how it ends.
+# Runs `fleet-locationctl fixes`, and checks its output and exit status.
 # Usage: fixes-command.sh [FLEET_LOCATIONCTL]
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -9,7 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
 
-# expect NAME STATUS TEXT ARGUMENT...: the command ends with the status, and what it prints, on either stream, has the text.
+# expect NAME STATUS TEXT ARGUMENT...: the command exits with the status, and its standard output or error contains the text.
 expect() {
     name=$1 wanted=$2 text=$3
     shift 3
@@ -61,7 +61,7 @@ cat "$dir/one.nmea" "$dir/one.nmea" >"$dir/fifo"
 wait $!
 check "FIFO" '[ "$(head -n 1 "$dir/out")" = "$line" ]'
 
-# A reader that goes away is a quiet end: of many fixes one is read.
+# A closed pipe ends it silently: only one of many fixes is read.
 (i=0; while [ $i -lt 20000 ]; do
     printf '$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\n$GPGLL,4500.0,N,00100.0,E,083003,A,A*4F\n'; i=$((i + 1))
 done) >"$dir/long.nmea"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packaging/fleet/prometheus/fleet-vehicles between the emulator and answers of a Prometheus: fleet_vehicles.py EMULATOR"""
+"""Tests packaging/fleet/prometheus/fleet-vehicles with the emulator and a fake Prometheus: fleet_vehicles.py EMULATOR"""
 import http.server
 import json
 import pathlib
@@ -44,7 +44,7 @@ def main(program):
         try:
             url = tokens.stdout.readline().split()[-1]
             token = accounts.ask(f"{url}/token/fleet_reader/all")["token"]
-            # More than a page.
+            # More than one page.
             vehicles = [f"truck-{number}" for number in range(105)]
             for vehicle in vehicles:
                 update(emulator.client(vehicle), vehicle, ["last_location"])

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The largest backlog that the settings allow, and a file with ten times as many positions: full-backlog.sh BINDIR. The
-# daemon reads the file, thins its positions when the next ones come, and sends them. Its memory at most is two thirds of
-# what its unit allows (MemoryMax=96M).
+# The largest backlog that the settings allow, with ten times as many positions in the file: full-backlog.sh BINDIR. The
+# daemon reads the file, thins the backlog when new positions come, and sends it. Its peak memory is limited to two thirds of
+# the unit's limit (MemoryMax=96M).
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
@@ -48,7 +48,7 @@ is_thinned() {
 }
 rows() { sqlite3 "$work/state/backlog.sqlite" 'SELECT count(*) FROM positions'; }
 fault() { curl -sf "$url/debug/faults" -d "$1" >/dev/null || fail "the emulator refuses a fault"; }
-# So many positions, a second apart and each in a place of its own, the last one an hour ago.
+# This many positions, a second apart and each at a different place, the last one an hour ago.
 fill() {
   sqlite3 "$work/state/backlog.sqlite" "DELETE FROM positions;
     INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES ('interop', 'truck');
@@ -64,7 +64,7 @@ for count in 100000 1000000; do
   fill "$count"
   fault '{"target": "update", "status": 503, "for_ms": 3600000}'
   start
-  # With the next position more than the limit are pending: a fifth is thinned.
+  # With the next position the limit is exceeded: a fifth is thinned.
   until_true 60 is_thinned || fail "not thinned: $(status)"
   curl -sf -X DELETE "$url/debug/faults" >/dev/null
   until_true 90 grep -q pastLocations "$work/requests.jsonl" || fail "no stored position is sent"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges recorded UpdateDeliveryVehicle and UpdateVehicle requests by Google's own client libraries.
+"""Checks recorded UpdateDeliveryVehicle and UpdateVehicle requests with Google's own client libraries.
 
 Usage: google_client_judge.py RECORDING | --self-test
 
-The recording is what `fleet-engine-emulator --record` wrote. Each request must parse into Google's message types with
-unknown fields refused, stand in the canonical JSON encoding, be what Google's own URL rules make of it, and make sense.
-Exit status: 0 when every request passes, 1 when one fails or there is none, 2 when the recording cannot be read.
+The recording is the output of `fleet-engine-emulator --record`. Each request must parse into Google's message types without
+unknown fields, be in the canonical JSON encoding, match Google's own URL rules, and have plausible values.
+Exit status: 0 if every request passes, 1 if one fails or there is none, 2 if the recording cannot be read.
 """
 
 import base64
@@ -36,7 +36,7 @@ def update_vehicle(name, vehicle, mask):
     return UpdateVehicleRequest.pb()(name=name, vehicle=vehicle, update_mask=mask)
 
 
-# By the collection in the path. The library for on-demand trips speaks gRPC only, so the URL rules of its update are the
+# By the collection in the path. The library for on-demand trips supports only gRPC, so the URL rules of its update are the
 # `google.api.http` annotation in vehicle_api.proto.
 Service = namedtuple("Service", "body vehicle request rules")
 SERVICES = {
@@ -47,12 +47,12 @@ SERVICES = {
         "vehicle", Vehicle.pb(), update_vehicle,
         [{"method": "put", "uri": "/v1/{name=providers/*/vehicles/*}", "body": "vehicle"}]),
 }
-# The client's descriptors carry no annotations, so these are from the comments of the public protocol buffers.
+# The client's descriptors have no annotations, so these are from the comments of the public protocol buffers.
 OUTPUT_ONLY = {"server_time", "current_trips", "current_route_segment_version", "waypoints_version"}
 DEPRECATED = {
     "speed_kmph", "horizontal_accuracy", "vertical_accuracy", "bearing_accuracy", "num_stale_updates", "road_snapped",
 }
-# Where a position stands, with its time and its accuracy.
+# The path of a position, with its time and its accuracy.
 POSITIONS = [
     ("supplemental_location", "supplemental_location_time"),
     ("location", "update_time"),
@@ -60,7 +60,7 @@ POSITIONS = [
 
 
 class Refused(Exception):
-    """A request is not as Google's library would have it."""
+    """A request differs from what Google's library would send."""
 
 
 def check(condition, message):
@@ -69,7 +69,7 @@ def check(condition, message):
 
 
 def check_canonical(given, printed, descriptor, path):
-    """The JSON given is what Google's encoder prints, but for zeroes, which the encoder leaves out."""
+    """The JSON is what Google's encoder prints, except for zeroes, which the encoder omits."""
     by_name = {field.json_name: field for field in descriptor.fields}
     for key, value in given.items():
         place = f"{path}.{key}"
@@ -97,7 +97,7 @@ def check_same(value, printed, field, place):
 
 
 def check_behaviour(message, path):
-    """Nothing is set that Google calls output only or deprecated."""
+    """No field is set that Google documents as output only or deprecated."""
     for field, value in message.ListFields():
         place = f"{path}.{field.json_name}"
         check(field.name not in OUTPUT_ONLY, f"{place} is output only")
@@ -108,7 +108,7 @@ def check_behaviour(message, path):
 
 
 def check_location(location, path):
-    """A location says where and when, in range. Returns the time as nanoseconds."""
+    """A location has a position and a time, in range. Returns the time as nanoseconds."""
     used = [(place, time) for place, time in POSITIONS if location.HasField(place)]
     check(used, f"{path}: neither supplementalLocation nor location is set")
     for place, time in used:
@@ -116,7 +116,7 @@ def check_location(location, path):
         check(-90 <= point.latitude <= 90 and -180 <= point.longitude <= 180, f"{path}.{place} is out of range")
         check(location.HasField(time), f"{path}.{time} is missing")
     if location.HasField("supplemental_location"):
-        # 0, which is left out: the comment of the field names the default CUSTOMER_SUPPLIED_LOCATION.
+        # 0, which is omitted: the comment of the field gives CUSTOMER_SUPPLIED_LOCATION as the default.
         check(location.supplemental_location_sensor in (0, 5), f"{path}: the supplementalLocationSensor is another")
     if location.HasField("location"):
         check(location.location_sensor != 0, f"{path}: no locationSensor")
@@ -141,7 +141,7 @@ def check_sense(vehicle, mask):
     check("name" not in touched, "the mask names the name")
     if "vehicle_state" in touched:
         check(vehicle.vehicle_state in (OFFLINE, ONLINE), f"vehicleState is {vehicle.vehicle_state}")
-        # What the driver was promised: off duty nothing but the state leaves the box.
+        # The privacy promise: off duty only the state leaves the vehicle.
         check(vehicle.vehicle_state == ONLINE or touched == {"vehicle_state"}, "OFFLINE does not come alone")
     newest = None
     if "last_location" in touched:
@@ -152,7 +152,7 @@ def check_sense(vehicle, mask):
 
 
 def judge(request):
-    """Raises Refused when Google's library would not have sent, or would not understand, the request."""
+    """Raises Refused if Google's library would not send, or not parse, the request."""
     parts = request["path"].split("/")
     check(len(parts) > 4 and parts[4] in SERVICES, f"the path {request['path']} is no vehicle's")
     service = SERVICES[parts[4]]
@@ -164,7 +164,7 @@ def judge(request):
     check(len(parameters) == len(dict(parameters)), "a parameter is given twice")
     parameters = dict(parameters)
     text = parameters.pop("updateMask", "")
-    # Of every Google API: whether the response is indented.
+    # A parameter of every Google API: whether the response is indented.
     check(parameters.pop("prettyPrint", "false") == "false", "the response would be indented")
     check(not parameters, f"unknown parameters: {sorted(parameters)}")
     check(text, "the update mask is empty")
@@ -194,7 +194,7 @@ def judge(request):
     check_behaviour(vehicle, service.body)
     check_sense(vehicle, mask)
 
-    # Google's own URL rules, applied to the same message, must lead to the same place.
+    # Google's own URL rules, applied to the same message, must give the same URL.
     name = unquote(request["path"]).removeprefix("/v1/")
     check(not vehicle.name or vehicle.name == name, "the body names another vehicle")
     try:
@@ -250,7 +250,7 @@ def example(collection="deliveryVehicles"):
 
 
 def self_test():
-    """Proves that the judge can refuse: each case below spoils one thing in a request that passes."""
+    """Proves that the check can fail: each case below breaks one thing in a request that passes."""
     def spoil_location(**changes):
         def change(request, body, location):
             location.update(changes)

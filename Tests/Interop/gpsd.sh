@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The real gpsd between a receiver and the daemon: gpsd.sh BINDIR. A recording comes out the same through gpsd as through
-# the daemon's own decoder, and a gpsd that is killed in mid-drive and started again is found again.
+# The real gpsd between a receiver and the daemon: gpsd.sh BINDIR. A recording gives the same fixes through gpsd as with
+# the daemon's own decoder, and the daemon reconnects to a gpsd that was killed during a drive and restarted.
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 drive=$here/gpsd_drive.py
 . "$here/library.sh"
-# gpsd gives up root before it opens what is in here.
+# gpsd drops root before it opens files in here.
 chmod 755 "$work"
 gpsd=$(command -v gpsd || echo /usr/sbin/gpsd)
 
@@ -37,7 +37,7 @@ END
 daemon=$!
 until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
-# The recording through gpsd. One sentence after the other, so that an epoch takes its half second.
+# The recording through gpsd, sentence by sentence, so that an epoch takes its half second.
 "$drive" record 30 > "$work/drive.nmea"
 # After SIGTERM it stops its gpsd and then hangs, so timeout kills it.
 timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea" >"$work/gpsfake.log" 2>&1 &
@@ -49,7 +49,7 @@ wait "$player" || true
 "$bin/fleet-locationctl" fixes "$work/drive.nmea" > "$work/fixes.jsonl"
 "$drive" compare "$work/fixes.jsonl" "$work/requests.jsonl" 20 || fail "gpsd and the decoder differ"
 
-# A receiver on a gpsd that dies.
+# A receiver on a gpsd that is killed.
 "$drive" feed "$work/receiver" 120 &
 until_true 5 test -e "$work/receiver" || fail "the receiver does not start"
 sent() { wc -l < "$work/requests.jsonl"; }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A drive for gpsd.sh: makes the recording, plays it as a receiver, compares what became of it.
+"""A drive for gpsd.sh: creates the recording, replays it as a receiver, compares the results.
 
   gpsd_drive.py record EPOCHS               NMEA of a drive, two epochs a second
-  gpsd_drive.py feed LINK EPOCHS            the same as a receiver behind LINK (a pseudo-terminal), at its own pace
-  gpsd_drive.py compare FIXES REQUESTS N    the fixes of `fleet-locationctl fixes`, and the emulator's record of updates:
-                                            at least N epochs in common, all the same
+    gpsd_drive.py feed LINK EPOCHS            the same as a receiver behind LINK (a pseudo-terminal), in real time
+    gpsd_drive.py compare FIXES REQUESTS N    the fixes of `fleet-locationctl fixes`, and the emulator's record of updates:
+                                                                                        at least N epochs in common, all equal
 """
 import datetime
 import json
@@ -33,7 +33,7 @@ def angle(degrees, width, letters):
 
 
 def epochs(count):
-    """The sentences of each epoch: a curve with changing speed and height, south of the equator."""
+    """The sentences of each epoch: a curve with varying speed and altitude, south of the equator."""
     latitude, longitude = -33.5, 151.25
     start = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
     for number in range(count):
@@ -55,14 +55,14 @@ def epochs(count):
 def feed(link, count):
     master, slave = os.openpty()
     tty.setraw(slave)
-    # gpsd gives up root before it opens the device.
+    # gpsd drops root before it opens the device.
     os.chmod(os.ttyname(slave), 0o666)
     os.symlink(os.ttyname(slave), link)
     os.set_blocking(master, False)
     for sentences in epochs(count):
         try:
             os.write(master, "".join(sentences).encode())
-            # What gpsd asks of the receiver is of no interest.
+            # Commands from gpsd to the receiver are ignored.
             os.read(master, 4096)
         except BlockingIOError:
             pass
@@ -102,7 +102,7 @@ def compare(fixes, requests, least):
             "latitude": (abs(point["latitude"] - fix["latitude"]), 1e-6),
             "longitude": (abs(point["longitude"] - fix["longitude"]), 1e-6),
             "speed": (abs(location["speed"] - fix["speed"]), 0.02),
-            # The API takes whole degrees.
+            # The API accepts whole degrees only.
             "heading": (turn, 0.51),
         }
         if "altitude" in location:

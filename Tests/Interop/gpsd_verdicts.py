@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpsd's own decoder between recorded drives and the filter: gpsd_verdicts.py BINDIR [--list]
+"""Compares gpsd's decoder with the daemon's on recorded drives: gpsd_verdicts.py BINDIR [--list]
 
 gpsdecode, which is gpsd's decoder, reads the drives of Tests/FilterScore/Drives that have a date. `fleet-locationctl fixes --verdict`
-judges its reports, and the same drive decoded directly. Of the fixes of the same time the verdicts and the accuracies that the filter
-assumes are compared. A report that comes twice for one time counts as accepted if one of both was. An accuracy differs by gpsd's doing if
-the receiver states it with PGRME, which gpsd ignores, or if gpsd has computed it from the dilution of the epoch before, because it reports
-the position before it has read this epoch's GSA. --list prints each difference.
+filters its reports, and the same drive decoded directly. For fixes of the same time the verdicts and the assumed accuracies are
+compared. If one time is reported twice, it counts as accepted if either report was. A difference in accuracy is attributed to gpsd if
+the receiver states it with PGRME, which gpsd ignores, or if gpsd has computed it from the dilution of the previous epoch, because it
+reports the position before it has read this epoch's GSA. --list prints each difference.
 """
 import datetime
 import gzip
@@ -20,11 +20,11 @@ DRIVES = os.path.join(os.path.dirname(__file__), "..", "FilterScore", "Drives")
 NAMES = ["dotnet2", "morten", "splosch", "genivi-munich", "genivi-swiss", "mtv-f9k"]
 # gpsd adds week rollovers to old dates.
 ROLLOVER = 1024 * 7 * 86_400_000
-# Of a hundred verdicts at most this many may differ, in all drives and in each.
+# The maximum percentage of different verdicts, in all drives and in each.
 MOST, MOST_OF_A_DRIVE = 0.2, 0.6
-# The larger accuracy may be this many times the other, except by gpsd's doing, and in so many fixes of all drives.
+# The maximum ratio of the two accuracies, unless attributed to gpsd, and the share of fixes of all drives that may exceed it.
 RATIO, EXCEPTIONS = 1.1, 2
-# Metres of accuracy for each unit of HDOP, as the filter assumes them.
+# Metres of accuracy per unit of HDOP, as assumed by the filter.
 RANGE_ERRORS = {"gnss": 5, "dgnss": 2, "rtk-float": 0.5, "rtk-fixed": 0.02}
 
 
@@ -33,7 +33,7 @@ def milliseconds(fix):
 
 
 def judged(program, path):
-    """Each time's fix: the first accepted one, otherwise the first."""
+    """The fix of each time: the first accepted one, otherwise the first."""
     output = subprocess.run([program, "fixes", "--verdict", path], check=True, capture_output=True, text=True).stdout
     found = {}
     for line in output.splitlines():
@@ -47,7 +47,7 @@ def judged(program, path):
 def cause(time, before, direct, through):
     """Why the accuracies of this fix differ: `same` if they do not.
 
-    `before`: the times of the two epochs before.
+    `before`: the times of the two previous epochs.
     """
     one, other = (fixes[time].get("assumedAccuracy", 0) for fixes in (direct, through))
     if max(one, other) <= RATIO * min(one, other):

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the tests in bash here, which set $bin to the directory of the programs.
+# Sourced by the bash tests here, which set $bin to the directory of the programs.
 #
-#   $work            a directory that is removed at the end; what the test has started ends then, too
+#   $work            a directory that is removed at the end, when the test's processes are ended too
 #   emulate          starts the emulator; sets $url, and records requests in $work/requests.jsonl
-#   said TEXT        waits until the daemon's log, $work/daemon.log, has it in a line after the last one that was looked for
-#   fail TEXT        ends the test, and prints the ends of the logs in $work
+#   said TEXT        waits until the daemon's log, $work/daemon.log, contains it in a line after the last match
+#   fail TEXT        ends the test, and prints the last lines of the logs in $work
 # and the functions of Tests/Support/library.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"

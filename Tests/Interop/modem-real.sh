@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The real ModemManager, on a bus of its own, with a modem that is a program: modem-real.sh BINDIR. Its test interface makes modems
-# of sockets, which have no receiver; so this is about what it says of a modem, and of there being none.
+# The real ModemManager, on its own bus, with a simulated modem: modem-real.sh BINDIR. Its test interface creates modems
+# from sockets, which have no receiver; so this tests the messages about a modem, and about a missing one.
 # MODEMMANAGER is the program (/usr/sbin/ModemManager), MODEMMANAGER_PLUGINS its directory of plugins.
 set -euo pipefail
 
@@ -32,7 +32,7 @@ TOML
 "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
 said "ModemManager does not run"
 
-# manager SIM: with a modem whose SIM is so.
+# manager SIM: with a modem whose SIM is in this state.
 manager() {
   "$here/modem/at_modem.py" "fleet-$$" "$1" &
   port=$!

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The receiver of a modem behind a ModemManager on a bus of its own: modem.sh BINDIR. The modem is switched on and, at the end,
-# off again; it freezes, is unplugged, has no SIM, is locked, belongs to another program, and polkit refuses.
+# The receiver of a modem behind a ModemManager on its own bus: modem.sh BINDIR. The modem is switched on and, at the end,
+# off again; it freezes, is unplugged, has no SIM, is locked, is used by another program, and polkit refuses.
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/library.sh"
-# What the daemon has counted.
+# The daemon's counters.
 fixes() { "$bin/fleet-locationctl" metrics --socket "$work/run/control.sock" | awk '/^fleet_locationd_fixes_total/ { print $2 }'; }
 has_fixes() { [ "$(fixes)" -ge "$1" ]; }
 reports() {
@@ -18,7 +18,7 @@ reports() {
 }
 modem() { echo "$*" > "$work/modem"; }
 
-# calls: how often ModemManager has been asked since it was started.
+# calls: the number of calls of ModemManager since its start.
 calls() {
   local before
   before=$(grep -c "^calls" "$work/modemmanager.log" || true)
@@ -116,7 +116,7 @@ modem quit
 said "ModemManager does not run"
 start_modemmanager
 reports "of the ModemManager that was started again"
-# The real one ends with its bus; this one is ended first, as its control file is gone then.
+# The real one ends with its bus; the fake one is ended first, because its control file is removed then.
 modem quit
 said "ModemManager does not run"
 kill "$bus"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""NMEA over the network, sent by other people's programs and by hostile ones: network-sources.py BINDIR [NAME...]
+"""NMEA over the network, from other projects' programs and from hostile senders: network-sources.py BINDIR [NAME...]
 
-socat as server, client and sender of datagrams, to a group and by broadcast too, gpsd's raw sentences, datagrams that are lost
-and overtake each other in a relay (no kernel has to have netem), and floods from senders that are not allowed. Every position that reaches the emulator is one of the drive, at its time, and in
-order; the daemon stays one thread within its memory.
+socat as server, client and sender of datagrams, also to a multicast group and by broadcast, gpsd's raw sentences, datagrams that a
+relay drops and reorders (so the kernel need not have netem), and floods from senders that are not allowed. Every position that
+reaches the emulator is one of the drive, at its time, and in
+order; the daemon remains one thread within its memory limit.
 """
 import datetime
 import json
@@ -23,7 +24,7 @@ sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
 
 PERIOD = 0.5
-# A hundred kilometres off: what hostile senders say.
+# A hundred kilometres away: the positions of hostile senders.
 FORGED = "GPRMC,{clock},A,3435.000000,S,15115.000000,E,10.000,0.00,{date},,,A"
 
 
@@ -46,7 +47,7 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Drive(threading.Thread):
-    """A receiver: writes two epochs a second, and knows where each was."""
+    """A receiver: writes two epochs a second, and records the position of each."""
 
     def __init__(self, write):
         super().__init__(daemon=True)
@@ -80,7 +81,7 @@ class Bench:
     def __init__(self, binaries):
         self.binaries, self.work, self.children = binaries, tempfile.TemporaryDirectory(), []
         self.path = self.work.name
-        # gpsd gives up root before it opens what is in here.
+        # gpsd drops root before it opens files in here.
         os.chmod(self.path, 0o755)
         self.run("fleet-engine-emulator", "--port", "0", "--ready-file", f"{self.path}/url", "--record",
                  f"{self.path}/requests", "--quiet")
@@ -130,12 +131,12 @@ interval = "0s"
         return open(f"{self.path}/log", errors="replace").read()
 
     def memory(self):
-        """Of the daemon's own, in MB, and its threads."""
+        """The daemon's private memory in MB, and its threads."""
         fields = dict(line.split(":", 1) for line in open(f"/proc/{self.daemon.pid}/status"))
         return int(fields["RssAnon"].split()[0]) / 1024, int(fields["Threads"])
 
     def locations(self):
-        """Of each update that was accepted: live location and arrival, in order."""
+        """For each accepted update: live location and arrival, in order."""
         found = []
         for line in open(f"{self.path}/requests"):
             record = json.loads(line)
@@ -151,7 +152,7 @@ interval = "0s"
         until(30, lambda: self.count() >= before + number, f"{number} updates {what}")
 
     def judge(self, truth, least):
-        """Every position is one of the drive, and none goes back."""
+        """Every position is one of the drive, in the order of time."""
         last = 0
         locations = self.locations()
         check(len(locations) >= least, f"{len(locations)} updates, and not {least}")
@@ -181,14 +182,14 @@ interval = "0s"
 
 
 def pipe_to(bench, *arguments):
-    """socat, which sends what is written to the returned file."""
+    """A socat that sends the data written to the returned file."""
     child = bench.run("socat", "-u", "STDIN", *arguments, stdin=subprocess.PIPE)
     os.set_blocking(child.stdin.fileno(), False)
     return child
 
 
 class Feed:
-    """What the drive is written to; it may change."""
+    """The file that the drive is written to; it may change."""
 
     def __init__(self):
         self.child = None
@@ -199,12 +200,12 @@ class Feed:
             try:
                 os.write(child.stdin.fileno(), "".join(sentences).encode())
             except (BrokenPipeError, BlockingIOError):
-                # It was killed, or takes nothing.
+                # It was killed, or does not read.
                 pass
 
 
 def server(bench):
-    """socat listens, is killed, and is found again."""
+    """socat listens, is killed, and the daemon reconnects."""
     port, feed = free_port(), Feed()
     bench.start(f'type = "nmea-tcp"\naddress = "localhost:{port}"')
     until(10, lambda: "nothing listens there" in bench.log_text(), "that nothing listens is reported")
@@ -220,7 +221,7 @@ def server(bench):
 
 
 def client(bench):
-    """Two socats connect: the one in use is killed, and the other one goes on."""
+    """Two socats connect: the one in use is killed, and the other one is used."""
     port, first, second = free_port(), Feed(), Feed()
     bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
     until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
@@ -242,7 +243,7 @@ def client(bench):
 
 
 def gpsd(bench):
-    """gpsd reads the receiver, and gpspipe hands on its raw sentences."""
+    """gpsd reads the receiver, and gpspipe forwards its raw sentences."""
     master, slave = os.openpty()
     gpsd_drive.tty.setraw(slave)
     os.chmod(os.ttyname(slave), 0o666)
@@ -264,14 +265,14 @@ def gpsd(bench):
     raw = bench.run("gpspipe", "-r", f"127.0.0.1:{theirs}", stdout=subprocess.PIPE)
     bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port}", stdin=raw.stdout)
     bench.more(5, "through gpsd and gpspipe")
-    # gpspipe begins with what gpsd says of itself.
+    # gpspipe's output begins with gpsd's version.
     check(bench.line()["foreign"] > 0, "gpsd's JSON is counted as foreign")
     drive.end()
     return bench.judge(drive.truth, 5)
 
 
 def datagrams(bench):
-    """socat sends datagrams, a sentence in each, of which a tenth is lost and every fifth comes late."""
+    """socat sends datagrams, a sentence in each, of which a tenth is lost and every fifth is delayed."""
     port, relay_port = free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)
     bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"')
     dice, relay = random.Random(1), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -339,7 +340,7 @@ def hostile(bench):
         except OSError:
             pass
         held.append(connection)
-    # From the good address: a line of 1 MB without an end.
+    # From the allowed address: a line of 1 MB without an end.
     endless = socket.create_connection(("127.0.0.1", port))
     endless.sendall(b"$" + b"A" * 1_000_000)
     bench.more(5, "under 1,000 connections")
@@ -402,7 +403,7 @@ def flood(bench):
 
 
 def talkers(bench):
-    """Four allowed senders without a fix have all places, until another one needs one for a minute."""
+    """Four allowed senders without a fix use all slots, until another sender has needed one for a minute."""
     port, feed, over = free_port(), Feed(), threading.Event()
     bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
     until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
@@ -457,7 +458,7 @@ def ports(bench):
     bench.more(10, "beside it")
     reasons = {sender["reason"] for sender in bench.line().get("refused") or []}
     check(reasons == {"portInUse"}, f"it is named: {reasons}")
-    # The right one ends: the other one has its place, but is too far away.
+    # The right one ends: the other one gets its slot, but is too distant.
     drive.end()
     time.sleep(8)
     held = [sender.get("heldFor") for sender in bench.line().get("senders") or []]

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Decodes every recording of a corpus with `fleet-locationctl fixes` and compares the fixes with the corpus's own
-# answers. Usage: nmea-corpus.sh [FLEET_LOCATIONCTL]. NMEA_CORPUS is the corpus: corpus/*.nmea, ref/*.json, compare.py.
-# Fails when a fix is false or unsupported, or when less than 99 % are found or in their place.
+# reference. Usage: nmea-corpus.sh [FLEET_LOCATIONCTL]. NMEA_CORPUS is the corpus: corpus/*.nmea, ref/*.json, compare.py.
+# Fails if a fix is false or unsupported, or if less than 99 % are found or at the right position.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 corpus=${NMEA_CORPUS:-$root/../shared/nmea-corpus}
@@ -16,7 +16,7 @@ trap 'rm -rf "$out"' EXIT
 for log in "$corpus"/corpus/*.nmea; do
     status=0
     "$ctl" fixes "$log" >"$out/$(basename "$log" .nmea).jsonl" 2>"$out/message" || status=$?
-    # 65: no sentence with a right checksum, as the recording without checksums has.
+    # 65: no sentence with a valid checksum, as in the recording without checksums.
     if [ "$status" -ne 0 ] && [ "$status" -ne 65 ]; then
         cat "$out/message"
         exit 1

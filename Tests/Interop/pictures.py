@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of measurements: well-formed, small, by themselves, and the same for the same data. And those in docs."""
+"""The pictures of measurements are well-formed, small, self-contained, and the same for the same data; so are those in docs."""
 import glob
 import json
 import os
@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SVG = "{http://www.w3.org/2000/svg}"
-# Bytes of a picture.
+# The maximum size of a picture in bytes.
 MOST = 50_000
 
 
@@ -24,7 +24,7 @@ def bench():
 
 
 def outage():
-    """Sent each 10 s, but for a minute without a response and one of 503."""
+    """An update every 10 s, except for a minute without a response and one of 503."""
     down, refused = range(120, 180), range(300, 360)
     requests, applied, backlog = [], [], []
     waiting = []
@@ -56,14 +56,14 @@ def delay():
 
 
 def check(source, name):
-    """What is shown, as text."""
+    """The text in the picture."""
     if len(source) > MOST:
         sys.exit(f"pictures: {name} has {len(source)} bytes")
     root = ElementTree.fromstring(source)
     if root.tag != SVG + "svg" or not root.findtext(SVG + "title") or not root.findtext(SVG + "desc"):
         sys.exit(f"pictures: {name} has no title or no description")
     known = {SVG + tag for tag in ("svg", "title", "desc", "style", "text", "rect", "circle", "path")}
-    # Nothing is fetched, run or linked to.
+    # Nothing is loaded, executed or linked.
     if {part.tag for part in root.iter()} - known or re.search(rb"href|url\(|@import|nan|inf\b", source):
         sys.exit(f"pictures: {name} has something in it that is no shape")
     if b"prefers-color-scheme:dark" not in source:

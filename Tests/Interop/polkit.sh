@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The package's rule, judged by a real polkitd on a bus of its own: of all rights that ModemManager knows the service's user has the one
-# to read positions, and other users have none by it. Needs root for its own mount namespace.
+# The package's rule, tested with a real polkitd on its own bus: of all actions that ModemManager knows, it allows the service's user
+# only to read positions, and other users none. Needs root for its own mount namespace.
 set -euo pipefail
 
 here=$(realpath "$(dirname "$0")")
@@ -19,7 +19,7 @@ fi
 
 . "$here/library.sh"
 chmod 0755 "$work"
-# polkitd asks for names, and the service's user is not on this machine.
+# polkitd looks up names, and the service's user does not exist on this machine.
 user=64321
 { cat /etc/passwd; echo "fleet-locationd:x:$user:$user::/nonexistent:/usr/sbin/nologin"; } > "$work/passwd"
 mount --bind "$work/passwd" /etc/passwd
@@ -36,7 +36,7 @@ setpriv --reuid "$user" --regid "$user" --clear-groups sleep infinity &
 service=$!
 setpriv --reuid 65534 --regid 65534 --clear-groups sleep infinity &
 other=$!
-# setpriv is root's for a moment.
+# setpriv runs as root at first.
 are_users() { [ "$(stat -c %u "/proc/$service")-$(stat -c %u "/proc/$other")" = "$user-65534" ]; }
 until_true 5 are_users || fail "setpriv does not change the users"
 

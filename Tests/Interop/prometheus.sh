@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prometheus' own programs as the judge of metrics and alerts: prometheus.sh BINDIR. Debian's packages are unpacked and not
-# installed: that would start servers on this machine.
+# Checks metrics and alerts with Prometheus' own programs: prometheus.sh BINDIR. Debian's packages are unpacked and not
+# installed: that would start services on this machine.
 set -euo pipefail
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ promtool=$tools/usr/bin/promtool
 (cd "$root/packaging/prometheus" && "$promtool" test rules fleet-locationd.rules.test.yml)
 "$promtool" check rules "$root/packaging/fleet/prometheus/fleet.rules.yml"
 (cd "$root/packaging/fleet/prometheus" && "$promtool" test rules fleet.rules.test.yml)
-# Of the dashboards the structure; make fleet-ops-test runs their queries.
+# Only the structure of the dashboards; make fleet-ops-test runs their queries.
 "$root/Tests/FleetOps/dashboard.py" "$root"/packaging/fleet/grafana/*.json
 
 # A daemon that drives.
@@ -55,13 +55,13 @@ if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics"
   fail "promtool accepts an invalid type"
 fi
 
-# Another vehicle on the same box, with a file of its own.
+# Another vehicle on the same box, with its own file.
 mkdir "$work/other"
 sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
 RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
 until_true 10 grep -qs '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" || fail "the other vehicle is not online"
 
-# The real node exporter reads the file; through a link, as docs/metrics.md says.
+# The real node exporter reads the file, through a link, as in docs/metrics.md.
 mkdir "$work/collector"
 ln -s "$work/textfiles/fleet_locationd.prom" "$work/collector/"
 ln -s "$work/other/fleet_locationd.prom" "$work/collector/truck-18.prom"
@@ -69,7 +69,7 @@ port=$((20000 + RANDOM % 20000))
 "$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
 until_true 10 curl -sf -o "$work/scraped" "http://127.0.0.1:$port/metrics" || fail "the node exporter does not answer"
-# Stopped, the daemon writes the file once more: the exporter then has its last values.
+# When stopped, the daemon writes the file once more: the exporter then has the final values.
 kill "$daemon"
 wait "$daemon" || fail "the daemon does not end well"
 curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" || fail "the node exporter does not answer any more"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet of real daemons on this machine against one emulator, which is killed halfway and comes back.
+"""A fleet of real daemons on this machine with one emulator, which is killed halfway and restarted.
 
   rehearsal.py BINDIR [--vehicles N] [--seconds N] [--json FILE] [--keep]
 
-Each vehicle is a fleet-locationd of its own, with its own settings, state directory and UDP port, and a receiver that reports a
-fix each PERIOD seconds along its own drive. Fleet Engine is fleet-engine-emulator behind nghttpx (TLS and HTTP/2), and the emulator
-is also the token provider. Halfway both are killed with SIGKILL, and started again after the outage.
+Each vehicle is a separate fleet-locationd, with its own settings, state directory and UDP port, and a receiver that reports a
+fix every PERIOD seconds along its own drive. Fleet Engine is fleet-engine-emulator behind nghttpx (TLS and HTTP/2), and the emulator
+is also the token provider. Halfway both are killed with SIGKILL, and restarted after the outage.
 
-With `interval = "0s"` every fix is due, so the account is exact, and no counter of a daemon is in it: from the first position of a
-vehicle that Fleet Engine accepted on (FIRST_FIX seconds after the daemon's start at the latest), every fix that this program sent to
-that vehicle must be in an accepted request of the emulator's record, at the same time and place, and nothing else may be.
+With `interval = "0s"` every fix is due, so the check is exact, and does not use the daemons' counters: from the first accepted
+position of a vehicle on (at most FIRST_FIX seconds after the daemon's start), every fix that this program sent to
+that vehicle must be in an accepted request of the emulator's record, with the same time and position, and nothing else may be.
 """
 import argparse
 import bisect
@@ -33,7 +33,7 @@ from trial import Failure, Record, epoch_seconds, positions, print_tail, work_di
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
 PERIOD = 5
-# Limits, each several times what was measured: docs/rehearsal.md has the figures.
+# Limits, each several times the measured value: docs/rehearsal.md has the figures.
 PSS = 10.0  # MB of a daemon, mean
 RSS = 40.0  # MB of a daemon, largest
 CPU = 0.5  # seconds of a daemon in a minute, mean, outage included
@@ -42,7 +42,7 @@ FIRST_UPDATE = 60.0  # seconds, the slowest vehicle
 FIRST_FIX = 20  # seconds from a daemon's start, after which every fix is due
 BACKLOG = 60.0  # seconds after the return, the slowest vehicle
 PAGE = 150_000  # bytes in any second to a page of the live map, after its first event
-# Seconds after the last fix for it to arrive.
+# The time in seconds for the last fix to arrive.
 GRACE = 60
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -57,7 +57,7 @@ def three(values):
 
 
 class Drive:
-    """Round a circle of its own, within some kilometres of the others: at each fix the course and the speed lead to the next."""
+    """A circle of its own, a few kilometres from the others: course and speed of each fix lead to the next."""
 
     def __init__(self, number):
         chance = random.Random(number)
@@ -82,7 +82,7 @@ def sentence(text):
 
 
 def minutes_of(degrees, width, letters):
-    """As in 4807.123456,N."""
+    """In the format 4807.123456,N."""
     whole = int(abs(degrees))
     return f"{whole:0{width}d}{(abs(degrees) - whole) * 60:09.6f},{letters[degrees < 0]}"
 
@@ -104,21 +104,21 @@ class Vehicle:
         self.name = f"{'taxi' if self.is_taxi else 'truck'}-{number:0{width}d}"
         self.drive = Drive(number)
         self.process = self.began = None
-        # By second since 1970: where, and when it was sent.
+        # By second since 1970: the position, and when it was sent.
         self.sent = {}
-        # By second since 1970: where, and when it was first accepted.
+        # By second since 1970: the position, and when it was first accepted.
         self.arrived = {}
         self.again = 0
 
     @property
     def due(self):
-        """The fixes from the first that arrived on, because a daemon that does not listen yet reads none; after a while all."""
+        """The fixes from the first that arrived on, because a daemon that does not listen yet reads none; after a while all fixes."""
         begin = min([self.began + FIRST_FIX, *self.arrived])
         return {stamp for stamp in self.sent if stamp >= begin}
 
 
 class Receivers(threading.Thread):
-    """All of them in one thread: each fix at a whole second, sent up to 0.8 s after it as by receivers of different kinds."""
+    """All receivers in one thread: each fix at a whole second, sent up to 0.8 s after it, as different receivers do."""
 
     def __init__(self, vehicles, base):
         super().__init__(daemon=True)
@@ -152,7 +152,7 @@ class Receivers(threading.Thread):
 
 
 class Page(threading.Thread):
-    """A page of the live map: reads the events, counts bytes by second, and connects again."""
+    """A client of the live map: reads the events, counts bytes per second, and reconnects."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -183,7 +183,7 @@ class Page(threading.Thread):
             if is_open:
                 self.by_second[int(time.monotonic())] += len(data)
                 continue
-            # What it begins with ends with the first event.
+            # The initial state ends with the first event.
             begun += data
             is_open = b"\n\n" in begun[begun.find(b"event: state"):] and b"event: state" in begun
             if is_open:
@@ -195,13 +195,13 @@ class Page(threading.Thread):
 
 
 def processor(pid):
-    """Seconds of processor time so far."""
+    """Processor time in seconds so far."""
     with open(f"/proc/{pid}/stat") as file:
         return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13]) / TICKS
 
 
 def memory(pid):
-    """MB, proportional and resident."""
+    """PSS and RSS in MB."""
     with open(f"/proc/{pid}/smaps_rollup") as file:
         fields = {line.split(":")[0]: line.split()[1] for line in file if line.startswith(("Pss:", "Rss:"))}
     return int(fields["Pss"]) * 1.024 / 1000, int(fields["Rss"]) * 1.024 / 1000
@@ -219,7 +219,7 @@ class Rehearsal:
         self.figures = {}
         self.accepted, self.refused, self.transports = [], collections.Counter(), collections.Counter()
         self.complaints = []
-        # Of both lives together.
+        # Before and after the restart.
         self.costs = collections.Counter()
         self.largest = 0.0
 
@@ -233,7 +233,7 @@ class Rehearsal:
 
     @staticmethod
     def free_range(count):
-        """The port below as many that are free for UDP."""
+        """The first of this many consecutive free UDP ports."""
         base = random.randrange(10_000, 30_000 - count)
         for _ in range(100):
             for port in range(base + 1, base + count + 1):
@@ -264,7 +264,7 @@ class Rehearsal:
             self.until(20, lambda: probe.connect_ex(("127.0.0.1", self.front_port)) == 0, "the TLS front starts", 0.01)
 
     def kill_server(self):
-        """Halfway, and at the end: what they cost is read before."""
+        """Stops both, halfway and at the end; their resource usage is read before."""
         for name, process in (("emulator", self.emulator), ("front", self.front)):
             if process is None or process.poll() is not None:
                 continue
@@ -315,7 +315,7 @@ interval = "0s"
             time.sleep(pause)
 
     def wait(self, end):
-        """Until the monotonic time, as long as all of them run."""
+        """Waits until the monotonic time, while all daemons run."""
         while True:
             for vehicle in self.vehicles:
                 if vehicle.process.poll() is not None:
@@ -342,7 +342,7 @@ interval = "0s"
             self.start_daemon(vehicle)
         begin = time.monotonic()
         self.figures["started_in_s"] = begin - first
-        # Steady from a quarter on, until the server is killed.
+        # The steady state: from a quarter of the time on, until the server is killed.
         self.wait(begin + self.seconds / 4)
         self.steady = time.time()
         steady = time.monotonic(), self.processors()
@@ -380,7 +380,7 @@ interval = "0s"
         }
 
     def measure(self, at, before):
-        """What they cost while nothing is wrong."""
+        """Measures resource usage without faults."""
         seconds, now = time.monotonic() - at, self.processors()
         count = len(self.vehicles)
         share = [memory(each.process.pid) for each in self.vehicles]
@@ -403,16 +403,16 @@ interval = "0s"
                 self.complaints.append(f"the daemon of {vehicle.name} ended with {code}")
 
     def down(self):
-        """Ends what is left, whatever happened."""
+        """Ends the remaining processes, whatever happened."""
         for process in [each.process for each in self.vehicles] + [self.emulator, self.front]:
             if process is not None and process.poll() is None:
                 process.kill()
                 process.wait(10)
 
-    # -- The account
+    # -- The check
 
     def collect(self):
-        """What the emulator has recorded since."""
+        """The emulator's new records."""
         names = {each.name: each for each in self.vehicles}
         for entry in self.record.entries():
             at = epoch_seconds(entry["time"])
@@ -435,14 +435,14 @@ interval = "0s"
         return sum(len(each.due - each.arrived.keys()) for each in self.vehicles)
 
     def account(self):
-        """What is wrong with the accepted requests."""
+        """The errors in the accepted requests."""
         complaints = []
         say = complaints.append
         silent = [each.name for each in self.vehicles if not each.arrived]
         lost = {each.name: sorted(each.due - each.arrived.keys()) for each in self.vehicles if each.due - each.arrived.keys()}
         invented = {each.name: sorted(each.arrived.keys() - each.sent.keys()) for each in self.vehicles
                     if each.arrived.keys() - each.sent.keys()}
-        # Fleet Engine gets six decimals of a degree.
+        # Fleet Engine gets degrees with six decimals.
         moved = [each.name for each in self.vehicles for stamp, (latitude, longitude, _) in each.arrived.items()
                  if stamp in each.sent and (abs(latitude - each.sent[stamp][0]) > 6e-7 or abs(longitude - each.sent[stamp][1]) > 6e-7)]
         if silent:
@@ -459,7 +459,7 @@ interval = "0s"
         return complaints
 
     def self_test(self):
-        """The account of a good run must find a position that is taken out, moved or invented, and another protocol."""
+        """The check of a good run must detect a position that is removed, moved or added, and another protocol."""
         vehicle = self.vehicles[-1]
         stamp = max(vehicle.arrived.keys() & vehicle.sent.keys())
         latitude, longitude, at = good = vehicle.arrived[stamp]
@@ -491,7 +491,7 @@ interval = "0s"
         if not complaints:
             self.self_test()
         figures["first_update_s"] = [min(at for _, _, at in each.arrived.values()) - each.began for each in self.vehicles]
-        # Whatever was sent before the server returned.
+        # Fixes that were sent before the server returned.
         waiting = [[at - self.returned for stamp, (_, _, at) in each.arrived.items()
                     if self.killed - PERIOD < each.sent.get(stamp, (0, 0, 0))[2] < self.returned and at > self.returned]
                    for each in self.vehicles]
@@ -548,7 +548,7 @@ def main():
     if not (1 <= options.vehicles <= 5000 and 20 <= options.seconds <= 3600):
         parser.error("VEHICLES: a whole number from 1 to 5000 is expected, and SECONDS: 20 to 3600")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    # nghttpx and the emulator hold a connection or two for each vehicle.
+    # nghttpx and the emulator have one or two connections for each vehicle.
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     complaints = ["it did not come to an end"]
     with work_directory("rehearsal", options.keep) as work:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Other people's code as the judge: run.sh BINDIR [programs | trials], with the programs built for release there.
-# The trials mostly wait, so they can run beside the programs.
+# Tests with other projects' code: run.sh BINDIR [programs | trials], with the release builds of the programs there.
+# The trials mostly wait, so they can run concurrently with the programs.
 set -euo pipefail
 
 bin=$1
@@ -9,11 +9,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../.venv/bin/python
 
 . "$here/../Support/library.sh"
-# Ten times what the longest takes on two cores.
+# Ten times the duration of the longest on two cores.
 limit=600
 judge() { # TEXT COMMAND...
   local status=0 signal=TERM
-  # After these a test ends what it has started.
+  # After this a test ends its processes.
   [[ $2 != *python* ]] || signal=INT
   step "$1"
   timeout --foreground --signal=$signal --kill-after=30 $limit "${@:2}" || status=$?

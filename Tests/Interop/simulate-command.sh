@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs `fleet-locationctl simulate` as a person would: goldens, the way through sentences and back, pace and mistakes.
+# Runs `fleet-locationctl simulate`: goldens, conversion to sentences and back, pace and mistakes.
 # Usage: simulate-command.sh [FLEET_LOCATIONCTL]
-# After a change that is meant to change drives, GOLDEN=write writes what is printed in place of what was expected.
+# After an intended change of drives, GOLDEN=write replaces the expected output with the actual one.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/Tests/Interop/simulate
@@ -11,7 +11,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 fail() { echo "failed: $*" >&2; exit 1; }
-# expect STATUS TEXT ARGUMENT...: the command ends with the status and complains with the text.
+# expect STATUS TEXT ARGUMENT...: the command exits with the status, and its error output contains the text.
 expect() {
   local wanted=$1 text=$2 status=0
   shift 2
@@ -28,7 +28,7 @@ for format in jsonl nmea; do
   cmp "$dir/short.$format" "$here/short.$format" || fail "the $format golden differs"
 done
 
-# The same fixes through sentences, as far as their digits go.
+# The same fixes through sentences, to their resolution.
 "$ctl" simulate "$root/config/examples/demo.gpx" --start 2026-11-21T23:58:00Z >"$dir/demo.jsonl"
 "$ctl" simulate "$root/config/examples/demo.gpx" --start 2026-11-21T23:58:00Z --format nmea | "$ctl" fixes - >"$dir/back.jsonl"
 python3 - "$dir/demo.jsonl" "$dir/back.jsonl" <<'PYTHON'
@@ -45,21 +45,21 @@ for left, right in zip(sent, back):
     assert set(left) - set(right) <= {"speedAccuracy", "headingAccuracy"} and set(right) <= set(left), (left, right)
 PYTHON
 
-# The town of the demo: half a minute and more without satellites, three stops, and less than ten minutes.
+# The demo's town: more than half a minute without satellites, three stops, and less than ten minutes.
 "$ctl" simulate "$root/config/examples/town.gpx" --format nmea | grep RMC >"$dir/town"
 seconds=$(wc -l <"$dir/town")
 [ "$seconds" -gt 360 ] && [ "$seconds" -lt 600 ] || fail "the town takes $seconds s"
 [ "$(grep -c ',V,' "$dir/town")" -gt 30 ] || fail "the town has no tunnel"
 [ "$(awk -F, '$3 == "A" && $8 == 0' "$dir/town" | wc -l)" -ge 55 ] || fail "the town has no stops"
 
-# Five seconds at twice the pace: the first at once, and two more and a bit until the end shows.
+# Five seconds at twice the pace: the first at once, and two more seconds until the end is visible.
 start=$(date +%s%N)
 "$ctl" simulate "$root/config/examples/demo.gpx" --pace 2 --duration 5s --format nmea >"$dir/paced"
 took=$((($(date +%s%N) - start) / 1000000))
 [ "$(grep -c RMC "$dir/paced")" -eq 5 ] || fail "five seconds are five epochs"
 [ "$took" -ge 2000 ] && [ "$took" -lt 6000 ] || fail "five seconds at twice the pace took $took ms"
 
-# A reader that goes away is a quiet end, of a drive without one too.
+# A closed pipe ends it silently, also for a drive without an end.
 "$ctl" simulate "$root/config/examples/demo.gpx" --loop 2>"$dir/message" | head -n 1 >"$dir/first"
 [ "$(wc -l <"$dir/first")" -eq 1 ] && [ ! -s "$dir/message" ] || fail "closed pipe: $(cat "$dir/message")"
 

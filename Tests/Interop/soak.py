@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the daemon at a position a second while everything around it fails in turn, and looks for what is lost or leaks.
+"""Drives the daemon at a position a second while everything around it fails in turn, and checks for lost data and leaks.
 
   soak.py BINDIR [--minutes N | --short] [--seed N] [--json FILE] [--keep]
 
-The receiver is a pseudo terminal, Fleet Engine (behind nghttpx: TLS and HTTP/2) and the token provider are the emulator, all on
+The receiver is a pseudo-terminal, Fleet Engine (behind nghttpx: TLS and HTTP/2) and the token provider are the emulator, all on
 this machine. Every position
-that the receiver sends is expected (interval = "0s"), so the account is exact: each must have arrived at the end, but for those
-that were sent while the daemon could not read them. Memory and descriptors must be at the end what they were at the start.
+that the receiver sends is due (interval = "0s"), so the check is exact: each must have been delivered at the end, except those
+that were sent while the daemon could not read them. Memory and descriptors must be the same at the end as at the start.
 """
 import argparse
 import collections
@@ -26,14 +26,14 @@ import urllib.request
 
 from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
 
-# After the receiver's return: to be opened, and for the filter to accept its fixes again.
+# The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
-# kB that memory may grow from minute 2 on: what the allocator keeps of an outage's backlog.
+# The allowed growth of memory in kB from minute 2 on: the allocator does not return the memory of an outage's backlog.
 GROWTH = 1024
 
 
 class Receiver:
-    """Sends RMC and GGA each second, going north at 50 km/h; plugged in as `device`."""
+    """Sends RMC and GGA each second, driving north at 50 km/h; plugged in as `device`."""
 
     def __init__(self, device):
         self.device = device
@@ -52,7 +52,7 @@ class Receiver:
         if os.path.lexists(self.device):
             os.unlink(self.device)
         os.symlink(os.ttyname(slave), self.device)
-        # The daemon's own descriptor keeps it alive from here on; until then this one does.
+        # The daemon's own descriptor keeps the line open from here on; until then this one does.
         self.slave = slave
         self.regain()
 
@@ -73,7 +73,7 @@ class Receiver:
         try:
             os.write(self.master, data)
         except BlockingIOError:
-            # No reader: like a receiver, it does not wait.
+            # Without a reader it does not wait, like a real receiver.
             self.regain()
 
     @staticmethod
@@ -84,7 +84,7 @@ class Receiver:
         return f"${text}*{check:02X}\r\n"
 
     def pump(self):
-        """Sends what has become due."""
+        """Sends what is due."""
         while time.monotonic() >= self.begin + self.count:
             stamp = int(self.origin) + self.count
             self.count += 1
@@ -127,7 +127,7 @@ class Soak:
     def start_front(self):
         front = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls-front.sh")
         subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
-        # It asks for the emulator again soon after that was away.
+        # It retries the emulator soon after an outage.
         self.front = subprocess.Popen(
             [front, "serve", f"{self.work}/tls", "good", str(self.front_port), str(self.port)], stderr=subprocess.DEVNULL,
             env={**os.environ, "NGHTTPX_OPTIONS": "--backend-max-backoff=1"})
@@ -221,7 +221,7 @@ level = "{level}"
             self.turn()
             self.collect()
 
-    # -- Troubles
+    # -- Faults
 
     def ask_for(self, **fault):
         request = urllib.request.Request(
@@ -271,11 +271,11 @@ level = "{level}"
                 self.emulator.kill()
                 self.emulator.wait(10)
                 self.run(seconds)
-                # Its key is another: the token is void.
+                # Its key has changed, so the token is invalid.
                 self.start_emulator()
                 return
             case "goaway":
-                # nghttpx says GOAWAY and ends when its connections do.
+                # nghttpx sends GOAWAY, and exits when its connections are closed.
                 self.front.send_signal(signal.SIGQUIT)
                 self.run(0.5)
                 self.front.kill()
@@ -297,7 +297,7 @@ level = "{level}"
                 for _ in range(5):
                     self.receiver.noise()
                     self.run(seconds / 5)
-                    # A sentence that begins within noise is lost with it.
+                    # A sentence that begins within noise is lost.
                     self.receiver.regain()
                 return
             case "reload":
@@ -320,7 +320,7 @@ level = "{level}"
         "token portal", "stopped", "restarted", "goaway", "unplugged", "noise", "reload", "bad reload",
     ]
 
-    # -- What is seen
+    # -- Observations
 
     def collect(self):
         for entry in self.record.entries():
@@ -349,7 +349,7 @@ level = "{level}"
         }
 
     def calm(self):
-        """All is well again: nothing waits."""
+        """All faults have ended, and nothing is pending."""
         self.run_until(lambda: self.status()["backlog"]["count"] <= 1, 120, "the backlog is worked off")
         self.run(0.5 if self.is_short else 3)
         sample = self.measure()
@@ -408,7 +408,7 @@ level = "{level}"
             limit = GROWTH if first["second"] >= 120 else 3 * GROWTH
             if last[key] - first[key] > limit:
                 complaints.append(f"{key} grew from {first[key]} kB at {first['second']} s to {last[key]} kB")
-        # A connection may be open or not.
+        # A connection may be open or closed.
         if last["descriptors"] > self.samples[0]["descriptors"] + 1:
             complaints.append(f"{self.samples[0]['descriptors']} descriptors at first, {last['descriptors']} at the end")
         if last["threads"] != 1:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`fleet-locationctl status` on a terminal, in another terminal emulator (pyte): status-screen.py BINDIR
+"""Tests `fleet-locationctl status` in a terminal emulator (pyte): status-screen.py BINDIR
 
-A real daemon drives against the emulator while the screen is read in 80x24, resized, in 40x12, in ASCII and without colour;
-the daemon is stopped and restarted; and after every kind of end the terminal is restored.
+A real daemon drives against the emulator while the screen is checked in 80x24, resized, in 40x12, in ASCII and without colour;
+the daemon is stopped and restarted; and the terminal must be restored however the program ends.
 """
 import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, tempfile, termios, time
 
@@ -21,7 +21,7 @@ def check(what, condition, detail=""):
 
 
 class BothScreens(pyte.Screen):
-    """pyte knows no alternate screen: one more screen does it, and modes are written down."""
+    """pyte has no alternate screen: a second screen replaces it, and modes are recorded."""
 
     def __init__(self, columns, rows):
         self.saved = None
@@ -47,7 +47,7 @@ class BothScreens(pyte.Screen):
 
 
 class Window:
-    """A program in a terminal of its own."""
+    """A program in its own terminal."""
 
     def __init__(self, arguments, columns=80, rows=24, program=(f"{BIN}/fleet-locationctl",), **environment):
         self.screen = BothScreens(columns, rows)
@@ -98,7 +98,7 @@ class Window:
         os.write(self.master, keys)
 
     def end(self, what, status):
-        """The program ends so, and leaves the terminal as it was."""
+        """The program exits in this way, and restores the terminal."""
         try:
             found = self.process.wait(5)
         except subprocess.TimeoutExpired:
@@ -157,7 +157,7 @@ interval = "1s"
 """)
         watch = ["status", "--watch", "0.2", "--socket", socket]
 
-        # Before the daemon is there, and then it comes.
+        # Before the daemon is started, and after.
         window = Window(watch)
         window.wait("without a daemon it says so", lambda t: "no daemon answers" in t and "systemctl status" in t)
         start()
@@ -174,7 +174,7 @@ interval = "1s"
         check("no cursor", pyte.modes.DECTCEM not in window.screen.mode)
         check("only what changes is written", window.raw.count(b"\x1b[2J") <= 3, window.raw.count(b"\x1b[2J"))
 
-        # Another size: the same program, and no line is broken by the terminal.
+        # After a resize the program redraws, and the terminal wraps no line.
         window.size(40, 12)
         window.raw = b""
         window.wait("40x12", lambda t: b"\x1b[2J" in window.raw and t.startswith("truck-17  online"))
@@ -187,26 +187,26 @@ interval = "1s"
         check("as wide as it is now", window.text.split("\n")[0].endswith("q quits") and len(
             window.text.split("\n")[0]) == 100, window.text)
 
-        # A pause, and the end of it.
+        # A pause and its end.
         ctl("pause")
         window.wait("a pause shows", lambda t: t.startswith("truck-17  paused") and "after the pause" in t)
         check("no track in a pause", "Track," not in window.text, window.text)
         ctl("resume")
         window.wait("the pause is over", lambda t: t.startswith("truck-17  online"))
 
-        # The daemon is stopped; what was last known stays; it comes back.
+        # The daemon is stopped, and the last known state stays on the screen; then it is restarted.
         stop()
         window.wait("it is gone", lambda t: "no daemon answers" in t and "last response, " in t and "\nToken " in t)
         start()
         window.wait("it is back", lambda t: t.startswith("truck-17  online") and "no daemon" not in t)
 
-        # A hung daemon is waited for only as long as a key may take.
+        # The response of a hung daemon is waited for only as long as a key press may be delayed.
         daemon.send_signal(signal.SIGSTOP)
         window.wait("it hangs", lambda t: "does not answer" in t)
         daemon.send_signal(signal.SIGCONT)
         window.wait("it goes on", lambda t: t.startswith("truck-17  online"))
 
-        # Stopped by the terminal's key it gives the terminal back, and takes it again.
+        # On Ctrl-Z it restores the terminal, and takes it over again.
         window.press(b"\x1a")
         # The kernel does not stop a session leader, because no process could continue it: the screen stays.
         shown = len(window.raw)
@@ -219,7 +219,7 @@ interval = "1s"
         window.press(b"\x03")
         window.end("Ctrl-C", 0)
 
-        # A job of a shell is stopped by Ctrl-Z: the terminal is the shell's then, and the job's again with fg.
+        # A shell's job is stopped by Ctrl-Z: the shell then has the terminal, and the job gets it back with fg.
         shell = Window([], program=["bash", "--norc", "--noprofile", "-i"], PS1="$ ")
         shell.wait("a prompt", lambda t: t.rstrip().endswith("$"))
         attributes = termios.tcgetattr(shell.slave)
@@ -245,7 +245,7 @@ interval = "1s"
             window.process.send_signal(number)
             window.end(name, -number)
 
-        # Less able terminals.
+        # Terminals with fewer capabilities.
         window = Window(watch, LC_ALL="C", NO_COLOR="1")
         window.wait("in ASCII", lambda t: "+-" in t and "*" in t and "Track, " in t)
         check("nothing but ASCII", all(byte < 0x80 for byte in window.raw))

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # TLS and HTTP/2 in front of a plain HTTP server on the loopback interface, for tests and benchmarks.
 #
-#   tls-front.sh certificates DIR           make a private CA and the certificates below, unless they are there
+#   tls-front.sh certificates DIR           creates a private CA and the certificates below, unless they exist
 #   tls-front.sh serve DIR NAME FRONT BACK  serve DIR/NAME.crt on 127.0.0.1:FRONT in front of 127.0.0.1:BACK
 #
-# NAME: good, expired, not-yet-valid, wrong-host (for another name) or unknown-ca (by a CA that no one has).
+# NAME: good, expired, not-yet-valid, wrong-host (for another name) or unknown-ca (from an untrusted CA).
 # DIR/ca.crt is the CA to trust; the certificates are for localhost, fleetengine.test, 127.0.0.1 and ::1.
-# `serve` becomes nghttpx: its process ID is the caller's child, and SIGTERM ends it. NGHTTPX_OPTIONS adds options.
+# `serve` execs nghttpx: its process ID is the caller's child, and SIGTERM ends it. NGHTTPX_OPTIONS adds options.
 set -eu
 
 usage() {
@@ -15,11 +15,11 @@ usage() {
   exit 2
 }
 
-# certificate NAME ISSUER HOSTS START END: times as YYYYMMDDHHMMSSZ. An issuer that is the name itself makes a CA.
+# certificate NAME ISSUER HOSTS START END: times as YYYYMMDDHHMMSSZ. If the issuer is the name itself, it is a CA.
 certificate() {
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -keyout "$1.key" -out "$1.csr" \
     -subj "/CN=Test $1" 2>/dev/null
-  # `openssl ca` alone can set both times; it wants a configuration and an index.
+  # Only `openssl ca` can set both times; it requires a configuration and an index.
   : >index.txt
   cat >ca.cnf <<END
 [ca]
@@ -61,7 +61,7 @@ certificates() {
   umask 077
   local_names=DNS:localhost,DNS:fleetengine.test,IP:127.0.0.1,IP:::1
   day() { date -u -d "$1" +%Y%m%d%H%M%SZ; }
-  # From long ago to far ahead, so that a test may set a clock.
+  # A long validity, so that a test can set the clock.
   past=20200101000000Z
   future=20600101000000Z
   certificate ca ca "" $past "$future"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Google's auth library judges the tokens of `fleet-engine-emulator token-server`: token_server_by_google_auth.py EMULATOR
+"""Verifies the tokens of `fleet-engine-emulator token-server` with Google's auth library: token_server_by_google_auth.py EMULATOR
 
-A key file as the Google Cloud console exports it is made for the run, with a key of its own.
+A key file in the Google Cloud console's format is created for the run, with its own key.
 """
 
 import json
@@ -36,7 +36,7 @@ def key_file(directory):
         "type": "service_account", "project_id": "my-project", "private_key_id": KEY_ID, "private_key": private,
         "client_email": EMAIL, "client_id": "1", "token_uri": "https://oauth2.googleapis.com/token",
     }
-    # Google's own reader takes the same file.
+    # Google's own reader accepts the same file.
     service_account.Credentials.from_service_account_info(info)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         json.dump(info, file, indent=2)
@@ -74,7 +74,7 @@ def main(emulator):
                 assert claims["authorization"] == rights, claims
                 assert claims["exp"] - claims["iat"] == 3600, claims
                 assert jwt.decode_header(token) == {"alg": "RS256", "typ": "JWT", "kid": KEY_ID}
-                # The same claims signed by Google's code: RSASSA-PKCS1-v1_5 leaves no choice, so not a byte differs.
+                # The same claims signed by Google's code: RSASSA-PKCS1-v1_5 is deterministic, so every byte is equal.
                 message, signature = token.rsplit(".", 1)
                 google = crypt.RSASigner.from_service_account_file(path).sign(message.encode())
                 assert signature == jwt._helpers.unpadded_urlsafe_b64encode(google).decode()

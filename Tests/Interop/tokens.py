@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens across programs: tokens.py BINDIR
+"""Compatibility of tokens between programs: tokens.py BINDIR
 
-What the emulator signs is verified by PyJWT and by Google's auth library. What these two sign, from a service account's key
-as Google's console gives it, is read by `fleet-locationctl token` and `doctor --token`; and their mistakes are reported.
+The emulator's tokens are verified by PyJWT and by Google's auth library. Tokens signed by these two, with a service account's key
+in the format of Google's console, are read by `fleet-locationctl token` and `doctor --token`; and their flaws are reported.
 """
 import http.server
 import json
@@ -30,7 +30,7 @@ CREDENTIAL = "Bearer interop-box"
 
 
 def service_account():
-    """A key file as the console makes one."""
+    """A key file in the console's format."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -111,7 +111,7 @@ headers = {{ Authorization = {{ file = "{credential}" }} }}
 
 
 def verify(binaries, directory):
-    """Both libraries on what the emulator signs, and that they can refuse."""
+    """Both libraries verify the emulator's tokens, and reject wrong ones."""
     ready = os.path.join(directory, "url")
     emulator = subprocess.Popen(
         [os.path.join(binaries, "fleet-engine-emulator"), "--port", "0", "--ready-file", ready, "--quiet"])
@@ -158,7 +158,7 @@ def verify(binaries, directory):
 
 
 def backend_of_the_guide(trial, account, directory):
-    """The backend in docs/token-provider.md does what the page says."""
+    """The backend in docs/token-provider.md works as described."""
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "../../docs/token-provider.md")) as page:
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read(), re.S | re.M)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For programs that run the daemon against an emulator: a directory of their own, the emulator's record, and failures."""
+"""For programs that run the daemon with an emulator: a temporary directory, the emulator's record, and failures."""
 import contextlib
 import datetime
 import json
@@ -10,7 +10,7 @@ import tempfile
 
 
 class Failure(Exception):
-    """Ends a trial; its text says why."""
+    """Ends a trial; its message is the reason."""
 
 
 def epoch_seconds(text):
@@ -25,7 +25,7 @@ class Record:
         self.path, self.offset = path, 0
 
     def entries(self):
-        """Those that have been added since the previous call."""
+        """The requests that have been added since the previous call."""
         with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
             file.seek(self.offset)
             for line in file:
@@ -56,6 +56,6 @@ def work_directory(name, keep):
 
 
 def print_tail(path, count):
-    """Prints the last lines of a log on standard error, if there is one."""
+    """Prints the last lines of a log to standard error, if it exists."""
     with contextlib.suppress(FileNotFoundError), open(path, errors="replace") as file:
         sys.stderr.write("".join(file.readlines()[-count:]))

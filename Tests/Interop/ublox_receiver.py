@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A u-blox receiver behind LINK (a pseudo-terminal): ublox_receiver.py LINK STATE [--binary].
+"""A simulated u-blox receiver behind LINK (a pseudo-terminal): ublox_receiver.py LINK STATE [--binary].
 
-It acknowledges UBX commands and follows those that change its messages (CFG-MSG, CFG-PRT, CFG-VALSET), its rate, its
-dynamic model, and that save them (CFG-CFG). Each second it sends what is switched on: NAV-PVT, or GGA and RMC. STATE is
-a file with what it has been told, one `name value` a line, `saved` with a copy of it."""
+It acknowledges UBX commands and applies those that change its messages (CFG-MSG, CFG-PRT, CFG-VALSET), its rate or its
+dynamic model, and those that save them (CFG-CFG). Each second it sends the enabled messages: NAV-PVT, or GGA and RMC. STATE is
+a file with its configuration, one `name value` per line, `saved` with a copy of it."""
 import datetime
 import os
 import select
@@ -16,7 +16,7 @@ import tty
 link, state_file = sys.argv[1:3]
 state = {"nmea": "--binary" not in sys.argv, "ubx": True, "rate": 1000, "model": 0}
 saved = {}
-# Keys of the configuration interface (protocol 27 and later), and what they set.
+# Keys of the configuration interface (protocol 27 and later), and their effects.
 KEYS = {0x30210001: "rate", 0x20110021: "model", 0x10740002: "nmea", 0x10780002: "nmea", 0x209100BB: "nmea"}
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8}
 
@@ -47,7 +47,7 @@ def write_state():
 
 
 def handle(cls, kind, payload):
-    """The answer to a command; configuration is acknowledged."""
+    """The response to a command; configuration is acknowledged."""
     if (cls, kind) == (0x0A, 0x04):
         version = b"EXT CORE 3.01 (107888)".ljust(30, b"\0") + b"00080000".ljust(10, b"\0")
         return message(cls, kind, version + b"PROTVER=18.00".ljust(30, b"\0"))

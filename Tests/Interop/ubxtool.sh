@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The commands of docs/receivers.md for a u-blox that sends no NMEA, by the ubxtool of Debian's gpsd-clients on a
-# pseudo-terminal that answers like one: ubxtool.sh BINDIR. The daemon names the protocol before, and has fixes after.
+# Tests the commands of docs/receivers.md for a u-blox that sends no NMEA, with the ubxtool of Debian's gpsd-clients on a
+# pseudo-terminal that simulates one: ubxtool.sh BINDIR. Before them the daemon names the protocol, afterwards it has fixes.
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
@@ -59,7 +59,7 @@ for protocol in 18 27; do
   stop_receiver
 done
 
-# The daemon says the same as doctor.
+# The daemon's message matches doctor's.
 start_receiver
 "$bin/fleet-locationd" --config "$work/settings.toml" 2> "$work/daemon.log" &
 daemon=$!

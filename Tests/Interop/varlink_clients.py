@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Varlink's own library for Python on the daemon's control socket, and raw clients: varlink_clients.py BINDIR
+"""Tests the daemon's control socket with Varlink's own Python library and raw clients: varlink_clients.py BINDIR
 
 A real daemon with a vehicle of on-demand trips drives against the emulator. The library reads the interface that the daemon
-serves, calls every method, and gets every error that a running daemon can be brought to. With systemd's varlinkctl, which
-Debian 12 does not have, the same is done once more. Then the driver's apps of the package's examples drive it.
+serves, calls every method, and gets every error that a running daemon can return. With systemd's varlinkctl, which
+Debian 12 does not have, this is repeated. Then the example driver apps of the package are run against it.
 """
 import json
 import os
@@ -44,7 +44,7 @@ class Daemon:
 
     def __init__(self, work, source=f'type = "simulated"\nroute = "{ROOT}/config/examples/demo.gpx"'):
         self.work, self.socket = work, f"{work}/control.sock"
-        # As that of the package.
+        # As in the package's unit.
         self.directory = f"{work}/positions"
         os.mkdir(self.directory)
         os.chmod(self.directory, 0o2750)
@@ -116,7 +116,7 @@ endpoint = "http://127.0.0.1:{port}"
         return client
 
     def raw(self, message, count=1, path=None):
-        """The replies to what is sent, and whether the daemon has closed the connection afterwards."""
+        """The replies to the data, and whether the daemon has closed the connection afterwards."""
         with self.connect(path) as client:
             client.sendall(message)
             replies, rest = [], b""
@@ -130,7 +130,7 @@ endpoint = "http://127.0.0.1:{port}"
 
 
 class Judge:
-    """Calls methods, and compares each reply with the interface that the daemon serves."""
+    """Calls methods, and checks each reply against the interface that the daemon serves."""
 
     def __init__(self, path, name=CONTROL):
         self.client = varlink.Client(address=f"unix:{path}")
@@ -153,7 +153,7 @@ class Judge:
             return self.typed(what, value, self.interface.members[kind.name].type)
         if isinstance(kind, varlink.scanner._Object):
             return isinstance(value, dict)
-        # The library has a value of a simple type for the type.
+        # The library represents a simple type by a value of it.
         return type(value) is type(kind)
 
     def call(self, method, **parameters):
@@ -188,7 +188,7 @@ def library(daemon):
     metrics = judge.call("GetMetrics")["metrics"]
     check("the metrics", "fleet_locationd_online{" in metrics, metrics)
 
-    # Faster than the interval, and not faster than Fleet Engine allows.
+    # Faster than the interval, but not faster than Fleet Engine allows.
     def accepted():
         return status()["counters"]["accepted"]
 
@@ -255,7 +255,7 @@ def raw(daemon):
         while client.recv(65536):
             pass
         check("an idle connection ends", 1.5 < time.monotonic() - began < 4)
-    # One that never reads: it is closed, and delays nobody.
+    # A client that never reads is disconnected, and delays no other.
     with daemon.connect() as client:
         client.settimeout(0.1)
         began = time.monotonic()
@@ -308,7 +308,7 @@ def monitor(daemon):
     # The route is at 54.78 north.
     check("no coordinates", not re.search(r"latitude|\b54\.[78]", text), text)
 
-    # As many as may, one more, and the requests beside them.
+    # The maximum number of clients, one more, and requests beside them.
     clients = []
     for _ in range(16):
         client = daemon.connect()
@@ -322,7 +322,7 @@ def monitor(daemon):
         client.close()
     until("they are gone", lambda: judge.call("GetStatus")["status"]["monitors"]["connected"] == 0)
 
-    # One that does not read: the kernel has some 200 kB for it, the daemon 64.
+    # A client that does not read: the kernel buffers some 200 kB for it, the daemon 64.
     with daemon.connect() as lazy, daemon.connect() as diligent:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         for client in (lazy, diligent):
@@ -340,7 +340,7 @@ def monitor(daemon):
 
 
 def receiver(work):
-    """The source of a vehicle with many positions a second, and its line: a pipe from which each is read when it is wanted."""
+    """The source of a vehicle with many positions a second, and its line: a pipe from which each is read on request."""
     os.mkfifo(f"{work}/line")
     line = os.open(f"{work}/line", os.O_RDWR)
     simulator = subprocess.Popen(
@@ -404,7 +404,7 @@ def positions(daemon):
         judge.call("Resume")
         check("and after it", arrives(client, 5))
 
-    # What the other socket serves, and what is no call.
+    # Methods of the other socket, and invalid calls.
     for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "ReloadAndConfirm", "Monitor"]:
         replies, _ = daemon.raw(call(method, more=True), path=daemon.positions)
         check(method, replies[0]["error"] == "org.varlink.service.InterfaceNotFound", replies)
@@ -421,7 +421,7 @@ def positions(daemon):
         client.sendall(monitor)
         until("one more call closes the connection", lambda: monitors()["connected"] == 0)
 
-    # As many as may, one more, and the requests beside them.
+    # The maximum number of clients, one more, and requests beside them.
     clients = [daemon.connect(daemon.positions) for _ in range(3)]
     for client in clients:
         client.sendall(monitor)
@@ -437,7 +437,7 @@ def positions(daemon):
         client.close()
     until("they are gone", lambda: monitors()["connected"] == 0)
 
-    # One that does not read, and one that does.
+    # A client that does not read, and one that does.
     before = monitors()["dropped"]
     with daemon.connect(daemon.positions) as lazy, daemon.connect(daemon.positions) as diligent:
         for client in (lazy, diligent):
@@ -450,7 +450,7 @@ def positions(daemon):
             judge.call("GetMetrics")
             slowest = max(slowest, time.monotonic() - began)
         check("and the other is not", monitors()["connected"] == 1)
-        # What the kernel had for it.
+        # The data in the kernel's buffer.
         data = b""
         while chunk := lazy.recv(1 << 20):
             data += chunk

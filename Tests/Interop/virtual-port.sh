@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A virtual serial port, as socat makes one from a router's NMEA stream: virtual-port.sh BINDIR. The daemon reads it again
-# after either side has been restarted, ended or killed, and after a silence.
+# A virtual serial port, created by socat from a router's NMEA stream: virtual-port.sh BINDIR. The daemon reads it again
+# after either side has been restarted, stopped or killed, and after a silence.
 set -euo pipefail
 
-# The kernel lets a process with this capability open a port that another one excludes all others from.
+# A process with this capability can open a port despite another process's TIOCEXCL.
 if [ "$(id -u)" -eq 0 ] && grep -q '^CapBnd:.*[2367abef].....$' /proc/self/status; then
   exec setpriv --bounding-set -sys_admin "$0" "$@"
 fi
@@ -57,7 +57,7 @@ start_port
 start_daemon
 reports "the start"
 for round in $(seq 10); do
-  # In turn an orderly end and a crash.
+  # Alternately a normal exit and a crash.
   signal=$([ $((round % 2)) -eq 0 ] && echo TERM || echo KILL)
   stop "$signal" "$daemon"
   start_daemon

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a test in a machine needs. A test begins with: source "$(dirname "$0")/../library.sh"
+# Functions for tests in a machine. A test begins with: source "$(dirname "$0")/../library.sh"
 # shellcheck shell=bash
 set -Eeuo pipefail
 
@@ -23,7 +23,7 @@ fail() {
 }
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 
-# The programs, the unit and its user, as `make install` puts them, or out of the packages for another architecture; the local
+# The programs, the unit and its user, as installed by `make install`, or from the packages for another architecture; the local
 # Fleet Engine as a service beside them.
 install_programs() {
   local stage name
@@ -67,7 +67,7 @@ END
   } | guest 'mkdir -p /etc/fleet-locationd && cat > /etc/fleet-locationd/fleet-locationd.toml'
 }
 
-# wait_for SECONDS WHAT COMMAND: waits in the machine until the command succeeds, and says how long it took there
+# wait_for SECONDS WHAT COMMAND: waits in the machine until the command succeeds, and prints how long that took there
 wait_for() {
   local limit=$(($1 * factor)) what=$2 command=$3 took
   # shellcheck disable=SC2016
@@ -85,7 +85,7 @@ END
 
 accepted() { guest "fleet-locationctl status --json" | sed -n 's/.*"accepted":\([0-9]*\).*/\1/p'; }
 
-# wait_for_updates SECONDS WHAT: until one more update than now is accepted
+# wait_for_updates SECONDS WHAT: waits until one more update than now is accepted
 wait_for_updates() {
   local before
   before=$(accepted)

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # A whole Debian 12 machine in qemu: its own kernel, systemd, udev, USB, clock and disk, with KVM or without.
 #   machine.sh create                 makes the image out of Debian packages, if the cache does not have it
-#   machine.sh boot [QEMU OPTION]...  boots it with a fresh disk, and with a receiver plugged in unless MACHINE_RECEIVER=no
+#   machine.sh create                 creates the image from Debian packages, unless it is in the cache
 #   machine.sh run COMMAND...         runs a command in it, as root
 #   machine.sh copy FILE PATH         copies a file into it
-#   machine.sh plug | unplug          the receiver: a USB-serial adapter (FTDI) that drives along MACHINE_ROUTE
-#   machine.sh qmp JSON               sends a QMP command to qemu, as in '{"execute":"system_reset"}'
-#   machine.sh cut                    a power cut: what was not on the disk is lost; boot with MACHINE_DISK set finds it so
+#   machine.sh plug | unplug          the receiver: a simulated USB serial adapter (FTDI) that drives along MACHINE_ROUTE
+#   machine.sh qmp JSON               sends a QMP command to qemu, such as '{"execute":"system_reset"}'
+#   machine.sh cut                    a power cut: data that was not on disk is lost; boot with MACHINE_DISK set continues from there
 #   machine.sh down                   shuts it down
-# `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is there for bad networks.
+# `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is available for bad networks.
 # MACHINE_ARCH    amd64 (the default) or arm64, which is emulated and slow
 # MACHINE_CACHE   directory of the image (build/machine or build/machine-arm64 in the project)
 # MACHINE_RUN     directory of the running machine (/run/fleet-machine or, without root, in the cache)
-# MACHINE_DISK    a disk to keep: made at the first boot, found again at the next
+# MACHINE_DISK    a persistent disk: created at the first boot, reused by the next
 # MACHINE_BIN     directory of the built programs, for the receiver (.build/release)
 # MACHINE_ROUTE   what the receiver drives along (config/examples/demo.gpx)
 # The guest reaches the host's loopback as 10.0.2.2; the receiver's sentences come from `fleet-locationctl simulate`.
@@ -34,10 +34,10 @@ run=${MACHINE_RUN:-$([ -w /run ] && echo /run/fleet-machine || echo "$cache/run"
 bin=${MACHINE_BIN:-$top/.build/release}
 route=${MACHINE_ROUTE:-$top/config/examples/demo.gpx}
 port=${MACHINE_SSH_PORT:-22731}
-# What the daemon, its tests and the people who look at a failure need.
+# Packages for the daemon, its tests and debugging.
 packages=systemd,systemd-sysv,dbus,udev,openssh-server,iproute2,procps,psmisc,kmod,ca-certificates,curl,less
 packages+=,libcurl4,libexpat1,libmicrohttpd12,libssl3,libstdc++6,libsqlite3-0,systemd-timesyncd,busybox-static
-# gpsd's clients bring two hundred packages along, and their installation is emulated.
+# gpsd's clients depend on two hundred packages, whose installation is emulated.
 [ "$arch" != amd64 ] || packages+=,gpsd,gpsd-clients
 modules="virtio_pci virtio_blk virtio_net virtio_rng ext4 xhci_pci ftdi_sio cdc_acm usbserial softdog i6300esb rtc_cmos
   sch_netem sch_tbf dummy veth nf_tables nft_reject_inet nft_counter"
@@ -68,7 +68,7 @@ create() {
   version=$(ls kernel/lib/modules)
   cp kernel/boot/vmlinuz-* vmlinuz
   depmod -b kernel "$version"
-  # Of the modules those that a test needs: a few MB out of 400.
+  # Only the modules that a test needs: a few MB of 400.
   for module in $modules; do
     { modprobe -d kernel -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '/^insmod/ { print $2 }'
   done | sort -u | while read -r file; do
@@ -142,10 +142,10 @@ boot() {
   mkdir -p "$run"
   local disk=${MACHINE_DISK:-$run/disk.qcow2} accelerator=tcg cpu=max
   [ "$arch" = amd64 ] || cpu=cortex-a72
-  # A /dev/kvm without its flag in the processor cannot run a stock kernel.
+  # With /dev/kvm but without the flag in the processor, a stock kernel cannot run.
   [ "$arch" = amd64 ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accelerator=kvm cpu=host
   [ -e "$disk" ] || qemu-img create -q -f qcow2 -b "$cache/base.ext4" -F raw "$disk"
-  # In a session of its own nothing that is typed at the test's terminal reaches it.
+  # In its own session, so that input at the test's terminal does not reach it.
   setsid "${qemu[@]}" -accel "$accelerator" -name fleet-machine -cpu "$cpu" -m 1024 -smp 2 \
     -display none -kernel "$cache/vmlinuz" -initrd "$cache/initrd" \
     -append "console=$console root=/dev/vda rw quiet systemd.show_status=0 random.trust_cpu=on" \
@@ -184,7 +184,7 @@ qmp() {
 }
 
 plug() {
-  # The same receiver in the same port, whatever came in between; the port may not be free yet.
+  # The same receiver in the same port, whatever happened meanwhile; the port may not be free yet.
   local tries=0
   until (qmp '{"execute":"device_add","arguments":{"driver":"usb-serial","chardev":"gps","id":"gps0",
     "serial":"GNSS0001","bus":"usb.0","port":"1","always-plugged":true}}') 2>>"$run/receiver.log"; do
@@ -200,7 +200,7 @@ plug() {
 
 unplug() {
   qmp '{"execute":"device_del","arguments":{"id":"gps0"}}'
-  # A receiver without power does not keep what it has to say for later.
+  # A receiver without power does not buffer its output.
   stop_receiver
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that take a whole machine: run.sh BINDIR [TEST]..., all of tests/ when none is named. A test is a program
-# that boots the machine (machine.sh, library.sh), shuts it down, and exits 0 when all was well.
+# Runs the tests that need a whole machine: run.sh BINDIR [TEST]..., by default all of tests/. A test is a program
+# that boots the machine (machine.sh, library.sh), shuts it down, and exits with 0 if it passed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

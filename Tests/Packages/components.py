@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lists of components (SPDX) of the packages against the packages themselves: components.py DIRECTORY-OF-PACKAGES
 
-What is in a program is found without the linker's help: libraries by NEEDED and dpkg, and what is linked statically by texts that only its
+Components of a program are determined independently of the linker: libraries by NEEDED and dpkg, static parts by texts that only their
 code has.
 """
 import hashlib
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# Texts in the static parts, which stripping leaves.
+# Texts in the static parts that survive stripping.
 MARKS = {"swift-runtime": b"Fatal error", "libstdc++-12-dev": b"St9exception", "libtomlplusplus-dev": b"Error while parsing"}
 EXPECTED = {
     "fleet-locationd": {"swift-runtime", "libstdc++-12-dev", "libtomlplusplus-dev"},

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# make release, but for the programs, which are small ones here: maintainer, homepage, signatures, and how a fleet verifies them: release.sh
+# Tests make release with small substitutes for the programs: maintainer, homepage, signatures, and how a fleet verifies them: release.sh
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -56,7 +56,7 @@ gpg --armor --export "$key" >"$work/release.asc"
 scripts/release.sh "$key" "$architecture" >/dev/null
 cp -r build/release "$work/download"
 
-# As docs/fleet.md has it, on a machine that knows nothing of the key.
+# As in docs/fleet.md, on a machine that does not have the key.
 gpgconf --kill all
 export GNUPGHOME=$work/gpg-of-fleet
 mkdir -m 700 "$GNUPGHOME"

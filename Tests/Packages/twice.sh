@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Packs the same programs once more, elsewhere, later and as somebody with other habits, and compares the packages byte for byte:
+# Packs the same programs again, in another directory, later and as another user, and compares the packages byte for byte:
 # twice.sh BINDIR DIRECTORY-OF-PACKAGES
-# What a build in another directory would change in the programs (scripts/reproducible.py) is changed here. `make reproducible-test` builds
-# them twice; linked.py, for each package, links them twice.
+# The differences that another build directory makes in the programs (scripts/reproducible.py) are made here. `make reproducible-test`
+# builds them twice; linked.py links them twice for each package.
 set -euo pipefail
 
 bin=$(realpath "$1") packages=$(realpath "$2")
@@ -20,7 +20,7 @@ for program in fleet-locationd fleet-engine-emulator; do
   for section in .swift_modhash .note.gnu.build-id; do
     read -r offset size < <(readelf --wide --sections "$bin/$program" | sed 's/^ *\[ *[0-9]*\]//' |
       awk -v name=$section '$1 == name { print $4, $5 }')
-    # Of a note, what follows its header of 16 bytes.
+    # The part of a note after its header of 16 bytes.
     [ $section != .note.gnu.build-id ] || { offset=$(printf %x $((16#$offset + 16))); size=$(printf %x $((16#$size - 16))); }
     head -c $((16#$size)) /dev/urandom | dd of="$work/bin/$program" bs=1 seek=$((16#$offset)) conv=notrunc status=none
   done
@@ -29,7 +29,7 @@ done
 cd "$other"
 find . -type f -exec touch -d '2031-01-01' {} +
 chmod -R go-rwx .
-# Without the packages of debugging symbols, which take most of the time, and which nobody compares.
+# Without the packages of debugging symbols, which take most of the time, and are not compared.
 (umask 077 && TZ=Pacific/Chatham LC_ALL=C.UTF-8 DEB_BUILD_OPTIONS="noautodbgsym parallel=1" scripts/build-deb.sh "$work/bin" >/dev/null)
 status=0
 for file in build/*_"$architecture".deb build/*_"$architecture".spdx.json; do

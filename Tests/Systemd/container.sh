@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A Debian with systemd as process 1 in a container that leaves nothing behind; as root.
+# A Debian with systemd as process 1 in a container that leaves nothing behind; needs root.
 #
-#   container.sh create            the root file system, once; kept in $CONTAINER_CACHE (/var/cache/fleet-locationd-tests)
-#   container.sh boot [--offline]  starts it on a layer of its own; --offline: with a network of its own, which has none
+#   container.sh create            creates the root file system, once, in $CONTAINER_CACHE (/var/cache/fleet-locationd-tests)
+#   container.sh boot [--offline]  starts it on a new overlay; --offline: in its own network namespace without a network
 #   container.sh exec COMMAND...   runs a command in it
 #   container.sh push FILE PATH    copies a file into it
-#   container.sh crash             a power cut: everything is killed; the layer stays for the next boot
-#   container.sh down              orderly, and the layer goes
+#   container.sh crash             simulates a power cut: everything is killed; the overlay stays for the next boot
+#   container.sh down              shuts it down, and removes the overlay
 #
-# CONTAINER_NAME (fleet-locationd) is the name, for several at once. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: more
+# CONTAINER_NAME (fleet-locationd) allows several at once. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: additional
 # Debian packages of the root file system, separated by commas. CONTAINER_BOOT_SECONDS (30): timeout of a boot.
 set -euo pipefail
 
 name=${CONTAINER_NAME:-fleet-locationd}
 cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
 suite=${SUITE:-bookworm}
-# Later releases have some of them by other names and provide these, as for the dependencies of our packages.
+# Later releases have some of them under other names that provide these, as for the dependencies of our packages.
 packages=systemd,systemd-sysv,dbus,procps,man-db,ca-certificates,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0${CONTAINER_EXTRA:+,$CONTAINER_EXTRA}
 base=$cache/$suite-$(printf %s "$packages" | sha256sum | cut -c1-8)
 run=/run/fleet-locationd-tests/$name
@@ -61,8 +61,8 @@ boot() {
     mount -t tmpfs tmpfs "$run/layer"
     mkdir "$run/layer/upper" "$run/layer/work"
   fi
-  # In a mount namespace of its own: only version 2 control groups, and a place for nspawn that can be mounted over.
-  # The capabilities and the system call are for the unit's own rules on devices and addresses, which are ignored without.
+  # In its own mount namespace: only version 2 control groups, and a directory for nspawn that can be mounted over.
+  # The capabilities and the system call are for the unit's own rules on devices and addresses, which are otherwise ignored.
   setsid unshare --mount --propagation private bash -c '
       set -e
       run=$1 name=$2 base=$3 cgroup=$4

@@ -19,16 +19,16 @@ trap finish EXIT
 . "$here/library.sh"
 
 etc=/etc/fleet-locationd
-# Without kept settings, with which it would run in spite of a mistake.
+# Without stored settings, with which it would run in spite of a mistake.
 fails() { # UNIT
   inside systemctl stop "$1"
   inside sh -c 'rm -f /var/lib/fleet-locationd*/kept-settings.toml'
   ! inside systemctl start "$1" 2>/dev/null || fail "$1 starts with a mistake"
-  # The change of the settings may just start it once more.
+  # The change of the settings may restart it once more.
   until_true 10 eval '[ "$(property ActiveState "'"$1"'")" = failed ]' || fail "with a mistake $1 is $(property ActiveState "$1")"
 }
 runs() { [ "$(property SubState "$1")" = running ]; }
-# A failed unit must start after each correction; the pause before it is another one in each round.
+# A failed unit must start after each correction; the pause before it is different in each round.
 corrected() { # UNIT NAME MISTAKE CORRECTION
   local unit=$1 name=$2 mistake=$3 correction=$4 round lost=0
   for round in $(seq "$rounds"); do
@@ -53,7 +53,7 @@ inside systemctl start fleet-locationd || fail "systemctl start"
 main=$etc/fleet-locationd.toml
 wrong="sed -i 's/^interval = .*/interval = 1/' $main"
 right="s/^interval = .*/interval = \"1s\"/"
-# Both with directories that do not exist, as an administrator may leave them, and with those of the package.
+# Both with missing directories, as an administrator may leave them, and with those of the package.
 for directories in "as installed" "without conf.d"; do
   [ "$directories" = "as installed" ] || inside rmdir $etc/conf.d
   echo "   $directories:"
@@ -103,7 +103,7 @@ accident() { # NAME COMMAND WORDS
   status_says "the last ones that worked are used: $3" || fail "$1: $(property StatusText)"
   journal -n 20 FLEET_EVENT=settingsKept -p err | has "$3" || fail "$1: not in the journal: $(journal -n 8)"
   inside fleet-locationctl metrics | has '^fleet_locationd_config_kept{.*} 1$' || fail "$1: no metric"
-  # No other vehicle, and no other destination.
+  # The same vehicle and the same destination.
   inside fleet-locationctl status | has truck-17 || fail "$1: $(inside fleet-locationctl status)"
   echo "   $1: $(property StatusText | sed 's/.*settings have/settings have/')"
   inside sh -c "chmod 755 $etc; rm -f $main; cp -p /root/good.toml $main"
@@ -194,7 +194,7 @@ names 'ghost.toml: does not exist' fleet-locationctl doctor --instance ghost
   fail "doctor has made $(inside ls -d /var/lib/fleet-locationd* /run/fleet-locationd*)"
 
 step "a missing credential: failed, few lines in the journal, and a start when it comes"
-# By default a minute.
+# The default is a minute.
 wait_between_tries() { # DURATION
   printf '[Timer]\nOnActiveSec=\nOnActiveSec=%s\nAccuracySec=10ms\n' "$1" | write /etc/systemd/system/fleet-locationd-retry.timer.d/test.conf
   inside systemctl daemon-reload
@@ -204,7 +204,7 @@ wait_between_tries 2s
 printf '[Service]\nLoadCredential=token-provider:/run/late/token-provider\n' |
   write /etc/systemd/system/fleet-locationd.service.d/credential.conf
 inside systemctl daemon-reload
-# One in another directory, and one whose directory is watched.
+# One in another directory, and one in a watched directory.
 for file in /run/late/token-provider $etc/late-provider; do
   inside sed -i "s|:/.*|:$file|" /etc/systemd/system/fleet-locationd.service.d/credential.conf
   inside systemctl daemon-reload
@@ -221,7 +221,7 @@ for file in /run/late/token-provider $etc/late-provider; do
   until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
   inside systemctl stop fleet-locationd
 done
-# A daemon that fails while its timer's service still runs must not be the last try.
+# If a daemon fails while its timer's service still runs, that must not be the last attempt.
 wait_between_tries 100ms
 inside rm "$file"
 ! inside systemctl start fleet-locationd 2>/dev/null || fail "it starts without its credential"
@@ -230,7 +230,7 @@ until_true 60 eval '[ $(($(tries) - before)) -ge 100 ]' || fail "it was tried ag
 wait_between_tries 2s
 printf 'Bearer s3cret-of-the-box' | write "$file" 600
 until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
-# A failure that a retry cannot repair stays.
+# A failure that a retry cannot fix remains.
 inside sh -c "sed -i 's/^interval = .*/interval = 1/' $main"
 fails fleet-locationd
 sleep 4

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command at a terminal of its own and answers its questions: dialog.py COMMAND... Each line of standard input is
-a text to wait for, a tab, and what is then typed. Prints all that the command wrote; exit status: the command's, or 99
-if a text did not come within a minute."""
+"""Runs a command in its own terminal and answers its questions: dialog.py COMMAND... Each line of standard input is
+a text to wait for, a tab, and the input to type. Prints the command's output; exit status: the command's, or 99
+if a text did not appear within a minute."""
 import os
 import pty
 import select
@@ -18,7 +18,7 @@ seen = 0
 
 
 def read(seconds):
-    """Returns whether there may be more."""
+    """Returns whether there may be more output."""
     global output
     if select.select([terminal], [], [], seconds)[0]:
         try:
@@ -41,7 +41,7 @@ for text, answer in answers:
         print(f"dialog.py: no \"{text}\"", file=sys.stderr)
         break
     seen = at + len(text.encode())
-    # The question is complete, and a hidden answer is hidden.
+    # The question is complete, and echo is off for a secret.
     time.sleep(0.2)
     os.write(terminal, answer.encode() + b"\n")
 end = time.monotonic() + (1 if late else 120)

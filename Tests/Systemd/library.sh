@@ -4,13 +4,13 @@
 #
 #   inside COMMAND...    runs a command in the container
 #   write PATH [MODE]    writes standard input to a file in it
-#   package NAME         the path of our package of this name
+#   package NAME         prints the path of our package of this name
 #   install              boots the container and installs our packages
 #   settings VEHICLE [INSTANCE [SERVICE]]    writes settings that name the emulator
 #   emulate              starts the emulator
 #   credential           writes the credential of the token provider, and the drop-in of fleet-locationd.service that names it
 #   property NAME [UNIT], status_says TEXT [UNIT], journal [OPTION...]    of fleet-locationd.service, or of UNIT
-#   ends_with STATUS [UNIT]    fails unless the unit fails with this exit status; a change of its settings may just start it again
+#   ends_with STATUS [UNIT]    fails unless the unit fails with this exit status; a change of its settings may just have restarted it
 # and the functions of Tests/Support/library.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"
@@ -21,7 +21,7 @@ write() {
   container push "$work/text" "$1"
 }
 package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
-# Reads to the end, unlike grep -q, after which a writer fails with EPIPE.
+# Reads to the end, unlike grep -q, which makes a writer fail with EPIPE.
 has() { grep "$@" >/dev/null; }
 fail() {
   container exec journalctl -u 'fleet-locationd*' -n 40 --no-pager -o short-monotonic >&2 || true

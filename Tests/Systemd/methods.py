@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may call what, under the shipped unit: methods.py ROOT
+"""Tests the access to each method under the packaged unit: methods.py ROOT
 
-ROOT is the root directory of the machine with the service, whose socket for positions is on. Each method of each socket is called
-as each user of the table in docs/threat-model.md, which must say what came of it, and must have all methods.
+ROOT is the root directory of the machine with the service, whose socket for positions is enabled. Each method of each socket is called
+as each user in the table of docs/threat-model.md, which must have the same result, and must contain all methods.
 """
 import json
 import os
@@ -21,7 +21,7 @@ NOBODY = 65534
 
 
 def table():
-    """The rows: socket, method, and for root, the two groups and others whether it may."""
+    """The rows: socket, method, and whether root, the two groups and others may call it."""
     with open(f"{HERE}/../../docs/threat-model.md") as file:
         text = file.read()
     section = text.split("### Who may call what\n")[1].split("\n## ")[0]
@@ -42,7 +42,7 @@ def methods(interface):
 
 
 def call(path, method):
-    """The reply; None if the user may not connect."""
+    """The reply; None if the user cannot connect."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
         try:
@@ -65,7 +65,7 @@ def call(path, method):
 
 
 def as_user(groups, work):
-    """What `work` returns, run in ROOT by root (None) or by nobody with these groups."""
+    """The result of `work`, run in ROOT by root (None) or by nobody with these groups."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -95,12 +95,12 @@ for name, method, *expected in rows:
     found = []
     for groups in users:
         reply = as_user(groups, lambda: call(path, f"{interface}.{method}"))
-        # An error of its own is an answer too: a vehicle of deliveries has no duty.
+        # An error of the method is a reply too: a vehicle of deliveries has no duty.
         error = (reply or {}).get("error", interface)
         assert error.startswith(interface), f"{method}: {reply}"
         found.append("no" if reply is None else "yes")
     assert found == expected, f"{name}, {method}: the table says {expected}, and it is {found}"
-    # And nothing of it at the other socket.
+    # And none of these at the other socket.
     for other, (path, _) in SOCKETS.items():
         if other != name:
             reply = as_user(None, lambda: call(path, f"{interface}.{method}"))

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages under a real systemd: installed, run, watched, upgraded, purged. run.sh DIRECTORY-OF-PACKAGES
+# The Debian packages under a real systemd: installed, run, monitored, upgraded, purged. run.sh DIRECTORY-OF-PACKAGES
 # SUITE (bookworm) is the Debian release.
 set -euo pipefail
 
@@ -17,14 +17,14 @@ finish() {
 trap finish EXIT
 . "$here/library.sh"
 
-# Whether the program that runs is the one that is installed.
+# Whether the running program is the installed one.
 runs_installed() { [ "$(inside readlink "/proc/$(property MainPID "$1")/exe")" = /usr/bin/fleet-locationd ]; }
 waiting() { inside fleet-locationctl status --json | sed 's/.*"backlog":{[^}]*"count":\([0-9]*\).*/\1/' || true; }
-# doctor must fail, with these words in one line.
+# doctor must fail, with this text in one line.
 doctor_says() { # WORDS [OPTION...]
   ! inside fleet-locationctl doctor "${@:2}" >"$work/doctor" 2>&1 && grep -q "^  fail  .*$1" "$work/doctor"
 }
-# A second after settings were written, their path unit starts a failed unit again: it is then starting for a moment.
+# A second after settings were written, their path unit restarts a failed unit: it is then starting for a moment.
 doctor_fails() { # WORDS [OPTION...]
   until_true 10 doctor_says "$@" || fail "doctor does not fail with \"$1\": $(cat "$work/doctor")"
 }
@@ -32,7 +32,7 @@ doctor_passes() { # WORDS
   inside fleet-locationctl doctor >"$work/doctor" 2>&1 || fail "doctor fails: $(cat "$work/doctor")"
   grep -q "^  pass  .*$1" "$work/doctor" || fail "doctor does not say \"$1\": $(cat "$work/doctor")"
 }
-# Makes Fleet Engine answer with this fault; the container shares the loopback interface of this machine.
+# Makes Fleet Engine respond with this fault; the container shares the loopback interface of this machine.
 fault() { curl -sf -X POST -d "$1" "http://127.0.0.1:$port/debug/faults" >"$work/fault" || fail "fault: $(cat "$work/fault")"; }
 
 step "install: enabled, and waits for its settings"
@@ -100,7 +100,7 @@ until_true 10 eval '[ -n "$(place)" ]' || fail "no coordinates in the journal: $
 read -r latitude longitude <<<"$(place)"
 token=$(inside fleet-locationctl token --reveal | grep -oE 'eyJ[A-Za-z0-9_.-]+' | head -n 1)
 [ ${#token} -gt 100 ] || fail "no token: $token"
-# Another program of the unit writes them to the journal.
+# Another program of the unit logs them to the journal.
 printf '[Service]\nEnvironment=OTHER=s3cret-in-the-unit\nExecStartPre=/bin/echo "got %s at %s, %s"\n' "$token" "$latitude" "$longitude" |
   write /etc/systemd/system/fleet-locationd.service.d/other.conf
 inside systemctl daemon-reload
@@ -143,7 +143,7 @@ unit=fleet-locationd@bad
 bad() { # DROP-IN
   printf '[Service]\n%s\n' "$1" | write /etc/systemd/system/$unit.service.d/test.conf
   inside systemctl daemon-reload
-  # The settings were written just now: the start after a correction may cancel the stop.
+  # The settings have just been written: the start after a correction may cancel the stop.
   until_true 10 inside systemctl stop $unit
   inside systemctl reset-failed $unit 2>/dev/null || true
   inside systemctl start $unit 2>/dev/null || true
@@ -198,7 +198,7 @@ answers() { # STATUS WORDS COMMAND...
   inside "$@" >"$work/answer" 2>&1 || code=$?
   [ $code -eq "$status" ] && grep -q "$words" "$work/answer" || fail "$*: exit $code: $(cat "$work/answer")"
 }
-# Whether the service starts with these settings, in a daemon of its own, which has no kept settings.
+# Whether the service starts with these settings, in a separate daemon without stored settings.
 starts() { # WORDS: of its status, or of its last lines
   local words=$1
   inside systemctl start fleet-locationd@judged 2>/dev/null || true
@@ -286,7 +286,7 @@ inside systemctl restart fleet-locationd
 step "limits: head-room under each"
 pid=$(property MainPID)
 memory=$(inside awk '/^VmHWM/ { print $2 * 1024 }' "/proc/$pid/status") tasks=$(inside awk '/^Threads/ { print $2 }' "/proc/$pid/status")
-# After the name in brackets; user and system time are fields 14 and 15, in hundredths of a second, the start is 22.
+# After the name in parentheses; user and system time are fields 14 and 15, in hundredths of a second, the start is 22.
 read -r -a stat < <(inside sed 's/.*) //' "/proc/$pid/stat")
 cpu=$(((stat[11] + stat[12]) * 10)) alive=$(($(cut -d. -f1 /proc/uptime) - stat[19] / 100 + 1))
 echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(property TasksMax) tasks, $cpu ms of CPU in $alive s of" \
@@ -299,7 +299,7 @@ echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(prop
 step "journal: events by MESSAGE_ID, explained by journalctl -x"
 journal FLEET_EVENT=online | has . || fail "no event online"
 journal -x -o short | has 'Fleet Engine accepted an update, for the first time or again' || fail "no text of the catalog"
-# Without the emulator's lines: its command line has the credential.
+# Without the emulator's lines: its command line contains the credential.
 ! inside journalctl -u fleet-locationd -o export | has -a 's3cret-of-the-box' || fail "the credential is in the journal"
 
 step "fleet-locationctl: allowed for root and the group, not for other users"
@@ -338,7 +338,7 @@ for name in fleet-locationd fleet-locationd-bus-4; do
     fail "$(inside stat "$directory/$name.sock")"
 done
 "$here/methods.py" "/proc/$(cat "/run/fleet-locationd-tests/$CONTAINER_NAME/leader")/root" || fail "who may call what"
-# The first line; the tool ends when its reader does.
+# The first line; the tool ends when its reader closes the pipe.
 positions() { inside setpriv --reuid=65534 --regid=65534 --groups="$1" sh -c "timeout 20 fleet-locationctl monitor --positions ${2:-} | head -n 1"; }
 group=$(inside getent group fleet-locationd-positions | cut -d: -f3)
 for instance in '' '--instance bus-4'; do
@@ -430,9 +430,9 @@ until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '
   fail "metrics for everybody: $(inside ls -l /run/fleet-locationd)"
 
 step "pause: across a restart and a power cut no position leaves; a vehicle of on-demand trips is OFFLINE after both"
-# Answers of the emulator to updates of the first vehicle.
+# The emulator's responses to updates of the first vehicle.
 updates() { inside grep -c 'deliveryVehicles/.*updateMask' /run/record.jsonl || true; }
-# Updates of the taxi with this mask, which stand in the record as they were sent.
+# Updates of the taxi with this mask, in the record as they were sent.
 taxi() { inside grep -c "vehicles/taxi-3\".*\"updateMask=$1\"" /run/record.jsonl || true; }
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
   write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
@@ -440,7 +440,7 @@ settings taxi-3 taxi-3 trips
 inside systemctl daemon-reload
 inside systemctl enable -q --now fleet-locationd@taxi-3 || fail "start of the taxi"
 until_true 10 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi: $(property StatusText fleet-locationd@taxi-3)"
-# Nothing of it is accepted from here to the power cut.
+# Nothing is accepted from here to the power cut.
 fault '{"target": "update", "vehicle": "taxi-3", "status": 503, "for_ms": 3600000}'
 inside fleet-locationctl pause --instance taxi-3 >/dev/null
 until_true 10 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi"
@@ -480,7 +480,7 @@ inside systemctl restart fleet-locationd
 until_true 10 status_says Online || fail "STATUS before the watchdog: $(property StatusText)"
 restarts=$(property NRestarts)
 inside touch /run/stuck-disk
-# A pause is on disk before it is answered.
+# A pause is on disk before the response.
 ! inside timeout 1 fleet-locationctl pause >/dev/null 2>&1 || fail "the disk is not stuck"
 until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ]' || fail "it did not end"
 inside rm /run/stuck-disk
@@ -520,7 +520,7 @@ grep -q 'van-2-by-its-own-directory' "$work/status" || fail "the status is not o
 for command in check doctor token metrics; do
   inside fleet-locationctl "$command" --instance van-2 >"$work/answer" 2>&1 || fail "$command of van-2: $(cat "$work/answer")"
 done
-# A mistake in its own directory ends it, for without that line it is another vehicle; corrected, it starts by itself.
+# A mistake in its own directory makes it fail, because without that line it is another vehicle; once corrected, it starts by itself.
 printf '[vehicle]\nvehicle_id = van/2\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
 ! inside systemctl restart fleet-locationd@van-2 2>/dev/null || fail "van-2 starts with a mistake and another vehicle"
 printf '[vehicle]\nvehicle_id = "van-2-by-its-own-directory"\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
@@ -594,7 +594,7 @@ inside test ! -e /run/fleet-locationd-copy/token || fail "the copy has fetched a
 locks=/run/fleet-locationd.vehicles
 [ "$(inside stat -c '%a %U' $locks)" = "700 fleet-locationd" ] || fail "the directory of the locks: $(inside stat -c '%a %U' $locks)"
 ! inside setpriv --reuid=65534 --clear-groups ls $locks >/dev/null 2>&1 || fail "nobody can list the locks"
-# A restart of the second costs the first nothing; the end of the first is noticed.
+# A restart of the second does not affect the first; the end of the first is detected.
 inside systemctl restart $copy
 sleep 1
 status_says Online || fail "the first vehicle after a restart of the copy: $(property StatusText)"
@@ -602,14 +602,14 @@ inside systemctl stop fleet-locationd
 until_true 15 status_says Online $copy || fail "the copy does not take over: $(property StatusText $copy)"
 inside systemctl start fleet-locationd
 until_true 10 status_says "Vehicle in use by $copy.service (process " || fail "STATUS of the second: $(property StatusText)"
-# Corrected, both have a vehicle of their own.
+# After the correction, each has its own vehicle.
 settings copy-1 copy
 inside systemctl reload $copy || fail "reload of the copy"
 until_true 10 status_says Online $copy || fail "STATUS of the corrected copy: $(property StatusText $copy)"
 until_true 15 status_says Online || fail "STATUS of the first: $(property StatusText)"
 ! journal FLEET_EVENT=vehicleNotLocked | has . || fail "$(journal FLEET_EVENT=vehicleNotLocked | tail -n 1)"
 inside systemctl stop $copy
-# A lock that root has made is the service's, too.
+# The service can also use a lock that root has created.
 settings truck-root copy
 inside timeout -s TERM 4 fleet-locationd --config /etc/fleet-locationd/copy.toml >"$work/hand" 2>&1 || true
 inside systemctl start $copy
@@ -646,7 +646,7 @@ dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/next" "$work/next.deb" >/dev/nu
 container push "$work/next.deb" /root/next.deb
 started=$(property ExecMainStartTimestampMonotonic)
 waiting=$(waiting)
-# An old mistake in the settings must not take the vehicle off the map after an upgrade.
+# An old mistake in the settings must not stop updates after an upgrade.
 mistake
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
@@ -758,7 +758,7 @@ echo "   $(property StatusText)"
 step "journal: the questions of docs/journal.md have answers"
 while read -r question; do
   inside sh -c "$question --no-pager" >"$work/answer" || fail "$question"
-  # No answer is needed for events that have not occurred here.
+  # Events that have not occurred here need no handling.
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
 done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")

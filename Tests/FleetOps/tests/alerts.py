@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Alerts arrive: alerts.py DIRECTORY-OF-PACKAGES
+"""Tests that alerts are delivered: alerts.py DIRECTORY-OF-PACKAGES
 
-Debian's Prometheus and Alertmanager with the files of packaging/fleet/prometheus, and a webhook. The metrics are those of twelve vehicles as
-they are pushed, here scraped; that pushes arrive is in metrics.py. Minutes of the recipe are seconds here.
+Debian's Prometheus and Alertmanager with the files of packaging/fleet/prometheus, and a webhook. The metrics are those of twelve vehicles
+as pushed, but scraped here; the push itself is tested in metrics.py. Minutes of the recipe are seconds here.
 """
 import http.server
 import json
@@ -112,7 +112,7 @@ def main():
             f"scrape_configs:\n  - {{job_name: fleet, scrape_interval: 1s, scrape_timeout: 1s, honor_labels: true, "
             f"static_configs: [{{targets: ['127.0.0.1:{server.server_port}']}}]}}\n")
 
-        # As Debian's units start them.
+        # As started by Debian's units.
         def start(program, name, changes, *options):
             words = shlex.split(re.search(r'^ARGS="(.*)"$', (FILES / name).read_text(), re.M)[1])
             for old, new in changes.items():
@@ -149,7 +149,7 @@ def main():
             time.sleep(15)
             if len(Fleet.messages) > 4:
                 fail(f"{len(Fleet.messages)} messages for twelve vehicles")
-            # A vehicle is not repeated beside what it shares.
+            # A vehicle is not listed in addition to a shared cause.
             url = f"http://127.0.0.1:{alertmanager}/api/v2/alerts?filter=alertname=FleetVehicleSilentOnDuty"
             with urllib.request.urlopen(url, timeout=5) as answer:
                 states = [alert["status"]["state"] for alert in json.load(answer)]

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The copy of positions and events at a broker, of docs/fleet.md: complete after an outage of the broker, and each box under its own name.
+# Tests the copy of positions and events at a broker, of docs/fleet.md: complete after an outage, and under each box's own name.
 # copy.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 
@@ -8,12 +8,12 @@ packages=$1
 export CONTAINER_EXTRA=mosquitto,mosquitto-clients
 . "$(dirname "$0")/../box.sh"
 recipes=$repository/packaging/fleet
-# The box has the loopback of this machine, and the broker is on the same box.
+# The box shares the loopback of this machine, and the broker is on the same box.
 broker_port=$((port + 1))
 mqtt() { # PROGRAM BOX [ARGUMENT...]
   inside timeout "${seconds:-10}" "$1" -h localhost -p $broker_port --cafile /root/ca.pem --cert "/root/$2.pem" --key "/root/$2.pem" -q 1 "${@:3}"
 }
-# What the broker has for the program that reads, added to $work/received.
+# The broker's messages for the subscriber, appended to $work/received.
 collect() { seconds=4 mqtt mosquitto_sub backend -c -i backend -t 'fleet/#' -v >> "$work/received" || true; }
 received() { collect; grep -q "$1" "$work/received"; }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One secret for each box, of docs/fleet.md: enrolled, rotated, revoked, and looked at by the two haproxys, in front of token-server and of
+# One secret per box, of docs/fleet.md: enrolled, rotated, revoked, and checked by the two haproxys, in front of token-server and of
 # the metrics. On this machine, without containers: enrolment.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 
@@ -12,7 +12,7 @@ background=()
 trap 'kill "${background[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 . "$here/../../Support/library.sh"
 fail() { tail -n 20 "$work"/*.log >&2 || true; echo "failed: $*" >&2; exit 1; }
-# Others for each run.
+# Different for each run.
 port=$((20000 + $$ % 10000)) provider=$((port + 1)) tokens=$((port + 2)) pushes=$((port + 3)) journal=$((port + 4))
 boxes() { (cd "$work/secrets" && "$fleet/enrolment/fleet-boxes" "$@"); }
 refused() { # TEXT COMMAND...
@@ -23,7 +23,7 @@ refused() { # TEXT COMMAND...
 
 step "the fleet's CA, and the secrets of three boxes"
 mkdir -m 700 "$work/secrets"
-# The daemon asks for localhost, in place of tokens.example.com.
+# The daemon connects to localhost, in place of tokens.example.com.
 boxes init metrics.example.com localhost
 boxes add truck-17
 printf 'truck-18\nvan-1\n' | boxes add -
@@ -37,7 +37,7 @@ openssl verify -purpose sslclient -CAfile "$work/secrets/central/ca.pem" "$work/
 openssl verify -purpose sslserver -CAfile "$work/secrets/central/ca.pem" "$work/secrets/central/central.pem" >/dev/null || fail "the server's"
 ! openssl verify -purpose sslserver -CAfile "$work/secrets/central/ca.pem" "$work/secrets/boxes/truck-17/box.pem" >/dev/null 2>&1 ||
   fail "a box can be the central machine"
-# A certificate of another CA with the same names.
+# A certificate from another CA with the same names.
 mkdir -m 700 "$work/stranger"
 (cd "$work/stranger" && "$fleet/enrolment/fleet-boxes" init a b && "$fleet/enrolment/fleet-boxes" add truck-17)
 
@@ -55,7 +55,7 @@ assert indented(secrets / "central/ca.pem") in text, "no CA"
 credential = (secrets / "boxes/truck-17/token-provider").read_text()
 assert f"content: {credential}\n" in text, "no credential"
 for other in ("truck-18", "van-1"):
-    # Of certificates, some lines are the same in all.
+    # Some lines of a certificate are the same in all.
     assert (secrets / "boxes" / other / "token-provider").read_text() not in text, other
     assert not any(line in text for line in (secrets / "boxes" / other / "box.pem").read_text().splitlines()[-4:-1]), other
 assert not re.search(r"BOX-|FLEET-CA", re.sub(r"(?m)^ *#.*$", "", text)), "a word of the template is left"
@@ -74,7 +74,7 @@ END
 "$work/programs/usr/bin/fleet-engine-emulator" token-server --service-account "$work/account.json" --port $provider --quiet \
   --authorization "Bearer BEHIND-THE-PROXY" >"$work/token-server.log" 2>&1 &
 background+=($!)
-# Answers a push as Prometheus does.
+# Responds to a push like Prometheus.
 python3 -c '
 import http.server
 class Prometheus(http.server.BaseHTTPRequestHandler):
@@ -97,13 +97,13 @@ here() { # FILE
 here enrolment/tokens-haproxy.cfg >"$work/tokens.cfg"
 here central-haproxy.cfg >"$work/central.cfg"
 haproxies=()
-# As systemctl restart haproxy does.
+# Like systemctl restart haproxy.
 restart() {
   local pid name
   for pid in "${haproxies[@]}"; do kill "$pid"; wait "$pid" 2>/dev/null || true; done
   haproxies=()
   for name in tokens central; do
-    # As many descriptors as a container may have: a fixed number of connections would not start.
+    # The limit of descriptors in a container: with a fixed number of connections it would not start.
     prlimit --nofile=512:512 haproxy -db -f "$work/$name.cfg" >>"$work/haproxy-$name.log" 2>&1 &
     haproxies+=($!)
   done
@@ -169,7 +169,7 @@ expect 200 "$(ask truck-17 "$seventeen" "$seventeen/token-provider")" "the new s
 expect 204 "$(push "$seventeen")" "a push with the new certificate"
 
 step "a stolen box: its open connection ends, its session is not resumed, and it gets no other"
-# A client that keeps its connection, and its session for the next one.
+# A client that keeps its connection open, and its session for the next one.
 cat >"$work/thief.py" <<'END'
 import http.client, pickle, socket, ssl, sys, time
 certificate, authority, port, flag = sys.argv[1:]
@@ -184,7 +184,7 @@ def push(sock):
 first = connect()
 assert push(first) == b"204"
 session = first.session
-# The session is one that can be resumed, and the connection one that stays.
+# The session can be resumed, and the connection is persistent.
 second = connect(session)
 assert second.session_reused and push(second) == b"204" and push(first) == b"204"
 open(flag, "w").close()

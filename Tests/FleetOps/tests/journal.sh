@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The journal of a fleet, of docs/fleet.md: the box uploads the events of its daemon and nothing else, over TLS with its certificate, and
-# the central machine answers by MESSAGE_ID. journal.sh DIRECTORY-OF-PACKAGES
+# Tests the journal of a fleet, of docs/fleet.md: the box uploads only the events of its daemon, over TLS with its certificate, and
+# the central machine finds them by MESSAGE_ID. journal.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 
 packages=$1
 export CONTAINER_EXTRA=systemd-journal-remote,haproxy
 . "$(dirname "$0")/../box.sh"
 recipes=$repository/packaging/fleet
-# Others for each run: the boxes have the loopback of this machine.
+# Different for each run: the boxes share the loopback of this machine.
 outside=$((port + 2)) inner=$((port + 3)) pushes=$((port + 4))
 
 id() { sed -nE "s/^\| $1 \|.*\`([0-9a-f]{32})\`.*/\1/p" "$repository/docs/journal.md"; }
-# How many entries of an event the central journal has. The last of each upload comes with the next once more (systemd 252).
+# The number of entries of an event in the central journal. The last of each upload is sent again with the next (systemd 252).
 events() {
   inside journalctl --file=/var/log/journal/remote/fleet.journal -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
     sort -u | grep -c . || true
 }
 upload() { inside systemctl start systemd-journal-upload; }
-# Bytes of the last upload, both ways, with the headers of IP.
+# Bytes of the last upload in both directions, with the IP headers.
 carried() { echo $(($(inside systemctl show -P IPEgressBytes systemd-journal-upload) + $(inside systemctl show -P IPIngressBytes systemd-journal-upload))); }
 
 for fleet in own other; do
@@ -115,7 +115,7 @@ use central
 [ "$(events pauseEnded)" -eq 11 ] || fail "$(events pauseEnded) of 11 ends of a pause"
 
 lines=$(grep -c . "$repository/Tests/Simulation/diary.txt")
-# Every hour of ten.
+# Every hour of ten hours.
 day=$((lines * each + 10 * connection))
 echo "   an event: $each bytes both ways with TLS, TCP and IP; an upload's connection: $connection"
 echo "   a shift of $lines events (Tests/Simulation/diary.txt) in 10 uploads: $((day / 1000)) kB"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of a fleet: metrics.py DIRECTORY-OF-PACKAGES
+"""Tests the metrics of a fleet: metrics.py DIRECTORY-OF-PACKAGES
 
-Five daemons drive against the emulator, each with a fault of its own. Their metrics go the way of docs/fleet.md, with the files of
+Five daemons drive with the emulator, each with a different fault. Their metrics are collected as in docs/fleet.md, with the files of
 packaging/fleet: served, scraped by vmagent, pushed through haproxy over TLS out of a network namespace to a central Prometheus.
-Then every query of the dashboards is run, an outage of the central machine is looked for, and the bytes of a push are counted.
-All times of the recipe are shortened alike (SCALE); what a push costs does not depend on them.
+Then every query of the dashboards is run, an outage of the central machine is checked, and the bytes of a push are counted.
+All times of the recipe are shortened by the same factor (SCALE); the cost of a push does not depend on them.
 """
 import datetime
 import json
@@ -31,7 +31,7 @@ SCALE = 24
 SCRAPE, PUSH = 120 // SCALE, 360 // SCALE
 CENTRAL = "metrics.example.com"
 VEHICLES = ["steady", "refused", "kept", "noisy", "tokenless"]
-# Empty when all is well: in the recording they have data, and at its end they need not.
+# Empty without faults: during the recording they have data, and at its end they need not.
 EMPTY_WHEN_WELL = {"Silent on duty", "Alerts", "Lines with errors"}
 
 
@@ -70,7 +70,7 @@ def write(path, text):
 
 
 class Receiver(threading.Thread):
-    """A receiver on the network that stands still, and whose every tenth sentence is damaged."""
+    """A stationary receiver on the network, whose every tenth sentence is damaged."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -98,7 +98,7 @@ class Receiver(threading.Thread):
 
 
 def name_server(address, log):
-    """Answers every question with the address, and notes it in a file."""
+    """Answers every query with the address, and logs it to a file."""
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((address, 53))
     while True:
@@ -160,7 +160,7 @@ class Rig:
     def program(self, name):
         return os.path.join(self.work, "programs/usr/bin", name)
 
-    # -- Two machines and a cable between them, whose counters are the mobile network's
+    # -- Two machines and a cable between them, whose counters stand for the mobile network's
 
     def wire(self):
         for space in (self.box, self.central):
@@ -169,7 +169,7 @@ class Rig:
         for space, address in ((self.box, "10.97.0.2"), (self.central, "10.97.0.1")):
             subprocess.run(["ip", "netns", "exec", space, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"], check=True)
             for words in (["link", "set", "lo", "up"], ["addr", "add", f"{address}/24", "dev", "v0"], ["link", "set", "v0", "up"],
-                          # Packets as they are sent, and not several at once.
+                          # Packets as they are sent, without segmentation offload.
                           ["link", "set", "v0", "gso_max_segs", "1"]):
                 subprocess.run(["ip", "-n", space] + words, check=True)
         hardware = {space: subprocess.check_output(["ip", "-n", space, "-br", "link", "show", "v0"], text=True).split()[2] for space in (self.box, self.central)}
@@ -177,7 +177,7 @@ class Rig:
             subprocess.run(["ip", "-n", space, "neigh", "add", address, "lladdr", hardware[peer], "dev", "v0"], check=True)
 
     def bytes_on_air(self):
-        """Sent and received by the box, IP's headers included."""
+        """Bytes sent and received by the box, including IP headers."""
         text = subprocess.check_output(["ip", "netns", "exec", self.box, "sh", "-c", "cd /sys/class/net/v0/statistics; cat tx_bytes tx_packets rx_bytes rx_packets"], text=True)
         sent, sent_packets, received, received_packets = map(int, text.split())
         return sent - 14 * sent_packets, received - 14 * received_packets
@@ -206,7 +206,7 @@ class Rig:
 
     def prometheus(self):
         place = os.path.join(self.work, "central")
-        # Ten minutes of silence and what an alert waits for are shortened with the scrapes, the windows of an hour and a day are not.
+        # Ten minutes of silence and the alerts' durations are shortened with the scrapes, the windows of an hour and a day are not.
         rules = read(FLEET, "prometheus/fleet.rules.yml").replace("> 600", f"> {600 // SCALE}")
         rules = re.sub(r"for: (\d+)([mhd])", lambda m: f"for: {int(m[1]) * {'m': 60, 'h': 3600, 'd': 86400}[m[2]] // SCALE}s", rules)
         write(os.path.join(place, "fleet.rules.yml"), rules)
@@ -217,10 +217,10 @@ class Rig:
                           f"--storage.tsdb.path={place}/data", *arguments, space=self.central)
 
     def ask(self, path, **parameters):
-        """Prometheus listens in a namespace: curl goes there."""
+        """Prometheus listens in a namespace, so curl runs there."""
         url = f"http://127.0.0.1:9090/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         done = subprocess.run(["ip", "netns", "exec", self.central, "curl", "-s", url], capture_output=True, text=True, check=False)
-        # While it starts, Prometheus answers with 503 and a text.
+        # During its start, Prometheus responds with 503 and a text.
         if done.returncode != 0 or done.stdout.startswith("Service Unavailable"):
             return None
         answer = json.loads(done.stdout)
@@ -231,7 +231,7 @@ class Rig:
     # -- The box
 
     def agent(self, only=None, scrape=SCRAPE, push=PUSH):
-        """Serves, scrapes and pushes as the units do: their own commands, with other paths and times."""
+        """Serves, scrapes and pushes like the units: with their commands, but other paths and times."""
         files = f"{self.boxes}/{only or '*'}/fleet_locationd.prom"
         unit = read(FLEET, "metrics/fleet-metrics@.service").replace("\\\n", "")
         command = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.M)[1]
@@ -248,7 +248,7 @@ class Rig:
         return serving, pushing
 
     def counted(self):
-        """Pushes that the central machine has accepted, and samples in them, since the start of the agent."""
+        """Pushes that the central machine has accepted, and their samples, since the start of the agent."""
         text = subprocess.run(["ip", "netns", "exec", self.box, "curl", "-s", "http://127.0.0.1:9103/metrics"], capture_output=True, text=True, check=False).stdout
         return tuple(sum(float(n) for n in re.findall(pattern, text, re.M)) for pattern in
                      (r'^vmagent_remotewrite_requests_total\{.*status_code="2XX"\} (\d+)', r"^vmagent_remotewrite_block_size_rows_sum (\d+)"))
@@ -276,7 +276,7 @@ textfile = "{place}/fleet_locationd.prom"
 
     def drive(self, vehicle):
         place = os.path.join(self.boxes, vehicle)
-        # As StateDirectory= of the unit does.
+        # As StateDirectory= of the unit.
         os.makedirs(os.path.join(place, "state"), mode=0o700, exist_ok=True)
         return self.start(vehicle, self.program("fleet-locationd"), "--config", os.path.join(place, "settings.toml"),
                           env={**os.environ, "RUNTIME_DIRECTORY": place, "STATE_DIRECTORY": os.path.join(place, "state")})
@@ -294,7 +294,7 @@ textfile = "{place}/fleet_locationd.prom"
 
 
 def usage(child):
-    """Memory of its own and shared by fair parts, and CPU since the start, of a process and its only child."""
+    """Private memory plus a fair share of shared memory, and CPU since the start, of a process and its only child."""
     size, cpu = 0, 0
     pids = [child.pid] + [int(p) for p in read(f"/proc/{child.pid}/task/{child.pid}/children").split()]
     for pid in pids:
@@ -354,7 +354,7 @@ def rehearse(rig):
     for vehicle in VEHICLES[:4]:
         until(20, f"{vehicle} is online", lambda v=vehicle: rig.status(v).get("isOnline"))
     rig.post("/map/act", {"act": "unavailable", "vehicle": "refused", "seconds": 100})
-    # Settings with a mistake, given to a box that was online: it starts with those before.
+    # Settings with a mistake on a box that was online: it starts with the previous ones.
     rig.end(daemons["kept"])
     rig.settings("kept", simulated, "[metrix]\n")
     daemons["kept"] = rig.drive("kept")
@@ -384,7 +384,7 @@ def rehearse(rig):
     until(90, "samples of the time without", lambda: any(
         float(s["value"][1]) >= 30 / SCRAPE - 1 for s in rig.ask("query", query=queue, time=gone + 35)))
     note(f"{back - gone:.0f} s without a central machine, no sample is missing")
-    # As after hours without a network: a sample with its time.
+    # As after hours without a network: a sample with its own time.
     late = time.time() - 5 * 3600
     path = write(os.path.join(rig.boxes, "late", "fleet_locationd.prom"), f'fleet_locationd_online{{provider="demo",vehicle="late"}} 1 {late * 1000:.0f}\n')
     until(60, "a sample of five hours ago", lambda: rig.ask("query", query='fleet_locationd_online{vehicle="late"}', time=late + 1))
@@ -435,7 +435,7 @@ def rehearse(rig):
                 if panel["title"] not in EMPTY_WHEN_WELL and "silent_seconds" not in query and not rig.ask("query", query=query, time=end):
                     fail(f"{panel['title']}: no data at the end from {query}")
                 count[kind] += 1
-    # The judge is awake.
+    # The check detects a wrong sample.
     if rig.ask("query_range", query=substituted("fleet_locationd_onlin{provider=~\"$provider\"}", ".*"), start=began, end=end, step=SCRAPE):
         fail("a query of a metric that does not exist returns data")
     note(f"{count['fleet']} queries of the fleet's page and {count['vehicle']} of the vehicle's, over {end - began:.0f} s of five vehicles")
@@ -454,7 +454,7 @@ def rehearse(rig):
         rig.end(child)
     before = rig.bytes_on_air()
     box = rig.haproxy("box", rig.box)
-    # Longer than the keep-alive that Go's servers and clients send every 15 s: it would be counted.
+    # Longer than the keep-alive interval of 15 s of Go's servers and clients, which would be counted.
     serving, pushing = rig.agent(only="noisy", scrape=10, push=30)
     until(60, "the first push", lambda: rig.counted()[0] >= 1)
     time.sleep(3)
@@ -467,9 +467,9 @@ def rehearse(rig):
     each = (sum(after) - sum(first)) / count_of_pushes
     handshake = sum(first) - sum(before) - each
     month = float(re.search(r"^\| mobile data of a month.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
-    # The same month: 22 days of 10 hours, a push every six minutes, and a connection at first and anew every two hours.
+    # The same month: 22 days of 10 hours, a push every six minutes, and a connection at first and a new one every two hours.
     days, hours = 22, 10
-    # A question and its response, of the name as it is, in UDP and IP: box-haproxy.cfg asks every quarter of an hour.
+    # A query and its response, with the name as it is, in UDP and IP: box-haproxy.cfg sends one every quarter of an hour.
     look_up = 2 * (28 + 12 + len(CENTRAL) + 6) + 16
     day = hours * (10 * each + 4 * look_up) + (1 + hours / 2) * handshake
     share = day * days / 1e6 / month

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Packages, and Health and automatic rollback, of docs/fleet.md: a signed repository, two boxes, upgrades in stages, a bad version.
+# Tests Packages, and Health and automatic rollback, of docs/fleet.md: a signed repository, two boxes, staged upgrades, a bad version.
 set -euo pipefail
 
 packages=$1
@@ -16,7 +16,7 @@ make_key() { # NAME: prints the fingerprint
   gpg --list-keys --with-colons "$1" | awk -F: '/^fpr/ { print $10; exit }'
 }
 repo() { reprepro --silent --silent --basedir "$work/www/debian" "$@"; }
-# Changes nothing but the version, and what the third argument does to the unpacked package.
+# Changes only the version, and applies the third argument to the unpacked package.
 repack() { # VERSION [COMMAND]
   rm -rf "$work/package"
   dpkg-deb -R "$(package fleet-locationd)" "$work/package"
@@ -27,7 +27,7 @@ repack() { # VERSION [COMMAND]
 installed() { inside dpkg-query -W -f '${Version}' fleet-locationd 2>/dev/null; }
 is_installed() { [ "$(installed)" = "$1" ]; }
 online() { [[ $(inside systemctl show -P StatusText fleet-locationd) == Online* ]]; }
-# From nothing: two exports within one second are one to a question by time.
+# From scratch: two exports within one second cannot be distinguished by time.
 update_lists() {
   inside sh -c 'rm -rf /var/lib/apt/lists/* && apt-get -qq update -o APT::Update::Error-Mode=any' >"$work/apt" 2>&1
 }
@@ -168,7 +168,7 @@ repack "$bad" "sed -i '/^\[Service\]/a IPAddressDeny=any' lib/systemd/system/fle
 repo includedeb canary "$work/$bad.deb"
 upgrade
 is_installed "$bad" || fail "canary has $(installed): $(cat "$work/upgrade")"
-# Of the two addresses only one answers: nothing is counted against the version.
+# Only one of the two addresses responds: nothing is counted against the version.
 checks() { journal | grep -c '^Finished'; }
 count=$(checks)
 has_checked() { [ "$(checks)" -ge $((count + 20)) ]; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Provisioning, of docs/fleet.md: cloud-init's user-data and the Ansible playbook each make a box whose vehicle arrives at the
+# Tests Provisioning, of docs/fleet.md: cloud-init's user-data and the Ansible playbook each set up a box whose vehicle is online at the
 # emulator, with its own credential, encrypted by systemd, and which pushes metrics and events.
 set -euo pipefail
 
@@ -16,7 +16,7 @@ boxes init metrics.example.com tokens.example.com
 boxes add truck-17 truck-18
 secret=$(cat "$work/secrets/boxes/truck-17/token-provider")
 
-# What an example names, and is another address here.
+# Names in an example that have another address here.
 here() { sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s|https://tokens.example.com|http://127.0.0.1:$port|"; }
 # In place of a receiver and of Google.
 trial() {
@@ -29,7 +29,7 @@ endpoint = "http://127.0.0.1:$port"
 END
 }
 has_metrics() { inside curl -s http://127.0.0.1:9101/metrics | grep "fleet_locationd_online{.*vehicle=\"$1\".*} 1" >/dev/null; }
-# The box delivers with the credential, which nothing of it holds in plain text.
+# The box delivers with the credential, which is not stored in plain text anywhere.
 check_box() { # VEHICLE
   until_true 60 accepted "$1" || fail "no update of $1 arrives: $(inside systemctl show -P StatusText fleet-locationd)"
   inside fleet-locationctl status --healthy >"$work/health" || fail "$(cat "$work/health")"
@@ -92,7 +92,7 @@ step "Ansible: the playbook makes a box that delivers, and changes nothing the s
 use truck-18
 inside rm /etc/apt/sources.list
 trial
-# Both boxes have the loopback of this machine, and the same ports.
+# Both boxes share the loopback of this machine, and the same ports.
 use truck-17
 inside systemctl stop fleet-metrics-push fleet-metrics.socket haproxy fleet-locationd
 use truck-18

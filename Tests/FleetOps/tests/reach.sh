@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One box behind NAT, of docs/fleet.md: an engineer reaches its ssh over the central machine, and the box can do nothing else there.
+# Tests One box behind NAT, of docs/fleet.md: an engineer reaches its ssh through the central machine, and the box can do nothing else.
 # reach.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 
@@ -8,7 +8,7 @@ packages=$1
 export CONTAINER_EXTRA=openssh-server,openssh-client
 . "$(dirname "$0")/../box.sh"
 recipes=$repository/packaging/fleet/reach
-# The boxes have the loopback of this machine: ports of their own.
+# The boxes share the loopback of this machine, and need separate ports.
 central_port=$((port + 1)) box_port=$((port + 2)) own=$((port + 3)) other=$((port + 4))
 open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The decisions of fleet-locationd-rollback, with stand-ins for the programs that it asks. What it does to a real box is in
+# The decisions of fleet-locationd-rollback, with fakes of the programs that it calls. Its effect on a real box is tested in
 # packages.sh.
 set -euo pipefail
 
 script=$(cd "$(dirname "$0")/../../../packaging/fleet/rollback" && pwd)/fleet-locationd-rollback
-# In memory: what it syncs is none of the test.
+# In memory, because syncs to disk are not tested.
 work=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/archives"
@@ -16,7 +16,7 @@ stand_in() { # PROGRAM, the script on standard input
   chmod +x "$work/bin/$1"
 }
 stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")"'
-# A package of these tests is a file with its version.
+# A fake package is a file with its version.
 stand_in dpkg-deb <<<'cat "$2"'
 stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
 stand_in fleet-locationctl <<'END'
@@ -63,7 +63,7 @@ expect() { # SENTENCE VERSION [WORDS OF THE JOURNAL]
   echo "failed: $1: version $(cat "$work/installed") is installed, and the journal says: $(cat "$work/journal")" >&2
   exit 1
 }
-# Version 1 has delivered, and its package is there.
+# Version 1 has delivered updates, and its package is available.
 delivered() {
   fresh
   version 1

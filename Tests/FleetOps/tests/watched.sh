@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A box that pushes its metrics with the units of docs/fleet.md, and settings that are pushed to it: the central Prometheus shows which
-# are in force. watched.sh DIRECTORY-OF-PACKAGES. What the metrics say of faults, and what they cost, is in metrics.py.
+# A box that pushes its metrics with the units of docs/fleet.md, and settings that are deployed to it: the central Prometheus shows which
+# are in force. watched.sh DIRECTORY-OF-PACKAGES. The metrics of faults, and their cost, are tested in metrics.py.
 set -euo pipefail
 
 packages=$1
 export CONTAINER_EXTRA=victoria-metrics,prometheus,haproxy,curl CONTAINER_BOOT_SECONDS=60
 . "$(dirname "$0")/../box.sh"
 recipes=$repository/packaging/fleet
-# Others for each run: the boxes have the loopback of this machine.
+# Different for each run: the boxes share the loopback of this machine.
 prometheus=$((port + 2)) outside=$((port + 3)) journal=$((port + 4)) served=$((port + 5)) pushed=$((port + 6)) agent=$((port + 7))
 here() {
-  # No name server: what names are looked up for is in metrics.py.
+  # No name server: name lookups are tested in metrics.py.
   sed -e "s/metrics.example.com:9443/127.0.0.1:9443/; s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
     -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/" \
     -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=6m/flushInterval=3s/'
 }
-# The value of a query at the central Prometheus, and of another format with jq's absence: label NAME QUERY.
+# The value of a query at the central Prometheus, and a label of its result: label NAME QUERY.
 ask() { inside curl -s --data-urlencode "query=$1" "http://127.0.0.1:$prometheus/api/v1/query"; }
 value() { ask "$1" | sed -nE 's/.*"value":\[[0-9.]+,"([^"]*)"\].*/\1/p'; }
 label() { ask "$2" | sed -nE "s/.*\"$1\":\"([^\"]*)\".*/\1/p"; }

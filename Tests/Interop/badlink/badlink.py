@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the daemon over a simulated bad mobile link, and checks what arrives at the emulator.
+"""Drives the daemon over a simulated bad mobile link, and checks the updates that the emulator accepts.
 
   badlink.py BINDIR [--short] [--json FILE] [--keep] [SCENARIO...]
 
-The daemon is in a network namespace of its own; between it and Fleet Engine (emulator behind TLS and HTTP/2) is link.py.
-Everything it makes, it removes. It needs root. Each scenario has a limit for the time from the network's return to the
-first update that is accepted, and none may leave a gap in the track.
+The daemon is in its own network namespace; between it and Fleet Engine (the emulator behind TLS and HTTP/2) is link.py.
+It removes everything that it creates. It needs root. Each scenario has a limit for the time from the network's return to the
+first accepted update, and none may leave a gap in the track.
 """
 import argparse
 import ctypes
@@ -32,7 +32,7 @@ PORT = 8443
 
 
 class NameServer(threading.Thread):
-    """Answers every question for HOST with one address; while dead, none."""
+    """Answers every query for HOST with one address; while dead, none."""
 
     def __init__(self, address):
         super().__init__(daemon=True)
@@ -93,7 +93,7 @@ class Bench:
             front, "serve", f"{self.work}/tls", "good", "18443", "18080", space=self.net,
             env={**os.environ, "NGHTTPX_OPTIONS": f"--frontend={self.subnet}.1,{PORT}"},
             stderr=open(f"{self.work}/front.log", "w"))
-        # The server needs its namespace at birth; the thread that makes it is moved there and back.
+        # The server needs its namespace from the start; the thread that creates it is moved there and back.
         here = os.open("/proc/self/ns/net", os.O_RDONLY)
         there = os.open(f"/run/netns/{self.net}", os.O_RDONLY)
         setns(there)
@@ -137,7 +137,7 @@ interval = "{self.interval}s"
         self.await_(lambda: self.accepted(), "the first update", 30)
 
     def down(self):
-        # The daemon first: it sends what is due before it goes.
+        # The daemon first: it sends what is due before it exits.
         if hasattr(self, "daemon") and self.daemon.poll() is None:
             self.daemon.terminate()
             self.daemon.wait(10)
@@ -153,10 +153,10 @@ interval = "{self.interval}s"
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
         shutil.rmtree(f"/etc/netns/{self.car}", ignore_errors=True)
 
-    # -- What is seen
+    # -- Observations
 
     def accepted(self):
-        """The updates that Fleet Engine has accepted: of each the times of its positions, in seconds since 1970."""
+        """The accepted updates: for each, the times of its positions in seconds since 1970."""
         for entry in self.record.entries():
             if entry["accepted"]:
                 self.updates.append([epoch_seconds(position["supplementalLocationTime"]) for position in positions(entry)])
@@ -203,12 +203,12 @@ interval = "{self.interval}s"
 
 
 def setns(descriptor):
-    # os.setns is younger than Debian 12's Python.
+    # os.setns is newer than Debian 12's Python.
     if ctypes.CDLL(None, use_errno=True).setns(descriptor, 0x40000000) != 0:
         raise OSError(ctypes.get_errno(), "setns")
 
 
-# Each scenario: what is wrong, for how long, and the limit for the first update after it, in seconds.
+# Each scenario: the fault, its duration, and the limit for the first update after it, in seconds.
 def bad(order, seconds):
     def scenario(bench):
         bench.order(order)
@@ -250,7 +250,7 @@ def address(number):
 
 
 def address_amid(number):
-    """The address changes while a request is under way that is never answered."""
+    """The address changes during a request that is never answered."""
 
     def scenario(bench):
         bench.order("silent on")
@@ -271,7 +271,7 @@ def forget(bench):
 def names(seconds):
     def scenario(bench):
         bench.names.dead = True
-        # A connection that is open needs no name; one that is new does.
+        # An open connection needs no name resolution; a new one does.
         bench.order("forget")
         bench.run(seconds)
         bench.names.dead = False
@@ -324,14 +324,14 @@ def main():
                 failures += not is_good
                 results.append({"scenario": name, "seconds": round(took, 1), "limit": limit})
                 print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
-            # After lost requests, queued positions arrive eight at a time at first.
+            # After lost requests, queued positions are sent eight at a time at first.
             end = time.monotonic() + DRAIN
             while bench.status()["backlog"]["count"] > 1 and time.monotonic() < end:
                 bench.run(1)
             bench.run(INTERVAL + 1)
             count = sum(len(times) for times in bench.accepted())
             gap = bench.longest_gap()
-            # A position is due every 5 s; one that is taken just before an outage and one just after may be further apart.
+            # A position is due every 5 s; the last one before an outage and the first one after it may be further apart.
             is_whole = gap <= 2 * INTERVAL + 1
             failures += not is_whole
             print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest gap in the track is {gap:.0f} s")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how long each position takes from the fix to Fleet Engine, over links of several kinds.
+"""Measures the delay of each position from the fix to Fleet Engine, over several kinds of links.
 
   delays.py BINDIR RESULT.json [--minutes N]      N minutes (5) for each kind; it needs root
 
-The daemon, the link and the server are those of badlink.py. A position belongs to the link of its own time, and counts when
+The daemon, the link and the server are those of badlink.py. A position belongs to the link at its own time, and is measured when
 it arrives for the first time, as the live position or as a queued one.
 """
 import argparse
@@ -16,7 +16,7 @@ import time
 from badlink import Bench
 from trial import Failure, Record, epoch_seconds, positions, work_directory
 
-# The default. At 5 s Fleet Engine's own limit, which counts from each response, would have positions wait as well.
+# The default. At 5 s Fleet Engine's own limit, which counts from each response, would delay positions as well.
 INTERVAL = 10
 GOOD = "set delay=60 jitter=15 loss=0 rate=0"
 
@@ -30,7 +30,7 @@ def steadily(order):
 
 
 def tunnels(bench, seconds):
-    """A minute of silence in every two."""
+    """A minute of silence in every two minutes."""
     bench.order(GOOD)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -50,7 +50,7 @@ LINKS = [
 
 
 def arrivals(record):
-    """Of each position, by its time: when it arrived first, and whether it had been queued. Seconds since 1970."""
+    """By the time of each position: when it first arrived, in seconds since 1970, and whether it had been queued."""
     found = {}
     for entry in Record(record.path).entries():
         if entry["accepted"]:

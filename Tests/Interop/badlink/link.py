@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile link between two network namespaces, as bad as asked for: two TUN devices and a relay that delays, loses and
-forgets. It needs root, and no qdisc that a kernel may lack.
+"""A configurable mobile link between two network namespaces: two TUN devices and a relay that delays and drops packets and
+can lose its NAT state. It needs root, but no qdisc, which a kernel may lack.
 
-  link.py CAR NET SUBNET      namespaces that exist; SUBNET as in 10.98.7
+    link.py CAR NET SUBNET      existing namespaces; SUBNET such as 10.98.7
 
-CAR gets wwan0 with SUBNET.2/24 and a default route, NET gets core0 with SUBNET.1/24. It says `ready`, and then takes orders,
-one a line, from its standard input:
+CAR gets wwan0 with SUBNET.2/24 and a default route, NET gets core0 with SUBNET.1/24. It prints `ready`, and then reads commands,
+one per line, from its standard input:
 
   set delay=60 jitter=15 loss=1 rate=1000 queue=64000   milliseconds each way, percent, kbit/s (0: no limit), bytes
-  silent on|off      packets vanish: a tunnel, a dead cell
-  carrier off|on     the modem has no network: the link goes down, with its address and route; or it comes back
-  address N          the carrier gives SUBNET.N instead
-  forget             the carrier's NAT forgets every connection: packets of those that exist vanish from now on
+    silent on|off      packets are dropped, as in a tunnel
+    carrier off|on     the modem loses the network: the link goes down, with its address and route; or it comes back
+    address N          the carrier assigns SUBNET.N instead
+    forget             the carrier's NAT forgets every connection: packets of existing ones are dropped from now on
 """
 import fcntl
 import heapq
@@ -32,7 +32,7 @@ def ip(space, *words):
 
 
 def tun(space, name):
-    """Makes a device here, under a name of this process's own, and moves it into the namespace."""
+    """Creates a device here, under a name unique to this process, and moves it into the namespace."""
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     temporary = f"fl{os.getpid() % 100000}{name[:2]}"
     fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", temporary.encode(), IFF_TUN | IFF_NO_PI))
@@ -66,7 +66,7 @@ class Link:
 
     def carrier(self, on):
         if not on:
-            # As a modem's connection manager does it.
+            # As a modem's connection manager does.
             ip(self.car, "addr", "flush", "dev", "wwan0")
             ip(self.car, "link", "set", "wwan0", "down")
             return
@@ -94,7 +94,7 @@ class Link:
             raise ValueError(line)
 
     def is_forgotten(self, packet, direction):
-        """Whether a TCP packet belongs to a connection that began before the NAT forgot."""
+        """Whether a TCP packet belongs to a connection that is older than the NAT's reset."""
         if packet[0] >> 4 != 4 or packet[9] != 6:
             return False
         start = (packet[0] & 15) * 4
@@ -125,7 +125,7 @@ class Link:
             try:
                 os.write(direction.out, packet)
             except OSError:
-                pass  # The link is down; what was under way is lost.
+                pass  # The link is down; packets in transit are lost.
 
     def run(self):
         poll = select.poll()

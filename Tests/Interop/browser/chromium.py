@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's headless Chromium, driven over two pipes by the DevTools protocol: no port, no driver, no library."""
+"""Debian's headless Chromium, controlled over two pipes by the DevTools protocol: no port, no driver, no library."""
 
 import base64
 import fcntl
@@ -18,14 +18,14 @@ class BrowserError(Exception):
 
 
 def _high(descriptor):
-    """The same pipe under a number that is not wanted for anything."""
+    """The same pipe under a descriptor number that is otherwise unused."""
     copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 20)
     os.close(descriptor)
     return copy
 
 
 class Chromium:
-    """One browser with one page. What the page does wrong is collected: see `complaints` and `requests`."""
+    """One browser with one page. Errors of the page are collected: see `complaints` and `requests`."""
 
     def __init__(self, program="chromium-headless-shell"):
         path = shutil.which(program) or shutil.which("chromium")
@@ -36,11 +36,11 @@ class Chromium:
             path, "--headless", "--remote-debugging-pipe", f"--user-data-dir={self._folder}", "--disable-gpu",
             "--hide-scrollbars", "--no-first-run", "--disable-background-networking", "--disable-component-update",
             "--disable-extensions", "--disable-sync", "--disable-default-apps", "--force-color-profile=srgb",
-            # A container's /dev/shm is 64 MB at most, and the page then dies of a full one.
+            # A container's /dev/shm is 64 MB at most, and the page crashes when it is full.
             "--disable-dev-shm-usage", "about:blank",
         ]
         if os.geteuid() == 0:
-            # Chromium refuses to run its sandbox as root. It shows nothing here but the emulator on this machine.
+            # Chromium refuses to run its sandbox as root. It loads only the emulator on this machine.
             arguments.insert(1, "--no-sandbox")
         to_browser, self._write = map(_high, os.pipe())
         self._read, from_browser = map(_high, os.pipe())
@@ -60,7 +60,7 @@ class Chromium:
         self.session = None
         self.complaints = []
         self.requests = []
-        # By a part of the address: a body in base64 that is served in place of the server's, once Fetch is enabled.
+        # By a substring of the URL: a body in base64 that replaces the server's, once Fetch is enabled.
         self.answers = {}
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -105,7 +105,7 @@ class Chromium:
         return self._number
 
     def _next(self, timeout):
-        """The next message, once its event is taken down; None when nothing came in time."""
+        """The next message, once its event is recorded; None at the timeout."""
         while b"\0" not in self._buffer:
             if timeout <= 0 or not select.select([self._read], [], [], timeout)[0]:
                 return None
@@ -140,7 +140,7 @@ class Chromium:
                     "responseHeaders": [{"name": "Content-Type", "value": "text/event-stream"}]})
 
     def pause(self, seconds):
-        """Lets the page go on, and takes down what it says."""
+        """Lets the page run for a while, and records its events."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._next(left)
@@ -163,14 +163,14 @@ class Chromium:
             {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}])
 
     def run(self, script):
-        """The value of an expression; a promise is waited for."""
+        """The value of an expression; a promise is awaited."""
         answer = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise BrowserError(answer["exceptionDetails"].get("exception", {}).get("description", script))
         return answer["result"].get("value")
 
     def until(self, condition, what, timeout=20):
-        """Waits for a condition in the page's own words; its value."""
+        """Waits for a JavaScript condition. Returns its value."""
         end = time.monotonic() + timeout
         while True:
             value = self.run(condition)
@@ -184,7 +184,7 @@ class Chromium:
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent.trim()")
 
     def click(self, selector):
-        """Presses the middle of an element as a person would: what lies over it gets it instead."""
+        """Clicks the centre of an element like a user: an element on top of it gets the click instead."""
         place = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}});"
             " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()")

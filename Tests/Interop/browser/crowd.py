@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulator and a crowd of vehicles without daemons: one thread sends their updates."""
+"""The emulator and many vehicles without daemons: one thread sends their updates."""
 
 import datetime
 import http.client
@@ -17,7 +17,7 @@ from rehearsal import PERIOD, Drive  # noqa: E402
 
 
 class Crowd(threading.Thread):
-    """Each vehicle drives round a circle of its own, and is reported each PERIOD seconds."""
+    """Each vehicle drives in a circle of its own, and is reported every PERIOD seconds."""
 
     def __init__(self, binaries, count, page=None):
         super().__init__(daemon=True)
@@ -74,7 +74,7 @@ class Crowd(threading.Thread):
         return self._vehicles[number - 1][0]
 
     def processor(self):
-        """Seconds of processor time of the emulator."""
+        """Processor time of the emulator in seconds."""
         with open(f"/proc/{self._emulator.pid}/stat") as file:
             return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Chromium looks at the live map while real daemons drive: live_map.py BINDIR [--screenshots DIR]
+"""Tests the live map in Debian's Chromium while real daemons drive: live_map.py BINDIR [--screenshots DIR]
 
-With --picture FILE it makes the picture of the README instead: one vehicle, and a tunnel that fills in.
+With --picture FILE it creates the picture of the README instead: one vehicle, and a tunnel whose positions are delivered later.
 With --frames N it reports how smoothly the page shows N vehicles: N daemons with an update a second.
-With --crowd N it checks the clusters of N made-up vehicles that report each 5 s, and how smooth that is.
+With --crowd N it checks the clusters of N vehicles without daemons that report every 5 s, and the frame rate.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from town import Town
 PAST = {"light": "#c2187f", "dark": "#ff6ab8"}
 WIDE = (1440, 900)
 SIZES = [(1280, 800), (844, 390), (390, 844), (360, 740)]
-# What has to be seen without scrolling, whole and beside each other.
+# The elements that must be visible without scrolling, complete and without overlap.
 PLACES = ["#tools", "#legend", ".leaflet-control-scale", "#vehicle-id", "#vehicle-state", ".tile", "#story-list li:first-child"]
 LOOK = (pathlib.Path(__file__).parent / "page.js").read_text()
 ACTS = ["tunnel", "slow", "unavailable", "throttled", "tokens-down", "revoke", "expire", "clear"]
@@ -50,7 +50,7 @@ def choose(browser, vehicle):
 
 
 def press(browser, act, vehicle=None):
-    """Presses a button, for one vehicle only or for all."""
+    """Clicks a button, for one vehicle or for all."""
     if vehicle:
         choose(browser, vehicle)
     if browser.run("document.querySelector('#only-box').checked") != bool(vehicle):
@@ -68,7 +68,7 @@ def of(stats, vehicle):
 
 
 def figures_agree(browser, town, vehicle):
-    """The panel's figures against /debug/stats: both are read until nothing came in between."""
+    """Compares the panel's figures with /debug/stats: both are read until there was no update in between."""
     choose(browser, vehicle)
     for _ in range(30):
         before = of(town.stats(), vehicle)
@@ -91,7 +91,7 @@ def figures_agree(browser, town, vehicle):
 
 
 def names(browser):
-    """Every control has a name, as a screen reader would say it."""
+    """Every control has an accessible name."""
     nodes = browser.send("Accessibility.getFullAXTree")["nodes"]
     controls = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value") in
                 ("button", "checkbox", "link", "log", "list", "dialog", "complementary", "region")]
@@ -140,7 +140,7 @@ def contrast(browser, theme):
 
 
 def pictures(browser, town, folder):
-    """At every size, light and dark; each is measured as well."""
+    """Takes and checks screenshots at every size, in the light and the dark theme."""
     for width, height in SIZES:
         for theme in ("light", "dark"):
             name = f"{width}x{height}-{theme}"
@@ -159,7 +159,7 @@ def pictures(browser, town, folder):
 
 
 def turned(browser, folder):
-    """A vehicle without a network, on a screen that changes its size: in view, and its figures those of the past."""
+    """A vehicle without a network while the window is resized: it stays in view, and its figures look outdated."""
     choose(browser, "truck-1")
     browser.run("document.querySelector('#follow').getAttribute('aria-pressed') === 'true' || document.querySelector('#follow').click()")
     check(browser.run("document.querySelector('#vehicle').matches('.stale') && getComputedStyle(document.querySelector('#stale')).display")
@@ -176,7 +176,7 @@ def turned(browser, folder):
 
 
 def nonsense(browser, town):
-    """A stream of nonsense, with markup for names: shown as text or not at all, and nothing breaks."""
+    """A stream of invalid messages, with markup in names: shown as text or not at all, and nothing breaks."""
     odd = "<img src=/evil onerror=alert(1)>"
     state = {"now": None, "vehicles": {
         odd: {"id": odd, "stats": {"refusals": {odd: 2}, "delays": [None, "x"]}, "position": {"lat": None, "lon": 5, "t": 1}, "track": [
@@ -206,7 +206,7 @@ def without_leaflet(browser, town):
 
 
 def duty(browser, town):
-    """The taxi goes off duty, is seen to be, and comes back."""
+    """The taxi goes off duty, is shown as such, and comes back."""
     choose(browser, "taxi-4")
     check(browser.run("!document.querySelector('#vehicle-service').hidden"), "the panel does not say that the taxi is of trips")
     check(browser.run("!document.querySelector('#key-trips').hidden"), "the legend does not distinguish the services")
@@ -225,7 +225,7 @@ def duty(browser, town):
 
 
 def tracks(browser):
-    """The page's own track over a long run: it stays small, and a gap is one until it is filled."""
+    """The page's own track over a long run: its size is bounded, and a gap remains until it is filled."""
     result = browser.run("""import('/map/model.js').then(({ Vehicle }) => {
       const vehicle = new Vehicle('long', 0);
       const position = (second) => ({ t: second * 1000, lat: 50 + second * 1e-4, lon: 10, speed: 11, past: false });
@@ -273,7 +273,7 @@ def test(browser, town, folder):
     press(browser, "tunnel", "truck-1")
     browser.until("/\\d+ s left/.test(seen.tile('tunnel'))", "the tunnel counts down", 5)
     at_first = int(browser.run("seen.tile('tunnel')").split()[0])
-    # The page knows the server's clock but for the time that its first message took.
+    # The page knows the server's clock except for the latency of its first message.
     check(20 <= at_first <= 31, f"the tunnel begins with {at_first} s")
     tunnel_began = time.monotonic()
     browser.until("document.querySelector('#vehicle-state').textContent === 'No network'", "truck-1 has no network")
@@ -315,14 +315,14 @@ def test(browser, town, folder):
     browser.until(story("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late response is shown", 10)
     done("slow answers for taxi-4")
 
-    # What needs no waiting, while the tunnel lasts.
+    # Checks that need no waiting, during the tunnel.
     controls = names(browser)
     reached = walk_by_keyboard(browser)
     texts = contrast(browser, "light")
     tracks(browser)
     done(f"{controls} controls have names, {reached} are reached by Tab, {texts} texts are not too pale")
 
-    # Late in the tunnel: each refusal makes the pause longer that taxi-4 has to wait after all is clear again.
+    # Late in the tunnel: each rejection increases the backoff of taxi-4 after all faults have ended.
     asked = of(town.stats(), "taxi-4")["token_requests"]
     press(browser, "tokens-down", "taxi-4")
     press(browser, "revoke", "taxi-4")
@@ -389,7 +389,7 @@ def test(browser, town, folder):
 def picture(browser, town, file):
     watch(browser, town, width=WIDE[0], height=WIDE[1], dark=True)
     browser.until("document.querySelectorAll('.vehicle').length === 1", "the vehicle")
-    # By then it has been through the town, and through a tunnel without a view of the sky.
+    # By then it has driven through the town, and through a tunnel without reception.
     browser.pause(362)
     browser.click("[data-act='tunnel']")
     browser.until("Number(document.querySelector('#past').textContent) > 10", "the tunnel fills in", 60)
@@ -399,13 +399,13 @@ def picture(browser, town, file):
 
 
 def smoothness(browser, seconds):
-    """Frames by requestAnimationFrame, and what the page's one thread does, for that time."""
+    """Frames by requestAnimationFrame, and the tasks of the page's main thread, for that time."""
     browser.send("Performance.enable", timeDomain="threadTicks")
     browser.run("window.frame_times = []; window.measures = (window.measures ?? 0) + 1; (function frame(own) { return (now) => {"
                 " if (own !== measures) return; frame_times.push(now); requestAnimationFrame(frame(own)); }; })(measures)(performance.now())")
 
     def measure():
-        # Durations in processor time: what other programs do to this machine is not in them.
+        # Durations in processor time, so that other programs on this machine do not affect them.
         metrics = {each["name"]: each["value"] for each in browser.send("Performance.getMetrics")["metrics"]}
         return time.monotonic(), metrics
 
@@ -426,7 +426,7 @@ def smoothness(browser, seconds):
 
 
 def say_smoothness(what, figures):
-    # Not the frames, which a loaded machine delays.
+    # Not the frame rate, which a busy machine reduces.
     work = figures["Script"] + figures["RecalcStyle"] + figures["Layout"]
     check(work < 50, f"{what}: script, style and layout use {work:.0f} % of the time")
     print(f"{what}: {figures['frames']:.0f} frames a second, 99 % within {figures['p99']:.0f} ms, the longest {figures['most']:.0f} ms; of the "
@@ -435,20 +435,20 @@ def say_smoothness(what, figures):
 
 
 def frames(browser, town, vehicles):
-    """How smooth it is with so many vehicles, for twenty seconds."""
+    """Reports the frame rate with this many vehicles, for twenty seconds."""
     watch(browser, town, width=WIDE[0], height=WIDE[1])
     browser.until(f"document.querySelectorAll('.vehicle').length === {vehicles}", "all vehicles", 60)
     browser.pause(3)
     say_smoothness(f"{vehicles} vehicles", smoothness(browser, 20))
 
 
-# Vehicles that the map shows, by markers and in clusters; the latter alone.
+# The number of vehicles on the map, as markers and in clusters; and the latter alone.
 SHOWN = "document.querySelectorAll('.vehicle').length"
 CLUSTERED = "[...document.querySelectorAll('.cluster b')].reduce((sum, each) => sum + Number(each.textContent), 0)"
 
 
 def crowd(browser, town, vehicles, folder, seconds):
-    """A large fleet: clusters, and markers where it is seen from near."""
+    """A large fleet: clusters, and markers when zoomed in."""
     began = time.monotonic()
     watch(browser, town, width=WIDE[0], height=WIDE[1])
     browser.until(f"document.querySelectorAll('.row').length === {vehicles}", "all vehicles in the list", 30)
@@ -476,7 +476,7 @@ def crowd(browser, town, vehicles, folder, seconds):
     check(browser.run("seen.anyPaint()") is not None, "no tracks")
     say_smoothness(f"From near, {browser.run(SHOWN)} markers", smoothness(browser, seconds))
     browser.picture(f"{folder}/crowd-near.png")
-    # The selected vehicle is never inside a cluster, wherever it is.
+    # The selected vehicle is never in a cluster, wherever it is.
     name = town.name(vehicles)
     choose(browser, name)
     browser.until(f"document.querySelector('#vehicle-id').textContent === '{name}'", "a vehicle is selected")

@@ -37,7 +37,7 @@ interval = "{interval}"
 
 class Town:
     def __init__(self, binaries, speeds, page=None, interval="1s", route="demo.gpx", taxis=0):
-        """The last ones are taxis, of on-demand trips."""
+        """The last ones are taxis, for on-demand trips."""
         self._bin = pathlib.Path(binaries).resolve()
         self._top = pathlib.Path(__file__).resolve().parents[3]
         self._work = pathlib.Path(tempfile.mkdtemp(prefix="live-map-"))
@@ -65,7 +65,7 @@ class Town:
         process.wait(10)
 
     def start_emulator(self):
-        """Again, where it was."""
+        """Restarts it at the same address."""
         self._emulate(int(self.url.rsplit(":", 1)[1]))
 
     def stats(self):
@@ -78,7 +78,7 @@ class Town:
                        check=True, stdout=subprocess.DEVNULL, timeout=10)
 
     def _start(self, name, *arguments, **environment):
-        # Each vehicle logs to its own file, which shows what failed.
+        # Each vehicle logs to its own file, to diagnose failures.
         with open(self._work / f"{name}.log", "ab") as log:
             self._processes[name] = subprocess.Popen(
                 arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP/2 server over TLS that does what a script says, right or wrong: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
+"""An HTTP/2 server over TLS that follows a script, valid or not: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
 
-SCRIPT has a part for each connection, divided by `;`, and in it an action for each request, divided by `,`; what comes after
-the last is answered. A part `refused` closes its connection before the handshake; on one `http1` there is no HTTP/2. Connections are served at the same time. It writes frames by hand, so that it can write wrong ones, and says on standard output:
+SCRIPT has a part for each connection, separated by `;`, and in it an action for each request, separated by `,`; later requests
+get a normal response. A part `refused` closes its connection before the handshake; `http1` disables HTTP/2 on it. Connections
+are served concurrently. It writes frames by hand, so that it can write invalid ones, and prints on standard output:
 
   port N                      it listens
-  connection [resumed] ALPN   a connection was made
-  handshake IN OUT            and the bytes of its records until the client's Finished
-  request STREAM records N    a request is whole, and came in so many TLS records
+    connection [resumed] ALPN   a connection was established
+    handshake IN OUT            and the bytes of its records up to the client's Finished
+    request STREAM records N    a request is complete, and came in N TLS records
   frame NAME                  any other frame that the client sent
-  carried IN OUT              the bytes of a connection that is over: those that this end's kernel received, and those it sent
+    carried IN OUT              the bytes of a closed connection: received by this end's kernel, and sent
 """
 import socket
 import ssl
@@ -38,12 +39,12 @@ def go_away(last, code=0):
 
 
 def say(*words):
-    # One write, so that lines of several connections do not mix.
+    # One write, so that lines of several connections are not interleaved.
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
 
-# What is sent for a request on a stream; a number in a list is a wait in seconds, `None` ends the connection there.
+# The frames sent for a request on a stream; a number in a list is a wait in seconds, `None` closes the connection there.
 ACTIONS = {
     "answer": lambda s: [answer(s)],
     "two-goaways": lambda s: [go_away(0x7FFFFFFF), go_away(s), answer(s), None],
@@ -77,7 +78,7 @@ ACTIONS = {
     "error-502": lambda s: [frame(1, 4, s, b"\x48\x03502") + frame(0, 1, s, b"<html>Bad Gateway</html>")],
     "error-503": lambda s: [frame(1, 5, s, b"\x48\x03503")],
     "tiny-headers": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 6, 1))],
-    # The body of the next request has to wait; the next two act as soon as its head is there.
+    # The body of the next request has to wait; the next two act as soon as its HEADERS are received.
     "no-window": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 4, 0))],
     "early": lambda s: [answer(s)],
     "window-flood": lambda s: [frame(8, 0, 0, struct.pack(">I", 1)) * 20_000],
@@ -106,7 +107,7 @@ class Link:
         self.written = 0
         while True:
             try:
-                # What the last step writes are tickets, which come after the handshake.
+                # The last step writes session tickets, which come after the handshake.
                 self.tls.do_handshake()
                 self.flush()
                 return
@@ -138,7 +139,7 @@ class Link:
         return len(data)
 
     def recv(self):
-        """What is in the next record with data; nothing at the end."""
+        """The contents of the next record with data; empty at the end."""
         while True:
             try:
                 return self.tls.read(1 << 16)
@@ -161,20 +162,20 @@ class Link:
         except ssl.SSLError:
             pass
         self.flush()
-        # The client's farewell may come after this end's.
+        # The client's close_notify may come after this end's.
         self.plain.shutdown(socket.SHUT_WR)
         self.plain.settimeout(1)
         while self.plain.recv(1 << 16):
             pass
 
     def ending(self):
-        """How the client has ended the connection, as the kernel has it: what comes after TLS's farewell comes in this time."""
+        """How the client has closed the connection, according to the kernel: what follows TLS's close_notify comes in this time."""
         time.sleep(0.02)
         state = self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
         return {7: "by a reset", 8: "in order"}.get(state, "not")
 
     def carried(self):
-        """What came in by TCP_INFO: a client that resets the connection takes what was not read yet away."""
+        """The bytes received by TCP_INFO: when the client resets the connection, unread data is lost."""
         return struct.unpack_from("=Q", self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136), 128)[0], self.written
 
 
@@ -223,7 +224,7 @@ class Connection:
         action = self.actions.pop(0) if self.actions else "answer"
         for piece in ACTIONS[action](stream):
             if piece is None:
-                # What the client sends meanwhile is read: the end of the connection must not become a reset.
+                # Further data from the client is read, so that closing does not become a reset.
                 time.sleep(0.05)
                 return False
             if isinstance(piece, float):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's HTTP/2 servers between the daemon and the emulator: servers.py BINDIR [--only NAME,NAME] [--updates N]
+"""Tests Debian's HTTP/2 servers between the daemon and the emulator: servers.py BINDIR [--only NAME,NAME] [--updates N]
 
-The header tables, windows and GOAWAYs of each are different. A drive is replayed through each: every update must be accepted,
-and the bytes on the connection must be those of HTTP/2 with an indexed token, or the new transport has carried nothing.
+Their header tables, windows and GOAWAYs differ. A drive is replayed through each: every update must be accepted,
+and the bytes on the connection must be those of HTTP/2 with an indexed token, which shows that our own transport was used.
 """
 import argparse
 import contextlib
@@ -21,7 +21,7 @@ from harness import Relay, free_port, run  # noqa: E402
 
 
 class Emulator:
-    """Read as the harness reads its server."""
+    """Reads like the harness reads its server."""
 
     def __init__(self, programs):
         self.port = free_port()
@@ -175,7 +175,7 @@ https://localhost:{front} {{
 
 
 def hypercorn(files, front, back):
-    # It serves Python programs; this one passes on.
+    # It runs Python programs; this one is a proxy.
     files.write("passing.py", f"""
 import http.client
 
@@ -202,8 +202,8 @@ async def app(scope, receive, send):
             "--error-logfile", files.path("hypercorn.log"), "passing:app"]
 
 
-# What is in front, its settings, and the most bytes of an update that it may come to: a table that is too small for the token
-# has it sent in full each time.
+# The server, its settings, and the maximum bytes of an update: with a table that is too small, the token is sent in full
+# each time.
 INDEXED, IN_FULL, WINDOWS = 450, 1400, 20_000
 FRONTS = {
     "nghttpx": (nghttpx, [], INDEXED),
@@ -288,7 +288,7 @@ def main():
     names = arguments.only.split(";") if arguments.only else list(FRONTS)
     programs = os.path.abspath(arguments.programs)
     with tempfile.TemporaryDirectory() as directory:
-        # apache2 and nginx may serve as another user.
+        # apache2 and nginx may run as another user.
         os.chmod(directory, 0o755)
         files = Files(directory)
         recording = files.path("drive.nmea")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A TLS server that floods with records that carry no data: tls_flood.py CERTIFICATE KEY KIND COUNT [ALPN]
+"""A TLS server that floods the client with records without data: tls_flood.py CERTIFICATE KEY KIND COUNT [ALPN]
 
-KIND is `key-update`, `ticket` (NewSessionTicket) or `hello` (HelloRequest amid the handshake, for which no key is needed).
-COUNT messages are made in advance and sent at once, so that the client always finds more. Python's own ssl module cannot send
-them: this calls OpenSSL. Says `port N`, and `flooded BYTES` when all is sent.
+KIND is `key-update`, `ticket` (NewSessionTicket) or `hello` (HelloRequest during the handshake, for which no key is needed).
+COUNT messages are prepared and sent at once, so that the client always finds more. Python's own ssl module cannot send
+them: this calls OpenSSL. Prints `port N`, and `flooded BYTES` when all is sent.
 """
 import ctypes
 import ctypes.util
@@ -40,7 +40,7 @@ memory = declare(crypto, "BIO_s_mem", P)
 bio_read = declare(crypto, "BIO_read", I, P, S, I)
 bio_write = declare(crypto, "BIO_write", I, P, S, I)
 
-# A record of TLS 1.2 with a HelloRequest, in plain text.
+# An unencrypted TLS 1.2 record with a HelloRequest.
 HELLO_REQUEST = bytes([22, 3, 3, 0, 4, 0, 0, 0, 0])
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A modem at the end of a socket, for the real ModemManager's test interface: at_modem.py NAME SIM
+"""A modem on a socket, for the real ModemManager's test interface: at_modem.py NAME SIM
 
-NAME is that of the abstract socket, `abstract:NAME` to SetProfile. SIM is what AT+CPIN? answers: READY, "SIM PIN", or
+NAME is that of the abstract socket, `abstract:NAME` for SetProfile. SIM is the response to AT+CPIN?: READY, "SIM PIN", or
 nothing for a modem without one.
 """
 import re

@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A ModemManager with one modem, on the bus that DBUS_SYSTEM_BUS_ADDRESS names: fake_modemmanager.py CONTROL < SENTENCES
+"""A fake ModemManager with one modem, on the bus at DBUS_SYSTEM_BUS_ADDRESS: fake_modemmanager.py CONTROL < SENTENCES
 
-As the real one it keeps the last sentence of each kind, without the time at which it came, and answers GetLocation with all
-of them in no order. CONTROL is a FIFO that it makes, with a line for each thing that happens to the modem:
+Like the real one it stores the last sentence of each kind, without its time, and answers GetLocation with all
+of them in arbitrary order. CONTROL is a FIFO that it creates, with a line for each event of the modem:
 
-  freeze, go                     the receiver's sentences are passed over, or kept again
-  unplug, plug                   the modem goes, and comes under another path
-  sim no|pin|ok                  what its SIM is
+    freeze, go                     the receiver's sentences are ignored, or stored again
+    unplug, plug                   the modem disappears, and appears under another path
+    sim no|pin|ok                  the state of its SIM
   unmanaged on|off               another program switches gps-unmanaged on
-  allow location|setup yes|no    polkit's answer
+    allow location|setup yes|no    polkit's response
   off                            another program switches the receiver off
-  calls                          it prints how often it has been asked for modems and positions
-  quit                           ModemManager ends
+    calls                          it prints the number of calls for modems and positions
+    quit                           it exits
 
-Each call of Setup, and the response to it, is printed on a line.
+Each call of Setup, and the response to it, is printed on one line.
 """
 import os
 import sys
@@ -88,7 +88,7 @@ class Modem(dbus.service.Object):
             raise Refusal("Unauthorized", "PolicyKit authorization failed: not authorized for Location")
         answer = {dbus.UInt32(CELLS): "262,02,0000,0123456,00789,"}
         if self.enabled & NMEA:
-            # The order of a hash table: none.
+            # The arbitrary order of a hash table.
             kinds = sorted(self.kept, key=lambda kind: kind[::-1])
             answer[dbus.UInt32(NMEA)] = "\r\n".join(line for kind in kinds for line in self.kept[kind])
         return dbus.Dictionary(answer, signature="uv")
@@ -164,7 +164,7 @@ class Manager(dbus.service.Object):
 
 
 def lines(descriptor, body):
-    """Calls the body with each line that comes."""
+    """Calls the body with each line."""
     rest = b""
 
     def ready(_, condition):
@@ -187,7 +187,7 @@ def main():
     manager = Manager(connection)
     name = dbus.service.BusName(NAME, connection)
     os.mkfifo(control)
-    # Open for writing too, so that it has no end.
+    # Open for writing too, so that there is no end of file.
     lines(os.open(control, os.O_RDWR | os.O_NONBLOCK), lambda line: manager.obey(line.split()))
     lines(0, lambda line: None if manager.frozen or not manager.modem else manager.modem.hear(line))
     GLib.MainLoop().run()

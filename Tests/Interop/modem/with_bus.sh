@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The made-up ModemManager and a bus of its own, at DBUS_SYSTEM_BUS_ADDRESS: with_bus.sh CONTROL < SENTENCES
+# The fake ModemManager on its own bus, at DBUS_SYSTEM_BUS_ADDRESS: with_bus.sh CONTROL < SENTENCES
 set -euo pipefail
 
 here=$(dirname "$0")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The installed unit and a router that sends its receiver's sentences to a multicast group: over a network that loses a tenth of the
-# datagrams and puts others out of order (netem), and after its interface was replaced.
+# The installed unit and a router that sends its receiver's sentences to a multicast group: over a network that drops a tenth of the
+# datagrams and reorders others (netem), and after its interface was replaced.
 source "$(dirname "$0")/../library.sh"
 trap '"$machine" down' EXIT
 

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Power cuts of a vehicle without a network: POWER_CUTS (5) of them at random moments. After each boot the backlog's file is
-# whole, and the newest position in it is from at most commit_interval and a margin before the cut; with the network back
-# all that was ever on disk arrives. Then the machine sleeps, and its clock is stepped.
+# Power cuts of a vehicle without a network: POWER_CUTS (5) of them at random moments. After each boot the backlog file is
+# intact, and its newest position is from at most commit_interval plus a margin before the cut; when the network is back
+# everything that was ever on disk is delivered. Then the machine suspends, and its clock is stepped.
 source "$(dirname "$0")/../library.sh"
 
 cuts=${POWER_CUTS:-5}
 commit_interval=5
-# What may come on top: a position a second, the moment that the disk takes, and what reading two clocks costs. Seconds.
+# The margin in seconds: a position a second, the time of the disk, and the time to read two clocks.
 margin=3
 disk_directory=$(mktemp -d)
 export MACHINE_DISK=$disk_directory/disk.qcow2
@@ -20,7 +20,7 @@ trap finish EXIT
 state=/var/lib/fleet-locationd
 by_id=/dev/serial/by-id/usb-QEMU_QEMU_USB_SERIAL_GNSS0001-if00-port0
 
-# What SQLite's own shell says of the file and its log, as the cut has left them; the daemon is not running yet.
+# The output of SQLite's own shell for the file and its log, as the cut has left them; the daemon is not running yet.
 query() {
   local copy=$disk_directory/copy
   rm -rf "$copy"
@@ -37,13 +37,13 @@ emulator() {
 step "boot, and an update"
 "$machine" boot
 install_programs
-# The one that install_programs starts is for tests whose network does not fail.
+# The daemon that install_programs starts is for tests whose network does not fail.
 guest "systemctl stop emulator"
 {
   printf 'commit_interval = "%ss"\n' "$commit_interval" | sed '1i [backlog]'
   printf '[source]\ntype = "serial"\ndevice = "%s"\nbaud = 9600\n' "$by_id"
 } | write_settings
-# A position a second, as nothing but a test on the loopback may ask for.
+# A position a second, which is only allowed on the loopback.
 guest "sed -i 's/^interval = .*/interval = \"1s\"/' /etc/fleet-locationd/fleet-locationd.toml"
 
 count=0
@@ -55,7 +55,7 @@ for number in $(seq "$cuts"); do
     [ \$(fleet-locationctl status --json | sed -n 's/.*\"backlog\":{[^}]*\"count\":\\([0-9]*\\).*/\\1/p') -gt $((count + 2 * commit_interval)) ]"
   pause=$((RANDOM % 12000))
   sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
-  # The receiver's time is the host's, which cuts the power.
+  # The receiver's time is that of the host, which cuts the power.
   cut_at=$(date +%s%3N)
   "$machine" cut
   "$machine" boot

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A USB receiver and the installed unit on a whole machine: found under its own name, pulled out, plugged in again under
-# another number, and plugged in only after the boot; the udev rules of docs/receivers.md; what the doctor sees.
+# A USB receiver and the installed unit on a whole machine: found under its own name, unplugged, plugged in again under
+# another number, and plugged in only after the boot; the udev rules of docs/receivers.md; what the doctor reports.
 source "$(dirname "$0")/../library.sh"
 trap '"$machine" down' EXIT
 
@@ -17,7 +17,7 @@ step "what the doctor sees"
 expect "it may be opened, and is heard" \
   "fleet-locationctl doctor > /tmp/doctor; grep -q 'user fleet-locationd may open it (group dialout, mode 0660)' /tmp/doctor &&
    grep -q 'detected: GGA' /tmp/doctor && grep -q 'pass  a fix: 3D' /tmp/doctor"
-# Nothing is sent to a receiver, and gpsd would ask it for its name; so any program will do.
+# Nothing may be sent to a receiver, and gpsd would query its name; so any other program will do.
 guest "systemd-run --quiet --unit=holder sleep 60 && systemctl stop holder"
 guest "systemd-run --quiet --unit=holder --property=StandardInput=file:$by_id sleep infinity"
 wait_for 5 "another program has it" "ls -l /proc/\$(systemctl show -P MainPID holder)/fd/0 | grep -q ttyUSB"
@@ -35,7 +35,7 @@ guest "systemctl start fleet-locationd"
 wait_for 30 "with its speed set" "fleet-locationctl status"
 
 step "unplug, with the number taken, and plug in"
-# Who holds on to a device that has gone keeps its number.
+# A process that keeps a removed device open keeps its number in use.
 guest "systemd-run --quiet --unit=holder --property=StandardInput=file:/dev/ttyUSB0 sleep infinity"
 "$machine" unplug
 wait_for 10 "the status says that it is gone" "systemctl show -P StatusText fleet-locationd | grep -q '^No source'"
