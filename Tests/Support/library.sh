@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests in bash.
+# Sourced by bash tests.
 #
 #   step TEXT                       prints a heading
 #   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time
