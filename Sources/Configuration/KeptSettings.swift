@@ -24,9 +24,15 @@ package struct KeptSettings: Sendable {
   /// The first lines of their file.
   static let preface = """
     # The last settings with which Fleet Engine accepted an update. Written by fleet-locationd, which uses them if its
-    # settings files have mistakes.
+    # settings files have mistakes. Lines with "#+" have keys that the previous release does not know.
 
     """
+
+  /// Keys that the previous release, 0.2.0, does not know. It refuses settings with them, and a downgrade to it is no
+  /// reason to be off the map: it uses the kept settings then, in which these are comments.
+  static let newKeys: [SettingSection: Set<String>] = [
+    .reporting: ["compact_updates", "deviation"], .positions: ["socket"],
+  ]
 
   /// The beginning of a line with a short digest of the credentials' values, which earlier releases ignore.
   fileprivate static let credentialsKey = "# Credentials: "
@@ -57,7 +63,7 @@ package struct KeptSettings: Sendable {
   ) throws(Refusal) -> SettingsFile {
     let kept: TOMLValue
     do throws(Diagnostic) {
-      kept = try TOMLParser.parse(bytes, file: path)
+      kept = try root()
     } catch {
       throw Refusal(message: "cannot be read: \(error)")
     }
@@ -79,8 +85,12 @@ package struct KeptSettings: Sendable {
 }
 
 extension KeptSettings {
+  private func root() throws(Diagnostic) -> TOMLValue {
+    try TOMLParser.parse(TOMLValue.uncommented(bytes), file: path)
+  }
+
   /// Their parts, as texts; nil if they cannot be read.
-  package var texts: SettingsTexts? { (try? TOMLParser.parse(bytes, file: path)).map { SettingsTexts($0) } }
+  package var texts: SettingsTexts? { (try? root()).map { SettingsTexts($0) } }
 
   /// The digest of the credentials' values with which they worked; "-" if there were none, or an earlier release has
   /// stored them.
@@ -104,7 +114,6 @@ package struct SettingsTexts: Equatable, Sendable {
   package let token: String
 
   init(_ root: TOMLValue) {
-    let root = root.stored
     all = root.canonicalText
     func text(_ sections: [SettingSection], _ isIncluded: (SettingSection, String) -> Bool = { _, _ in true }) -> String
     {
@@ -130,12 +139,6 @@ package struct SettingsTexts: Equatable, Sendable {
   }
 }
 
-extension TOMLValue {
-  /// What is stored of them: without a key that the previous release does not know, if the default of that key is good
-  /// enough.
-  fileprivate var stored: TOMLValue { without("compact_updates", of: .reporting) }
-}
-
 extension SettingsFile {
   /// Their parts.
   package var texts: SettingsTexts { SettingsTexts(root) }
@@ -143,13 +146,15 @@ extension SettingsFile {
   /// The settings in canonical form, without comments: equal for equal settings, regardless of files and order.
   package var canonicalText: String { root.canonicalText }
 
-  /// The contents of the file of the kept settings, which the previous release can read as well: a key that it does not
-  /// know is left out, if the default of that key is good enough.
-  package var keptText: String { KeptSettings.preface + root.stored.canonicalText }
+  /// The contents of the file of the kept settings.
+  package var keptText: String { keptText(credentials: "-") }
 
   /// The same, with a short digest of the credentials' values, a single word; "-" if there are none.
   package func keptText(credentials: String) -> String {
-    guard credentials != "-" else { return keptText }
-    return KeptSettings.preface + "\(KeptSettings.credentialsKey)\(credentials)\n" + root.stored.canonicalText
+    let settings = root.text { section, key in
+      SettingSection(rawValue: section).flatMap { KeptSettings.newKeys[$0] }?.contains(key) == true
+    }
+    return KeptSettings.preface
+      + (credentials == "-" ? "" : "\(KeptSettings.credentialsKey)\(credentials)\n") + settings
   }
 }

@@ -1,22 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension TOMLValue {
-  /// These merged settings as TOML in canonical form: sections and keys are sorted by name, and there are no comments.
-  var canonicalText: String {
+  /// These merged settings as TOML in canonical form: sections and keys are sorted by name, and there are no comments
+  /// and no empty sections.
+  var canonicalText: String { text { _, _ in false } }
+
+  /// What makes a line a comment for readers that do not know its key.
+  private static let commentPrefix = "#+ "
+
+  /// The canonical form with some lines as comments, which `uncommented` undoes.
+  ///
+  /// - Parameter isComment: whether the line of this key in this section is one. The heading of a section is one if all
+  ///   its keys are.
+  func text(_ isComment: (_ section: String, _ key: String) -> Bool) -> String {
+    func lines(_ heading: String, _ section: String, _ keys: [String: Member]) -> String {
+      let isUnknown = keys.keys.allSatisfy { isComment(section, $0) }
+      return (isUnknown ? TOMLValue.commentPrefix : "") + heading + "\n"
+        + keys.sorted { $0.key < $1.key }.map {
+          (isComment(section, $0.key) ? TOMLValue.commentPrefix : "")
+            + "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)\n"
+        }.joined()
+    }
     var text = ""
     for (name, member) in members.sorted(by: { $0.key < $1.key }) {
       switch member.value.content {
-      case .table(let keys): text += "[\(TOMLValue.quoted(name))]\n" + TOMLValue.lines(keys)
+      case .table(let keys) where !keys.isEmpty: text += lines("[\(TOMLValue.quoted(name))]", name, keys)
       case .array(let elements):
-        for element in elements { text += "[[\(TOMLValue.quoted(name))]]\n" + TOMLValue.lines(element.members) }
+        for element in elements { text += lines("[[\(TOMLValue.quoted(name))]]", name, element.members) }
       default: continue
       }
     }
     return text
   }
 
-  private static func lines(_ keys: [String: Member]) -> String {
-    keys.sorted { $0.key < $1.key }.map { "\(quoted($0.key)) = \($0.value.value.inlineText)\n" }.joined()
+  /// A `text` with those comments as lines again. No value has more than one line.
+  static func uncommented(_ text: [UInt8]) -> [UInt8] {
+    let prefix = Array(commentPrefix.utf8)
+    return Array(
+      text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        .map { $0.starts(with: prefix) ? $0.dropFirst(prefix.count) : $0 }.joined(separator: [UInt8(ascii: "\n")]))
   }
 
   /// As the right-hand side of a key.

@@ -63,17 +63,6 @@ struct TOMLValue: Equatable, Sendable {
 }
 
 extension TOMLValue {
-  /// These settings without one key of a section.
-  func without(_ key: String, of section: SettingSection) -> TOMLValue {
-    guard case .table(var sections) = content, var member = sections[section.rawValue],
-      case .table(var keys) = member.value.content
-    else { return self }
-    keys[key] = nil
-    member.value.content = .table(keys)
-    sections[section.rawValue] = member
-    return TOMLValue(content: .table(sections), position: position)
-  }
-
   /// A key of a later file that replaces one of an earlier file.
   struct Replacement: Equatable, Sendable {
     /// As in `["vehicle", "vehicle_id"]`.

@@ -78,13 +78,54 @@ import Testing
     }
   }
 
-  @Test("a key that the previous release does not know is not in the file that it has to read")
+  /// Settings with every key that the previous release does not know.
+  private static let withNewKeys =
+    good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\"\ndeviation = \"5m\"")
+    + "\n[positions]\nsocket = true\n"
+
+  @Test("keys that the previous release does not know are comments for it, and come back with this one")
   func newKey() throws {
-    let machine = TestMachine()
-    let file = try machine.adding(Self.good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\""))
-      .load()
-    expectEqual(file.settings.agent.delivery.form.mode, .off)
-    expectEqual(file.keptText, (try machine.adding(Self.good).load().keptText))
+    let machine = TestMachine().adding(Self.withNewKeys)
+    let file = try machine.load()
+    expectEqual(try machine.adding(file.keptText).load().settings, try machine.adding(Self.good).load().settings)
+    let again = try kept(Self.withNewKeys).settings(replacing: "/etc/f/f.toml", environment: machine.environment)
+    expectEqual(again.settings, file.settings)
+    expectEqual(again.canonicalText, file.canonicalText)
+    expectEqual(try kept(Self.withNewKeys).texts, file.texts)
+    expect(file.settings != (try machine.adding(Self.good).load().settings))
+  }
+
+  @Test("an empty section that the previous release does not know is not kept")
+  func emptyNewSection() throws {
+    let text = try TestMachine().adding(Self.good + "\n[positions]\n").load().keptText
+    expectEqual(text, try TestMachine().adding(Self.good).load().keptText)
+  }
+
+  @Test("each setting is one that the previous release knows, or a comment for it")
+  func keysOfPreviousRelease() {
+    // All of 0.2.0.
+    let previous: [SettingSection: String] = [
+      .vehicle: "provider_id vehicle_id service report_state offline_on_stop",
+      .source: """
+      type silence_timeout device baud address listen allow connections group interface imei route speed acceleration \
+      braking cornering pace head_start loop noise seed clock_offset stops tunnels canyons file time
+      """,
+      .token: """
+      provider url method body headers command file response token_key expiration_key expiration_format creation_key \
+      deadline cache ca_file client_certificate client_key proxy
+      """,
+      .fleetEngine: "endpoint position_field deadline ca_file transport proxy",
+      .reporting: "interval heartbeat stop_timeout drain_timeout distance heading",
+      .filter: "max_accuracy max_speed min_satellites max_hdop max_age",
+      .backlog: "max_locations max_age batch directory max_size commit_interval",
+      .log: "level positions", .metrics: "textfile",
+    ]
+    for section in SettingSection.allCases {
+      let known = Set((previous[section] ?? "").split(separator: " ").map(String.init))
+      let names = Set(section.settings.map(\.name))
+      expectEqual(names.subtracting(known), KeptSettings.newKeys[section] ?? [], "[\(section.rawValue)]")
+      expectEqual(known.subtracting(names), [], "[\(section.rawValue)]")
+    }
   }
 
   @Test("comments, order and files do not change the canonical text, a value does")
