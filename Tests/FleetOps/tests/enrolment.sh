@@ -198,7 +198,8 @@ for kept in (session, None):
             sock = connect(kept)
             print(f"{'resumed' if kept else 'new'}: {push(sock)}")
             break
-        except ConnectionRefusedError:
+        # haproxy restarts: nobody listens, or who did ends before the handshake.
+        except (ConnectionRefusedError, ConnectionResetError):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         except OSError as error:
