@@ -8,8 +8,13 @@ OLD and NEW are directories with the programs, or Debian packages of fleet-locat
 if NEW is a package; EMULATOR names another. One release stores positions while Fleet Engine fails, and the other one sends
 them; then they swap roles with the same file. This is done twice, beginning with either. Every position in the file must
 be delivered, and the file must not be set aside.
+
+Then OLD, NEW, OLD and NEW again use one state directory in turn, with every setting and every file that is new in NEW. OLD
+refuses each of these settings, so it must use those that NEW has kept. 0.2.0 does not do that for a section that it does not
+know: such a section is removed before the downgrade. NEW must find the duty and the confirmation as it has left them.
 """
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -24,6 +29,14 @@ from trial import Failure, Record, epoch_seconds, positions
 
 # The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
+
+# What NEW has and OLD does not: keys of sections that OLD knows, and of others; files in the state directory, and the file beside
+# the settings.
+KEYS = {"reporting.deviation": '"5m"', "reporting.compact_updates": '"auto"'}
+SECTIONS = {"positions.socket": "true"}
+SETTINGS = {**KEYS, **SECTIONS}
+FILES = ["offline", "settings-confirmation", "update-form"]
+MARKER = "daemon.toml.confirm"
 
 
 def programs(source, work, name):
@@ -55,27 +68,29 @@ class Trial:
             [emulator, "--port", str(self.port), "--ready-file", f"{work}/ready", "--record", self.record, "--quiet"],
             stdout=subprocess.DEVNULL)
         self.until(lambda: os.path.exists(f"{work}/ready"), "the emulator does not start")
-        with open(f"{work}/daemon.toml", "w") as file:
-            file.write(f"""
-[vehicle]
-provider_id = "test-project"
-vehicle_id = "truck-17"
-[source]
-type = "simulated"
-route = "{route}"
-[token]
-url = "http://127.0.0.1:{self.port}/token/delivery_driver/{{vehicle_id}}"
-expiration_key = "expiration_timestamp_ms"
-expiration_format = "epoch-ms"
-[fleet_engine]
-endpoint = "http://127.0.0.1:{self.port}"
-[reporting]
-interval = "1s"
-[backlog]
-directory = "{self.state}"
-commit_interval = "200ms"
-batch = 3
-""")
+        self.positions = f"{work}/positions"
+        os.mkdir(self.positions, 0o700)
+        self.write()
+
+    def write(self, service="deliveries", more={}):
+        """The settings; `more` are others, by `section.key`."""
+        path = {"deliveries": "delivery_driver", "trips": "driver"}[service]
+        sections = {
+            "vehicle": {"provider_id": '"test-project"', "vehicle_id": '"truck-17"', "service": f'"{service}"'},
+            "source": {"type": '"simulated"', "route": f'"{self.route}"'},
+            "token": {
+                "url": f'"http://127.0.0.1:{self.port}/token/{path}/{{vehicle_id}}"',
+                "response": {"deliveries": '"lmfs"', "trips": '"rides-stub"'}[service]},
+            "fleet_engine": {"endpoint": f'"http://127.0.0.1:{self.port}"'},
+            "reporting": {"interval": '"1s"'},
+            "backlog": {"directory": f'"{self.state}"', "commit_interval": '"200ms"', "batch": "3"},
+        }
+        for name, value in more.items():
+            section, key = name.split(".")
+            sections.setdefault(section, {})[key] = value
+        with open(f"{self.work}/daemon.toml", "w") as file:
+            for section, keys in sections.items():
+                print(f"[{section}]", *(f"{key} = {value}" for key, value in keys.items()), sep="\n", file=file)
 
     @staticmethod
     def until(condition, why, limit=40):
@@ -98,7 +113,16 @@ batch = 3
     def run(self, folder, log):
         return subprocess.Popen(
             [f"{folder}/fleet-locationd", "--config", f"{self.work}/daemon.toml"], stderr=open(log, "w"),
-            env={**os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": self.state})
+            env={
+                **os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": self.state, "FLEET_POSITIONS": self.positions})
+
+    def off_duty(self, folder):
+        """The driver takes no new trips, which must be stored when the command ends."""
+        answer = subprocess.run(
+            ["fleet-locationctl", "offline"], executable=f"{folder}/fleet-locationd", capture_output=True, text=True, check=False,
+            env={**os.environ, "RUNTIME_DIRECTORY": self.work})
+        if answer.returncode != 0:
+            raise Failure(f"offline: {answer.returncode} {answer.stdout}{answer.stderr}")
 
     @staticmethod
     def end(daemon, log):
@@ -106,9 +130,12 @@ batch = 3
         if daemon.wait(30) != 0:
             raise Failure(f"it ended with {daemon.returncode}: {open(log).read()}")
 
+    def fault(self, **fault):
+        self.ask("/debug/faults", "POST", json.dumps({"target": "update", **fault}).encode())
+
     def store(self, folder, log):
         """Runs a release while Fleet Engine fails."""
-        self.ask("/debug/faults", "POST", b'{"target": "update", "reset": true, "for_ms": 3600000}')
+        self.fault(reset=True, for_ms=3600000)
         daemon = self.run(folder, log)
         time.sleep(DRIVE)
         self.end(daemon, log)
@@ -131,6 +158,67 @@ batch = 3
             raise Failure(f"{len(left)} positions that have arrived are still in the file")
         if aside := [name for name in os.listdir(self.state) if "corrupt" in name]:
             raise Failure(f"the file was set aside: {aside}")
+
+
+def everything(trial, old, new):
+    """Both releases in turn with all that is new; returns how many positions each handed to the next one."""
+    work, state = trial.work, trial.state
+    exists = os.path.exists
+
+    def present(*names):
+        if missing := [name for name in names if not exists(f"{state}/{name}")]:
+            raise Failure(f"not in the state directory: {missing}, but {os.listdir(state)}")
+
+    for name, value in SETTINGS.items():
+        trial.write("trips", {name: value})
+        judged = subprocess.run(
+            [f"{old}/fleet-locationd", "--config", f"{work}/daemon.toml", "--check"], capture_output=True, text=True, check=False)
+        if judged.returncode != 78 or name.split(".")[0] not in judged.stderr:
+            raise Failure(f"{name} is not new: {judged.returncode} {judged.stderr}")
+
+    # Settings that the older release has kept.
+    trial.write("trips")
+    daemon = trial.run(old, f"{work}/old.log")
+    trial.until(lambda: exists(f"{state}/kept-settings.toml"), "the older release has kept no settings")
+    trial.end(daemon, f"{work}/old.log")
+    first = trial.store(old, f"{work}/old.log")
+
+    # The newer one confirms all its settings, is refused the compact form, and goes off duty; then changed settings wait.
+    open(f"{work}/{MARKER}", "w").close()
+    trial.write("trips", SETTINGS)
+    log = f"{work}/new.log"
+    trial.fault(**{"for": "compressed", "status": 415, "times": 1000})
+    daemon = trial.run(new, log)
+    trial.until(lambda: os.listdir(trial.positions), "there is no socket with positions")
+    trial.until(lambda: first <= trial.arrived(), "not all positions of the older release have arrived")
+    trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the new settings are not confirmed")
+    trial.off_duty(new)
+    trial.end(daemon, log)
+    trial.ask("/debug/faults", "DELETE")
+    present("update-form", "offline")
+    with open(f"{state}/kept-settings.toml") as file:
+        kept = file.read()
+    if missing := [name for name in SETTINGS if f'"{name.split(".")[1]}"' not in kept]:
+        raise Failure(f"not kept: {missing} in {kept}")
+    trial.write("trips", {**KEYS, "reporting.heading": "20"})
+    second = trial.store(new, log)
+    present(*FILES)
+
+    # The older one refuses these settings, uses those that the newer one has kept, and ignores its files.
+    log = f"{work}/old.log"
+    trial.send(old, log, second)
+    with open(log) as file:
+        if "is not a setting" not in file.read():
+            raise Failure(f"the older release has found no mistake in the settings: {log}")
+    third = trial.store(old, log)
+    present(*FILES)
+
+    # The newer one is off duty as before, and an update confirms its settings.
+    log = f"{work}/new.log"
+    trial.send(new, log, third)
+    trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the settings are not confirmed after the downgrade", 1)
+    present("offline", "update-form")
+    return [len(first), len(second), len(third)]
 
 
 def main():
@@ -156,6 +244,15 @@ def main():
                 trial.emulator.kill()
                 trial.emulator.wait()
             print(f"{name}: {len(stored)} positions stored by one release and sent by the other, {len(again)} the other way")
+        os.mkdir(f"{work}/new-settings")
+        trial = Trial(f"{work}/new-settings", emulator, f"{top}/config/examples/town.gpx")
+        try:
+            counts = everything(trial, old, new)
+        finally:
+            trial.emulator.kill()
+            trial.emulator.wait()
+        print(f"{len(SETTINGS)} settings and {len(FILES) + 1} files that the older release does not know: upgrade, downgrade and"
+              f" upgrade with {', '.join(map(str, counts))} positions")
 
 
 if __name__ == "__main__":
