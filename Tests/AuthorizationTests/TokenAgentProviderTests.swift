@@ -144,7 +144,7 @@ import Timekeeping
       }
     }
     expectEqual(reads, 12)
-    // And the last change is not missed.
+    // The last change is not missed.
     expect(fetch(&agent, at: 120) != nil)
   }
 

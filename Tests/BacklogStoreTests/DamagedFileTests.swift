@@ -154,7 +154,7 @@ import Timekeeping
   }
 
   @Test(
-    "the interpolation error of a position is restored as it was written", arguments: ["0", "17.5", "1000", "9e999"])
+    "the interpolation error of a position is restored exactly", arguments: ["0", "17.5", "1000", "9e999"])
   func possibleError(spent: String) throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("UPDATE positions SET spent = \(spent) WHERE time = 5001")
@@ -288,7 +288,7 @@ import Timekeeping
         // In a log, data after a damaged page counts as never committed. A file without a first page counts as new.
         expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
-      // And it continues.
+      // The store continues to work.
       try opened?.commit(try fixture.puts([100_001]))
     }
     expect(

@@ -292,7 +292,7 @@ import Testing
     expectEqual(file.settings.vehicle.vehicleID, "truck-99")
   }
 
-  @Test("coordinates stay out of the journal if a mistake elsewhere brings the kept settings into force")
+  @Test("coordinates are not logged if a mistake elsewhere causes the stored settings to be used")
   func positions() throws {
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "a duration is written in its largest unit",
+    "a duration is printed in its largest unit",
     arguments: [
       (Duration.zero, "0s"), (.seconds(60), "1min"), (.milliseconds(1500), "1500ms"), (.seconds(86_400), "1 day"),
     ])

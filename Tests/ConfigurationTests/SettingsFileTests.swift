@@ -153,7 +153,7 @@ import Timekeeping
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/z.toml", "/etc/f/f.toml.d/a.toml"])
   }
 
-  @Test("a problem in a later file is reported with that file")
+  @Test("a problem in a later file is reported with the name of that file")
   func laterFile() {
     expectEqual(
       machine.messages(for: minimal(), with: ["x.toml": "[log]\npositions = 1"]),

@@ -14,7 +14,7 @@ import Testing
 
   private func vehicle(_ lines: String) -> String { minimal(vehicle: "vehicle_id = \"truck-17\"\n\(lines)") }
 
-  @Test("the default is a vehicle of deliveries")
+  @Test("the default service is deliveries")
   func deliveries() throws {
     let settings = try machine.settings(for: minimal())
     try expectEqual(machine.settings(for: vehicle("service = \"deliveries\"")), settings)
@@ -54,7 +54,7 @@ import Testing
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("the service of a token's claim is named", arguments: FleetEngineService.all)
+  @Test("the message names the service that a token's claim belongs to", arguments: FleetEngineService.all)
   func names(_ service: FleetEngineService) {
     let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
     expectEqual(vehicle.tokenContext?.scope.service, service.name)

@@ -363,7 +363,7 @@ import Timekeeping
 
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
-  /// Of a vehicle of on-demand trips, from the start on.
+  /// A vehicle of on-demand trips from the start.
   private static func trips(_ fixture: inout AgentFixture) throws {
     fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
     try fixture.comeOnline()

@@ -147,7 +147,8 @@ import Testing
       "[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/van.token-provider.cred\n")
   }
 
-  @Test("without a new credential only the settings file is written; an existing credential is named and not written")
+  @Test(
+    "without a new credential only the settings file is written; an existing credential is named and left unchanged")
   func others() {
     let none = SetupPlan(answers, credential: .none, instance: nil)
     expectEqual(none.files.map(\.path), ["/etc/fleet-locationd/fleet-locationd.toml"])

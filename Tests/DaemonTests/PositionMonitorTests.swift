@@ -72,7 +72,9 @@ import Vehicle
     try expectEqual(fix(21).positions, [])
   }
 
-  @Test("a parked vehicle's position is sent once per fix, and as it is reported: with its position held")
+  @Test(
+    "a parked vehicle's position is sent once per fix, in the form that is sent to Fleet Engine: unchanged while it is parked"
+  )
   mutating func parked() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
     for second in 0...60 {

@@ -56,7 +56,7 @@ import Timekeeping
     expectEqual(daemon.run?.publication.isStatusDue(after: [], at: Self.start), true)
   }
 
-  @Test("the line is sent again after ten seconds of an outage, because of its ages")
+  @Test("the line is sent again after ten seconds of an outage, because it contains durations")
   func ages() {
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)), false)
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
@@ -113,7 +113,8 @@ import Timekeeping
 
   // MARK: - Contents
 
-  @Test("nothing is published before the state of previous runs is known; then the status line and the metrics are")
+  @Test(
+    "nothing is published before the state of previous runs is known; afterwards the status line and the metrics are")
   mutating func start() {
     expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
     let effects = handle(.start, at: 0)

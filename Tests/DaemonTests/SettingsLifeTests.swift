@@ -8,7 +8,7 @@ import Timekeeping
 @Suite struct SettingsLifeTests {
   private func second(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("settings are proven once, by the first update that was sent with them")
+  @Test("settings count as working after the first update that was sent with them, once")
   func proven() {
     var settings = SettingsLife(text: "first")
     expectEqual(settings.accepted(sentAt: second(1)), "first")
@@ -20,7 +20,7 @@ import Timekeeping
     expectNil(settings.accepted(sentAt: second(40)))
   }
 
-  @Test("settings that are not to be stored are not proven either")
+  @Test("settings that are not to be stored do not count as working either")
   func kept() {
     var settings = SettingsLife(text: nil)
     expectNil(settings.accepted(sentAt: second(1)))

@@ -97,7 +97,7 @@ import Timekeeping
     expectEqual(disturbed[1].sentence, "25 % of lines have wrong checksums: cable or baud rate")
   }
 
-  @Test("silence is reported after six seconds, and differs from noise and from a binary protocol")
+  @Test("silence is reported after six seconds, and is distinguished from noise and from a binary protocol")
   func nothing() {
     let silent = Self.findings { _ in "" }
     expectEqual(silent.map(\.severity), [.fail])
@@ -138,7 +138,7 @@ import Timekeeping
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
-  @Test("the detection ends if there are sentences at no speed")
+  @Test("the detection ends if no speed gives sentences")
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
     expect(probe.isDone)

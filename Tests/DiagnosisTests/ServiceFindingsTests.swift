@@ -99,7 +99,7 @@ import Timekeeping
       ))
   }
 
-  @Test("a pause whose OFFLINE is not accepted yet is a warning with the reason")
+  @Test("a pause whose OFFLINE is not accepted yet causes a warning with the reason")
   func offlinePending() throws {
     let report = try Self.status([
       "isPaused": true, "isOnline": false,
@@ -112,7 +112,7 @@ import Timekeeping
     expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
-  @Test("off duty passes with a finding about it, and is a warning until OFFLINE is accepted")
+  @Test("off duty passes with a finding about it, and causes a warning until OFFLINE is accepted")
   func offDuty() throws {
     let off: [String: Any] = ["duty": "OFFLINE", "offDutySince": "2026-12-01T08:00:00Z"]
     let accepted = try Self.status(off.merging(["isOfflinePending": false]) { $1 })

@@ -41,7 +41,7 @@ import Timekeeping
     expect(early.updates < usual.updates * 5 / 4)
   }
 
-  @Test("the reported accuracy of an RTK receiver covers its error")
+  @Test("the reported accuracy of an RTK receiver includes its error")
   func accuracy() throws {
     let run = try RoadRun(.mountainView, over: .uart(baud: 38_400))
     let truth = try RoadDrive.mountainView.truth()

@@ -110,7 +110,7 @@ import Timekeeping
     expectEqual(played.map(\.due), [0, 60, 61, 61, 62])
   }
 
-  @Test("a fix without a date is placed by the date of the one before, also across midnight")
+  @Test("a fix without a date gets the date of the previous one, also across midnight")
   func withoutDate() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
     let midnight = Timestamp(seconds: 1_700_006_400)

@@ -22,7 +22,7 @@ import Testing
     try expectEqual(bench.json(stored), (try bench.json(reply)))
   }
 
-  @Test("the response is trimmed when the client asks")
+  @Test("the response is limited to a field mask if the client requests one")
   func trimmed() throws {
     let bench = try FleetBench()
     let token = try bench.token()

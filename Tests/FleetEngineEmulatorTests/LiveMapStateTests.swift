@@ -124,7 +124,7 @@ import Testing
     expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count, 50)
   }
 
-  @Test("a token's times are sent, and a request without a token leaves them unchanged")
+  @Test("a token's times are sent, and a failed token request leaves them unchanged")
   func token() throws {
     var bench = Bench()
     let given = try #require(bench.handle(.token(issued: 1000, expires: 3_601_000)).first)

@@ -21,7 +21,7 @@ import Testing
         ])
     }
 
-    /// What is due, as `name vehicle latitude`.
+    /// The messages that are due, as `name vehicle latitude`.
     mutating func due() -> [String] {
       messages().map { message in
         let latitude = message.data["position"]?["lat"]?.integer.map { " \($0)" } ?? ""

@@ -145,7 +145,7 @@ import Testing
     expectNil(try bench.figures("taxi-1")?["state"])
   }
 
-  @Test("a fault affects the vehicle of its ID in both services, and a button finds it")
+  @Test("a fault affects the vehicles with its ID in both services, and a button finds them")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.driverToken()

@@ -43,7 +43,7 @@ import Testing
       #"{"speed":3,"heading":2}"#)
   }
 
-  @Test("a response mask trims the response")
+  @Test("a response mask limits the response to its fields")
   func response() throws {
     let answer: JSON = ["name": "n", "lastLocation": ["speed": 1, "heading": 2]]
     try expectEqual(ResponseMask.trim(answer, to: "name", of: DeliverySchema.vehicle).text, #"{"name":"n"}"#)

@@ -163,7 +163,7 @@ import Timekeeping
       text.contains(#""supplementalLocationTime":"1970-01-01T00:01:40Z"},{"supplementalLocation":{"latitude":2,"#))
   }
 
-  @Test("the request is a PATCH with the token as a secret, a trimmed response and a deadline")
+  @Test("the request is a PATCH with the token as a secret, a response mask and a deadline")
   func request() throws {
     let endpoint = FleetEngineEndpoint(
       origin: "https://e.test", vehicle: .truck, deadline: .seconds(7))

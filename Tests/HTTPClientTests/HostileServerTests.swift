@@ -102,14 +102,14 @@ import Testing
     expectEqual(server.requests.count, 3)
   }
 
-  /// Of this thread.
+  /// Processor time of this thread.
   private static var processorTime: Duration {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
-  /// Of this process.
+  /// Memory of this process.
   private static var residentBytes: Int {
     var buffer = [UInt8](repeating: 0, count: 128)
     guard let file = try? Descriptor.open("/proc/self/statm", O_RDONLY),

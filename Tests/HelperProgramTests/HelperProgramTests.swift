@@ -105,7 +105,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that stops its process group, or the helper process, ends at its deadline, and the next one runs",
+    "a program that stops its process group, or its supervisor, ends at its deadline, and the next one runs",
     arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
   func stopped(script: String) throws {
     try expectEqual(run(script, deadline: .milliseconds(200)).ending, .timedOut)
@@ -128,7 +128,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that kills its process group, or the helper process, ends, and the next one runs",
+    "a program that kills its process group, or its supervisor, ends, and the next one runs",
     arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
   func killsGroup(script: String) throws {
     let file = directory("process")
@@ -253,7 +253,7 @@ import Timekeeping
   }
 
   @Test(
-    "its descendants end with it, also those that left its process group or session",
+    "its descendants end with it, also those that have left its process group or session",
     arguments: [
       "setsid sh -c 'echo $$ > FILE; exec sleep 100' & until [ -s FILE ]; do sleep 0.01; done",
       "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > FILE; sleep 100; sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",

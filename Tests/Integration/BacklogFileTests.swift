@@ -102,7 +102,7 @@ import Testing
     try bench.emulator?.clearFaults()
     try wait("an update", bench, track) { again.shows("Online") }
     try stop(bench)
-    // It is whole again, whatever it holds.
+    // The file is valid again, whatever it contains.
     _ = try count(in: state)
   }
 

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `fleet-locationctl` shows of a running daemon.
+/// What `fleet-locationctl` prints about a running daemon.
 @Suite struct ControlTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess(

@@ -198,7 +198,7 @@ import Testing
     expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
   }
 
-  @Test("every missing prerequisite fails with advice, and the other checks still run")
+  @Test("every missing prerequisite is a failure with advice, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()
     let gone = bench.directory("gps0")

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "a recording that is shifted to now is delivered, at twice its pace and at full speed",
+    "a recording that is shifted to now is delivered, at twenty times its pace and at full speed",
     arguments: ["20", "0"])
   func shifted(pace: String) throws {
     let bench = try TestBench()

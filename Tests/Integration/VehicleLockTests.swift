@@ -195,7 +195,7 @@ import Testing
     try bench.wait("the new settings wait") { access(file, F_OK) == 0 }
     for process in [reload, first.process] { process.signal(SIGKILL) }
     _ = try bench.exitCode()
-    // As if the minute had passed.
+    // The minute has passed.
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     let digest = try #require(lines[1].split(separator: " ").dropFirst().first)
     try "\(lines[0])\ntaken-back \(digest) -\nno fix came\nend\n".write(toFile: file, atomically: true, encoding: .utf8)

@@ -22,7 +22,7 @@ NAMES = ["dotnet2", "morten", "splosch", "genivi-munich", "genivi-swiss", "mtv-f
 ROLLOVER = 1024 * 7 * 86_400_000
 # The maximum percentage of different verdicts, in all drives and in each.
 MOST, MOST_OF_A_DRIVE = 0.2, 0.6
-# The maximum ratio of the two accuracies, unless attributed to gpsd, and the share of fixes of all drives that may exceed it.
+# The maximum ratio of the two accuracies, unless attributed to gpsd, and the number of fixes of all drives that may exceed it.
 RATIO, EXCEPTIONS = 1.1, 2
 # Metres of accuracy per unit of HDOP, as assumed by the filter.
 RANGE_ERRORS = {"gnss": 5, "dgnss": 2, "rtk-float": 0.5, "rtk-fixed": 0.02}

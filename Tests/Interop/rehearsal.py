@@ -219,7 +219,7 @@ class Rehearsal:
         self.figures = {}
         self.accepted, self.refused, self.transports = [], collections.Counter(), collections.Counter()
         self.complaints = []
-        # Before and after the restart.
+        # Totals of both runs of the servers.
         self.costs = collections.Counter()
         self.largest = 0.0
 
@@ -233,7 +233,7 @@ class Rehearsal:
 
     @staticmethod
     def free_range(count):
-        """The first of this many consecutive free UDP ports."""
+        """The port before this many consecutive free UDP ports."""
         base = random.randrange(10_000, 30_000 - count)
         for _ in range(100):
             for port in range(base + 1, base + count + 1):

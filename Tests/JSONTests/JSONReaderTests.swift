@@ -31,7 +31,7 @@ import Timekeeping
   }
 
   @Test(
-    "text that is no JSON object is neither",
+    "text that is not a JSON object is neither of both",
     arguments: [
       "", " ", "<html>", "[]", "\"ok\"", "1", "null", "{", "}", "{}{}", "{}x", "{},", #"{"a"}"#,
       #"{"a":}"#, #"{"a":1,}"#,

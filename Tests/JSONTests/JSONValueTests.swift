@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONValueTests {
   private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
 
-  @Test("values keep their kind")
+  @Test("values keep their type")
   func kinds() throws {
     let value = try parse(#"{"a":null,"b":true,"c":42,"d":1.5,"e":"x","f":[1,"2"],"g":{"h":9007199254740993}}"#)
     expectNil(value.value(at: "a"))

@@ -50,7 +50,7 @@ import Timekeeping
     expectEqual(written { $0.number(value, decimals: 1) }, "0")
   }
 
-  @Test("the limits of 64-bit integers are written", arguments: [Int.min, -1, 0, 9, 10, .max])
+  @Test("the smallest and largest 64-bit integers are written exactly", arguments: [Int.min, -1, 0, 9, 10, .max])
   func integers(value: Int) {
     expectEqual(written { $0.number(value) }, "\(value)")
   }

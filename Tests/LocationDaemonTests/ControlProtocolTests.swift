@@ -66,7 +66,7 @@ import Vehicle
     }
   }
 
-  @Test("a response is available as a line and as a reply")
+  @Test("a response can be encoded as a line and as a reply")
   func responses() throws {
     expectEqual(text(.done(remark: nil), .line), #"{"done":true}"#)
     expectEqual(text(.done(remark: "why"), .line), #"{"done":true,"remark":"why"}"#)

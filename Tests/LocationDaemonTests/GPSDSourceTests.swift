@@ -24,7 +24,7 @@ import Timekeeping
   }
 
   @Test(
-    "Fixes are received from gpsd, by address and by this machine's host name", arguments: ["127.0.0.1", "localhost"])
+    "Fixes are received from gpsd at an address or at this machine's host name", arguments: ["127.0.0.1", "localhost"])
   func fixes(host: String) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -43,7 +43,7 @@ import Timekeeping
     expect(source.nextDeadline?.isMissed(at: loop.now.boot) != true)
   }
 
-  @Test("fixes stop and return with gpsd")
+  @Test("fixes stop when gpsd stops, and return when it restarts")
   func restart() throws {
     let loop = try EventLoop()
     var server: FakeGPSD? = try FakeGPSD(loop)

@@ -72,7 +72,7 @@ import Timekeeping
     return try SourceRig(loop, session, line: line) { log.append($0) }
   }
 
-  @Test("A TCP server of sentences is read, and reconnected after it was down")
+  @Test("A TCP server that sends NMEA is read, and reconnected after it was down")
   func connects() throws {
     let loop = try EventLoop()
     let log = SourceLog()

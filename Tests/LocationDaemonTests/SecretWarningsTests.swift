@@ -22,7 +22,7 @@ import Testing
     expect(found?.contains("s3cret") != true)
   }
 
-  @Test("the warning names the key and the file; a file that cannot be read has none")
+  @Test("the warning names the key and the file; a file that cannot be read causes no warning")
   func file() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("'s3cret'\n", to: "key", mode: 0o600)

@@ -103,7 +103,7 @@ import Timekeeping
     expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
   }
 
-  @Test("equal settings are not written again")
+  @Test("unchanged settings are not written again")
   func keptOnce() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
@@ -132,7 +132,7 @@ import Timekeeping
   }
 
   @Test(
-    "stored settings that are not a regular file are reported as what they are",
+    "stored settings that are a FIFO, a directory, a link or an empty file are reported as such",
     arguments: ["FIFO", "directory", "symbolic link", ""])
   func noFile(kind: String) throws {
     switch kind {

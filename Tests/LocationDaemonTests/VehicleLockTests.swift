@@ -37,7 +37,7 @@ import Testing
     return directory
   }
 
-  @Test("the second process learns the first's process ID, and gets the vehicle once the first has ended")
+  @Test("the second process gets the process ID of the first, and can lock the vehicle once the first has ended")
   func second() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()
@@ -81,7 +81,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test("the lock moves with the settings, but not before they are used")
+  @Test("the lock changes with the settings, once they are applied")
   func moves() throws {
     let directory = try Self.directory()
     let (first, second) = (VehicleLock(directory: directory("locks")), VehicleLock(directory: directory("locks")))

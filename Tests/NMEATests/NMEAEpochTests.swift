@@ -52,7 +52,9 @@ import Timekeeping
     expectEqual(times(text), ["2026-11-21T23:59:59.000Z", "2026-11-22T00:00:00.000Z"])
   }
 
-  @Test("A year of two digits in ZDA has its century", arguments: [("26", "2026"), ("99", "1999"), ("2026", "2026")])
+  @Test(
+    "A year of two digits in ZDA is completed with its century",
+    arguments: [("26", "2026"), ("99", "1999"), ("2026", "2026")])
   func shortYear(year: String, full: String) {
     let text = recording("GPZDA,120000.00,22,11,\(year),00,00", Self.gga("120001"))
     expectEqual(times(text), ["\(full)-11-22T12:00:01.000Z"])
@@ -84,7 +86,7 @@ import Timekeeping
     expectEqual(times(text).last, "2027-01-02T12:00:00.000Z")
   }
 
-  @Test("A date is carried over a long silence by elapsed time")
+  @Test("A date remains valid over a long silence, by elapsed time")
   func elapsed() {
     var decoder = NMEADecoder()
     var found: [Fix] = []

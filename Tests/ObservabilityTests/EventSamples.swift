@@ -86,7 +86,7 @@ enum EventSamples {
 
   private static let role = UpdateFailure(
     .permissionDenied, "no", from: .deliveries, httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
-  /// Of a token without a signature, whose algorithm is "none".
+  /// A token without a signature, with the algorithm "none".
   private static let unsigned = TokenInspection(of: Secret("eyJhbGciOiJub25lIn0.e30."), for: nil, at: nil)
   private static let failures =
     UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said", from: .deliveries) } + [

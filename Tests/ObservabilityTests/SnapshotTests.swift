@@ -121,7 +121,7 @@ import Timekeeping
     expectEqual(report.explanation.reason, "paused")
   }
 
-  @Test("without a network the status has the duration")
+  @Test("without a network the status shows for how long")
   func noNetwork() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -166,7 +166,7 @@ import Timekeeping
     expect(disk.store == "disk" && disk.storeTrouble == nil && disk.bytes == nil)
   }
 
-  @Test("a clock error of any size has a text", arguments: [Int64.min, -1, 0, Int64.max])
+  @Test("a clock error of any size can be printed", arguments: [Int64.min, -1, 0, Int64.max])
   func clockExtremes(milliseconds: Int64) {
     let error = TimeEstimator.Error(offset: .milliseconds(milliseconds), reference: .gnss)
     expect(Event.clockWrong(error).sentence.hasSuffix(", according to the receiver"))

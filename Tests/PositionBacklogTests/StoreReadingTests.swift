@@ -24,7 +24,7 @@ import Timekeeping
     expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("a response ends it and reports since when it was pending, requested or not; a later one has no effect")
+  @Test("a response ends the wait and reports since when it lasted, requested or not; a later one has no effect")
   func answer() {
     var reading = StoreReading()
     expectNil(reading.ended())

@@ -217,7 +217,7 @@ import Timekeeping
     expectNil(try road.rejection(aside: 40))
     expectNil(try road.rejection(aside: 40))
     for second in 1...10 { expectNil(try road.rejection(aside: 40 + Double(second) * 9)) }
-    // Whatever the distance.
+    // At any distance.
     try expectEqual(road.rejection(aside: 800), .impossibleSpeed)
     expectNil(try road.rejection(aside: 800))
   }

@@ -116,7 +116,7 @@ import Timekeeping
     expectEqual(rejections, [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
   }
 
-  @Test("wild jumps that do not agree with each other never become the reference")
+  @Test("outliers that do not agree with each other never become the reference")
   func wild() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))

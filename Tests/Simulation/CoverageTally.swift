@@ -18,7 +18,7 @@ struct CoverageTally {
   /// The number of runs of `make simulate` that must meet a case.
   static let least = 10
 
-  /// By the case's name, as `group case`.
+  /// The key is the case's name, as `group case`.
   private(set) var runs: [String: Int] = [:]
   private var parts = 0
 

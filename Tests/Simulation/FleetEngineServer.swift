@@ -36,7 +36,7 @@ struct FleetEngineServer {
     var request: UInt64
   }
 
-  /// Of vehicles of on-demand trips, in the order of arrival.
+  /// Updates of vehicles of on-demand trips, in the order of arrival.
   private(set) var states: [Change] = []
   private(set) var requests = 0
   /// By vehicle, the time of the position that dispatchers see.

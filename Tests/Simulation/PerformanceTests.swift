@@ -19,7 +19,7 @@ import Timekeeping
     expect(best < .seconds(10))
   }
 
-  /// Of this thread: other tests run concurrently.
+  /// Processor time of this thread, because other tests run concurrently.
   private static func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

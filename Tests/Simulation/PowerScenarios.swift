@@ -190,7 +190,7 @@ import Timekeeping
   @Test("after a power cut while a bad position is being isolated, it is isolated again, and all others are delivered")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
-    // Those of the outage: after a power cut, later positions are reported at other times.
+    // Positions of the outage only: after a power cut, later positions are reported at other times.
     let past = steady.server.applied.flatMap(\.past).map(World.second).filter { $0 < 900 }.sorted()
     for cut in [908, 915, 931, 960] {
       let world = try World.drive(

@@ -19,7 +19,7 @@ import Timekeeping
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("a pipe's epoch whose completeness only the next one shows waits for it, however late it is")
+  @Test("an epoch in a pipe that is complete only when the next one begins is reported then, however late")
   func late() throws {
     let world = try World.drive(
       Scenario(

@@ -42,7 +42,7 @@ import Timekeeping
     expect(!world.applied(130..<190).isEmpty)
   }
 
-  @Test("after a mistake that may concern the vehicle, the service has failed until it is corrected")
+  @Test("after a mistake that may concern the vehicle, the unit fails until it is corrected")
   func failedSettings() throws {
     let fault = Fault(.settingsWrong(mayConcernVehicle: true), 90..<200)
     let world = try World.drive(scenario([fault], [(100, .kill(afterEffects: 0, seconds: 2))]))

@@ -287,7 +287,7 @@ extension Scenario {
   /// The faults of the lines between the receivers and the program, from a seed of their own.
   private mutating func addLines() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
-    // The longer ones take longer.
+    // Longer dialects take longer to simulate.
     switch Int.random(in: 0..<40, using: &random) {
     case 0: dialect = .own
     case 1...4: dialect = .usual

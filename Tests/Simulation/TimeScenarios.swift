@@ -79,7 +79,7 @@ import Timekeeping
     expect(!world.server.applied.contains { $0.isIgnored })
   }
 
-  @Test("a receiver without leap seconds is reported, and also that it has them later")
+  @Test("a receiver without leap seconds is reported, and so is the moment when it has them")
   func leapSeconds() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
     expectEqual(world.events(.receiverClock).count, 2)

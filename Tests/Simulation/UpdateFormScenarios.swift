@@ -96,7 +96,7 @@ import Timekeeping
     expect(isCompact(world, 0..<3600).count { $0 } > 150)
   }
 
-  @Test("after an hour of 503 the first update is compact: an overloaded server says nothing about the form")
+  @Test("after an hour of 503 the first update is compact: an overloaded server does not prove anything about the form")
   func unavailable() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(503, "UNAVAILABLE"), 0..<3600)]))
     expect(isCompact(world, 3600..<4200).allSatisfy { $0 })

@@ -9,7 +9,7 @@ import Timekeeping
 extension World {
   /// It is on disk when the agent's effect has been performed: there is no delay as in the backlog's store.
   func storePause(_ note: PauseRecord?) {
-    // It is text on disk.
+    // It is stored as text.
     noteChoice { pauseNote = note.map { PauseRecord(text: $0.text) } }
     if pauseNote != nil {
       pausedAt = pausedAt ?? now

@@ -202,7 +202,7 @@ final class World {
   /// Consecutive compact updates that were rejected for their form since the start of the program; and the maximum.
   var formRefusals = 0
   var mostFormRefusals = 0
-  /// Of the running program.
+  /// When the running program was started.
   var startedAt = BootInstant.boot
   /// When the program was started, by the number of the run.
   var starts: [UInt64: BootInstant] = [:]
@@ -453,7 +453,7 @@ final class World {
     }
   }
 
-  /// Another address each time.
+  /// The address changes each time.
   func changeNetwork(isUsable: Bool = true) {
     var state = NetworkState()
     if let absentSince { pauses.append(absentSince...now) }

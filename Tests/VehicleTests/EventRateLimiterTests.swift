@@ -88,7 +88,7 @@ import Timekeeping
     expectEqual(eventLimiter.clockStepped(.seconds(7), at: at(200)), .clockStepped(.seconds(7), suppressed: 0))
   }
 
-  @Test("after a pause, and with another vehicle, the next accepted update is an edge again", arguments: [true, false])
+  @Test("the first accepted update after a pause, or of another vehicle, is reported again", arguments: [true, false])
   mutating func online(isPause: Bool) {
     expectEqual(
       eventLimiter.updateAccepted(past: 0, pending: 0, at: at(0)), [.online(after: nil, delivered: 0, pending: 0)])

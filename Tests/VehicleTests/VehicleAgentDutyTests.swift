@@ -425,7 +425,7 @@ import Timekeeping
     try fixture.comeOnline()
     expectEqual(fixture.agent.dutyRefusal, (isDelivery ? .noState : .setElsewhere))
     expectNil(fixture.snapshot().duty)
-    // Only an unreadable file leads here.
+    // Only an unreadable file causes this.
     expect(fixture.handle(.goOffline(DutyRecord(since: nil)), at: 5).brief.isEmpty)
     for second in 6...9 { _ = try fixture.drive(to: Double(second)) }
     expect(try fixture.drive(to: 10).brief.contains("send 2"))

@@ -39,7 +39,8 @@ import Timekeeping
   }
 
   @Test(
-    "after two minutes without a network the store collects changes; a stop commits them, and a response ends the mode")
+    "after two minutes without a network the store collects changes; a stop commits them, and a response ends the collecting"
+  )
   func longOutage() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)

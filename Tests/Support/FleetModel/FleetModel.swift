@@ -23,9 +23,9 @@ package struct FleetModel: Sendable {
   static func instant(_ second: Int) -> BootInstant { .boot + uptime + .seconds(second) }
   static func time(_ instant: BootInstant) -> Timestamp { start + ((instant - .boot) - uptime) }
 
-  /// How many vehicles.
+  /// The number of vehicles.
   package var vehicles: Int
-  /// Of everything that is random.
+  /// The seed of all random numbers.
   package var seed: UInt64
   /// The number of concurrent groups of vehicles.
   package var threads: Int

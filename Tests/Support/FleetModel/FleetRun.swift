@@ -4,7 +4,7 @@
 package struct FleetRun: Sendable {
   /// The scenario and its parameters.
   package let scenario: FleetScenario
-  /// How many vehicles.
+  /// The number of vehicles.
   package let vehicles: Int
   /// From the first second on.
   package private(set) var seconds: [FleetSecond] = []

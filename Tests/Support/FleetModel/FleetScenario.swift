@@ -24,7 +24,7 @@ package struct FleetScenario: Sendable {
   /// The cached tokens of previous runs.
   package enum StoredTokens: Equatable, Sendable {
     case none
-    /// Of every age.
+    /// Tokens of every age.
     case ofAnyAge
     /// All expire in this second, as with a provider that rounds the expiry to the hour.
     case endingAt(Int)

@@ -10,7 +10,7 @@ struct FleetTally: Sendable {
   var bytes = 0
   /// Requests that reached the token provider, or its machine's closed port.
   var tokenRequests = 0
-  /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the
+  /// Those of them that came within a minute of the vehicle's previous one, from its fifth minute in an outage of the
   /// provider on.
   var hastyTokenRequests = 0
   /// New connections to Fleet Engine.
