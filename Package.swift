@@ -147,7 +147,7 @@ let package = Package(
     platform("Release", ["Timekeeping", "CLinux"]),
     platform("SystemCalls", ["CLinux"]),
     platform("CrashReports", ["SystemCalls", "CLinux"]),
-    platform("CommandLineOptions", ["ExternalInput"]),
+    platform("CommandLineOptions", ["ExternalInput", "SystemCalls", "CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
     platform("GzipCoding", ["CZlib"]),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import CLinux
 import ExternalInput
+import Glibc
+import SystemCalls
 
-/// The options of a command line, by the rules of `getopt_long`, but without its abbreviations: `--credential SECRET`
+/// The options of a command line, parsed by glibc's `getopt_long`, but without its abbreviations: `--credential SECRET`
 /// must not be `--credential-file SECRET`. No message has an option's value, which may be a secret.
 package struct CommandLineOptions: Equatable, Sendable {
   /// An option of a program.
@@ -38,39 +41,37 @@ package struct CommandLineOptions: Equatable, Sendable {
   package init(
     _ arguments: [String], options: [Option], stopsAtOperand: Bool = false
   ) throws(Mistake) {
-    var words = arguments.dropFirst()
-    while let word = words.popFirst() {
-      if word == "--" { break }
-      if word.hasPrefix("--") {
-        let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = String(parts[0])
-        guard let option = options.first(where: { $0.name == name }) else {
-          throw .unknown("--\(name)", CommandLineOptions.hint(name, among: options))
-        }
-        guard parts.count == 1 || option.takesValue else { throw Mistake(message: "--\(name) takes no value") }
-        let following: String? = parts.count == 2 ? String(parts[1]) : option.takesValue ? words.popFirst() : ""
-        guard let value = following else { throw Mistake(message: "--\(name) wants a value") }
-        given.append((name, value))
-      } else if word.hasPrefix("-"), word != "-" {
-        var letters = word.dropFirst()
-        while let letter = letters.popFirst() {
-          guard let option = options.first(where: { $0.short == letter }) else { throw .unknown("-\(letter)", "") }
-          guard option.takesValue else {
-            given.append((option.name, ""))
-            continue
-          }
-          guard let value = letters.isEmpty ? words.popFirst() : String(letters) else {
-            throw Mistake(message: "-\(letter) wants a value")
-          }
-          given.append((option.name, value))
-          break
-        }
-      } else {
-        operands.append(word)
-        if stopsAtOperand { break }
-      }
+    // The leading colon prevents getopt from printing errors.
+    var short = stopsAtOperand ? "+:" : ":"
+    for option in options {
+      if let letter = option.short { short += "\(letter)\(option.takesValue ? ":" : "")" }
     }
-    operands += words
+    let names = CStrings(options.map(\.name))
+    let words = CStrings(arguments)
+    // Values from 256 on are not letters.
+    var long = unsafe options.indices.map { index in
+      unsafe option(
+        name: names.pointers[index], has_arg: options[index].takesValue ? 1 : 0, flag: nil, val: Int32(256 + index))
+    }
+    unsafe long.append(option())
+    fleet_getopt_restart()
+    while true {
+      let found = unsafe getopt_long(Int32(clamping: arguments.count), &words.pointers, short, long, nil)
+      if found == -1 { break }
+      let known =
+        found >= 256
+        ? options.indices.contains(Int(found) - 256) ? options[Int(found) - 256] : nil
+        : options.first { $0.short?.asciiValue.map(Int32.init) == found }
+      // The word with the option: its value, unless it follows "=", is a word of its own.
+      let last = Int(fleet_optind()) - 1
+      let valueIsWord = unsafe fleet_optarg().map { unsafe UnsafePointer(words.pointers[last]) == $0 } ?? false
+      let word = words.text(valueIsWord ? last - 1 : last)
+      guard let known, found < 256 || CommandLineOptions.name(in: word) == known.name else {
+        throw Mistake(message: CommandLineOptions.mistake(found, at: word, among: options))
+      }
+      given.append((known.name, unsafe fleet_optarg().map { unsafe String(cString: $0) } ?? ""))
+    }
+    operands = (Int(fleet_optind())..<max(arguments.count, Int(fleet_optind()))).map { words.text($0) }
   }
 
   /// The value of the last option of that name; nil if it was not given.
@@ -86,14 +87,20 @@ package struct CommandLineOptions: Equatable, Sendable {
       && left.given.elementsEqual(right.given) { $0.name == $1.name && $0.value == $1.value }
   }
 
-  /// A close name, as the end of a sentence; empty if there is none.
-  private static func hint(_ name: String, among options: [Option]) -> String {
-    NearestName.find(name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
-  }
-}
+  /// The name of a long option in its word, which may have a value.
+  private static func name(in word: String) -> String { String(word.dropFirst(2).prefix { $0 != "=" }) }
 
-extension CommandLineOptions.Mistake {
-  fileprivate static func unknown(_ option: String, _ hint: String) -> Self {
-    Self(message: "unknown option \"\(option)\"\(hint)")
+  /// The error: getopt has advanced past a long option, and returns the letter of a short one or the value that stands
+  /// for a long one.
+  private static func mistake(_ found: Int32, at word: String, among options: [Option]) -> String {
+    let letter = fleet_optopt()
+    let name = name(in: word)
+    guard found < 256, letter != 0, letter < 256 || options[Int(letter) - 256].name == name else {
+      let hint = NearestName.find(name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
+      return "unknown option \"--\(name)\"\(hint)"
+    }
+    if found == Int32(UInt8(ascii: ":")) { return "\(word) wants a value" }
+    if letter >= 256 { return "--\(name) takes no value" }
+    return "unknown option \"-\(Character(UnicodeScalar(UInt8(truncatingIfNeeded: letter))))\""
   }
 }

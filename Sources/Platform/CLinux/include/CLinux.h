@@ -2,6 +2,7 @@
 // Functions of glibc that Swift's Glibc module does not export: macros, variadics, _GNU_SOURCE. No logic.
 #pragma once
 
+#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,12 @@ int64_t fleet_build_epoch(void);
 
 /// Exit code or signal of a child that changed state (si_status is a macro).
 static inline int fleet_child_status(const siginfo_t *info) { return info->si_status; }
+
+/// getopt(3) has its state in global variables, which Swift considers unsafe.
+static inline void fleet_getopt_restart(void) { optind = 0; }
+static inline int fleet_optind(void) { return optind; }
+static inline int fleet_optopt(void) { return optopt; }
+static inline const char *fleet_optarg(void) { return optarg; }
 
 /// Accepts a connection, close-on-exec and nonblocking (accept4 needs _GNU_SOURCE).
 int fleet_accept(int listener);
