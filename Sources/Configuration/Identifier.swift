@@ -27,7 +27,7 @@ enum Identifier {
     return nil
   }
 
-  /// The host names of machines that nobody has named.
+  /// Host names that images and distributions set by default.
   static let defaultHostNames: Set<String> = [
     "localhost", "localhost.localdomain", "debian", "ubuntu", "raspberrypi", "buildroot", "OpenWrt",
   ]

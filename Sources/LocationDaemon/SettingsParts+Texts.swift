@@ -15,8 +15,8 @@ extension SettingsParts {
 
   private static func digest(_ text: String) -> String { String((Digest.hexadecimal(of: text) ?? "").prefix(32)) }
 
-  /// A digest of the values of the provider's credentials, of 16 bits: it is stored, and nobody can find a value with
-  /// it. A change is missed once in 65,536 times.
+  /// A digest of the values of the provider's credentials, of 16 bits: it is stored, and too short to derive a value
+  /// from it. A change is missed once in 65,536 times.
   ///
   /// - Returns: "-" if there are none.
   static func digest(ofCredentialsOf provider: TokenProvider) -> String {

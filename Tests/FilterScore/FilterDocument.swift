@@ -124,7 +124,7 @@ enum FilterDocument {
       receiver, that were rejected. *Jumps* are those left between accepted fixes, of more than 50 m beyond what the speeds allow: a multipath
       error begins and ends with one. `swift test --filter FilterScore` compares this table with the page.
 
-      | Drive | Fixes | Rejected | Wrong | | Longest | Without satellites | Frozen | Jumps |
+      | Drive | Fixes | Rejected | Wrong | Share | Longest | Without satellites | Frozen | Jumps |
       |---|---:|---:|---:|---:|---:|---:|---:|---:|
 
       """
@@ -160,7 +160,7 @@ enum FilterDocument {
 
       which compares them with this page; with `UPDATE_GOLDENS=1` instead of `FILTER_SCORE=1` it updates the page.
 
-      | Simulated error | Bad fixes | accepted | | Good fixes | rejected | | Longest | Stops and starts/h |
+      | Simulated error | Bad fixes | Accepted | Share | Good fixes | Rejected | Share | Longest | Stops and starts/h |
       |---|---:|---:|---:|---:|---:|---:|---:|---:|
 
       """

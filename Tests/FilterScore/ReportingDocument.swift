@@ -49,7 +49,7 @@ enum ReportingDocument {
   static func corners(_ reports: [(Choice, RoadReport)]) -> String {
     let base = Double(reports.first?.1.updates ?? 1)
     var text = """
-      | Settings | Updates/h | | Track, mean | p95 | worst | Shown, mean | p95 |
+      | Settings | Updates/h | Change | Track, mean | p95 | worst | Shown, mean | p95 |
       |---|---:|---:|---:|---:|---:|---:|---:|
 
       """

@@ -22,7 +22,7 @@ static int exchange(const char *path, const char *call, char *reply, size_t size
   const struct timeval limit = {.tv_sec = 5};
   size_t length = 0;
   int daemon = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // One that is too long is cut, and nobody listens there.
+  // One that is too long is truncated, and no daemon listens there.
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);
   setsockopt(daemon, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(daemon, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

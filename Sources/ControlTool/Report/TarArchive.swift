@@ -31,7 +31,7 @@ struct TarArchive {
     }
     field(name.utf8, TarArchive.maxNameSize)
     number(0o600, 8)
-    // The owner is whoever unpacks it.
+    // The owner is the user who unpacks it.
     number(0, 8)
     number(0, 8)
     number(Int64(content.count), 12)

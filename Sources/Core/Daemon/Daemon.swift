@@ -80,9 +80,9 @@ package struct Daemon: Sendable {
     case dutyStored(String?)
     /// A request on the control socket; `respond` follows.
     case request(id: UInt64, Request)
-    /// Nobody monitors any more.
+    /// The last client that monitored has disconnected.
     case unmonitored
-    /// Nobody monitors the positions any more.
+    /// The last client that monitored the positions has disconnected.
     case positionsUnmonitored
     /// What was read for `measure`.
     indirect case measured(Measurement)

@@ -54,7 +54,7 @@ extension Run {
   struct Choices: Sendable {
     /// The request that is being handled.
     var driver: (request: UInt64, isDuty: Bool)?
-    /// For each change of the pause that is not on disk yet, the request for it; nil: nobody waits.
+    /// For each change of the pause that is not on disk yet, the request for it; nil: no client waits.
     fileprivate var pauses: [UInt64?] = []
     /// The same for the duty.
     fileprivate var duties: [UInt64?] = []

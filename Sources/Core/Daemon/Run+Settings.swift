@@ -31,7 +31,7 @@ extension Run {
   }
 
   /// - Parameters:
-  ///   - request: is answered when the settings are in force or refused; nil: nobody waits.
+  ///   - request: is answered when the settings are in force or refused; nil: no client waits.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   mutating func reload(for request: UInt64?, confirmingWithin limit: Duration? = nil, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {

@@ -22,7 +22,7 @@ package struct Run: Sendable {
   var publication: Publication
   var settings: SettingsLife
   var choices = Choices()
-  /// Nil while nobody monitors.
+  /// Nil while no client monitors.
   var monitor: MonitorWatch?
   /// Whether the settings in force have a socket for positions.
   var servesPositions = false

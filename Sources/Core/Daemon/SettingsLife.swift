@@ -97,7 +97,7 @@ struct SettingsLife: Sendable {
   /// The settings are to be read.
   ///
   /// - Parameters:
-  ///   - request: is answered when it is known what came of it; nil: nobody waits.
+  ///   - request: is answered when it is known what came of it; nil: no client waits.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   /// - Returns: whether to read them now.
   mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {

@@ -49,7 +49,7 @@ struct Startup: Sendable {
   /// For each change of the pause that is not on disk yet, the request for it.
   private var pauses: [UInt64] = []
 
-  /// Whether anybody monitors.
+  /// Whether a client monitors.
   private(set) var isMonitored = false
 
   /// When to handle `deadline`; nil while nothing is waited for.
