@@ -60,7 +60,7 @@ SYMBOL_ORDER_PACKAGES := valgrind binutils
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
 help: ## Lists the targets.
-	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-18s%s\n' "$$name" "$$text"; done
 
 .PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
@@ -90,29 +90,29 @@ demo: export DEMO_SECONDS = $(SECONDS)
 demo: export DEMO_SOURCE = $(SOURCE)
 demo: export DEMO_TILES = $(TILES)
 demo: export DEMO_ATTRIBUTION = $(ATTRIBUTION)
-demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp|modem; SECONDS=20 ends by itself.
+demo: ## Drives simulated vehicles against the local Fleet Engine; ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp|modem; SECONDS=20 stops after 20 s.
 	@scripts/demo.sh --check
 	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
 
-rehearsal: setup build ## A thousand real daemons (VEHICLES) against one emulator that is killed halfway; SECONDS=120.
+rehearsal: setup build ## Runs 1,000 (VEHICLES) real daemons for SECONDS (120) against one emulator, which is killed halfway.
 	Tests/Interop/rehearsal.py $(BIN) --vehicles $(or $(VEHICLES),1000) --seconds $(or $(SECONDS),120)
 
-test: setup ## Runs the tests; those of wall time alone, after the others.
+test: setup ## Runs the tests; those that measure wall time run alone, after the others.
 	swift build --build-tests
 	@scripts/run-tests.sh
 
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS), and checks that no position is lost.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
 
-damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut off.
+damage: setup ## Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
 	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
 
-explore: ## All orders of events from twenty states of the daemon, DEPTH (6) events long: 5 takes a minute, each more eight times as long.
+explore: ## Tries every order of DEPTH (6) events from twenty states of the daemon; 5 takes a minute, each further event eight times as long.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
-simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle; RUNS sets another number. SEED=81 TRACE=1 tells one drive. SEEDS=1..1000000 runs many in PROCESSES (2), and goes on where it was interrupted.
+simulate: setup ## Runs 10,000 (RUNS) random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle. SEED=81 TRACE=1 prints the story of one. SEEDS=1..1000000 runs many in PROCESSES (2), and resumes after an interruption.
 	@mkdir -p build
 ifdef SEEDS
 	TESTS=Simulation swift build -c release --scratch-path build/simulation --product fleet-locationdPackageTests -Xswiftc -enable-testing
@@ -129,7 +129,7 @@ else
 endif
 
 # In a place of its own, as in Benchmarks/run.sh.
-fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through every fault, and a picture; SEED, SCENARIOS="start cell".
+fleet: setup-build ## Simulates 10,000 vehicles (VEHICLES) in virtual time through every fault, and draws the load; SEED, SCENARIOS="start cell".
 	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
 	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
 	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
@@ -137,76 +137,76 @@ fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through e
 sanitize: setup ## Runs the tests of all code with `unsafe` or C in it, with the address sanitizer.
 	@scripts/sanitize.sh
 
-check: setup setup-deb setup-container ## What CI runs: everything that is not said to be "not in check".
+check: setup setup-deb setup-container ## What CI runs, half an hour; docs/development.md lists what it leaves out.
 	@scripts/check.sh
 
-lint: ## The format of the sources, a comment on every declaration of a module, and the links of the documents.
+lint: ## Checks the format of the sources, the comments of declarations, and that what the documents link to and name exists.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-words: ## Lists words for which the field has a term: counts and places; fails nothing.
+words: ## Lists words for which the field has a term, with counts and places; never fails.
 	@scripts/words.py
 
-arrows: ## Which module may import which.
+arrows: ## Checks which module imports which.
 	@scripts/check-arrows.sh
 
-unit: ## The systemd unit: no complaint, and an exposure of at most 1.5; what fleet-locationd-rollback decides.
+unit: ## Checks the systemd unit (systemd-analyze: no complaint, exposure at most 1.5) and the decisions of fleet-locationd-rollback.
 	@scripts/check-unit.sh
 	@Tests/FleetOps/tests/rollback.sh
 
-systemd-test: deb setup-container ## The packages under a real systemd: installed, run, watched, corrected, upgraded, purged; SUITE=trixie for Debian 13's, ROUNDS=20 for more corrections.
+systemd-test: deb setup-container ## Tests the packages under a real systemd, from installation to purge; SUITE=trixie for Debian 13's, ROUNDS=20 for more corrections.
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
 	SUITE=$(SUITE) ROUNDS=$(or $(ROUNDS),1) Tests/Systemd/corrections.sh build
 
-fleet-ops-test: deb ## The recipes of docs/fleet.md, played through in containers with Debian's packages; RECIPES="packages" for some; SUITE=trixie for Debian 13's.
+fleet-ops-test: deb ## Runs the recipes of docs/fleet.md in containers with Debian's packages; RECIPES="packages" for some; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(FLEET_OPS_PACKAGES)
 	SUITE=$(SUITE) Tests/FleetOps/run.sh build $(RECIPES)
 
-arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, and the main job; minutes, and not in check.
+arm64-test: ## Installs and runs the arm64 packages in an emulated Debian 12.
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
 	Tests/Arm64/run.sh build
 
-reproducible-test: setup-build setup-deb ## Builds the packages twice, in two directories, and compares them byte for byte; minutes, and not in check.
+reproducible-test: setup-build setup-deb ## Builds the packages twice, in two directories, and compares them byte for byte.
 	@scripts/check-reproducible.sh
 
-downgrade-test: build ## Two releases with one backlog's file: OLD is a package of the earlier one, or a directory of its programs.
+downgrade-test: build ## Upgrades and downgrades between two releases with one backlog file; OLD is the earlier package, or a directory with its programs.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Tests with independent programs; PART=programs or PART=trials for one half: Google's client libraries, gpsd, nghttpx, ModemManager, a browser, ...
+interop: build ## Tests with independent programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs or PART=trials for one half.
 	Tests/Interop/run.sh $(BIN) $(PART)
 
-h2-interop: setup build ## Seven HTTP/2 servers of Debian's between the daemon and the emulator, 400 updates through each.
+h2-interop: setup build ## Sends 400 updates through each of seven HTTP/2 servers between the daemon and the emulator.
 	@scripts/install-packages.sh $(H2_PACKAGES)
 	Tests/Interop/http2/servers.py $(BIN)
 
-arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; minutes, and not in check.
+arm64-vm-test: setup-build build ## Runs the arm64 service in an emulated machine with systemd, udev and a USB receiver.
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(MACHINE_PACKAGES) $(ARM64_TEST_PACKAGES) qemu-system-arm
 	MACHINE_ARCH=arm64 Tests/Machine/run.sh $(BIN) Tests/Machine/tests/receiver.sh
 
-badlink-test: setup build ## Twenty minutes over a slow mobile link that loses packets; needs root.
+badlink-test: setup build ## Drives for twenty minutes over a slow mobile link that loses packets; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
 
-delays: setup build ## From the fix to Fleet Engine over five mobile links, MINUTES (5) each, and a picture of it; needs root.
+delays: setup build ## Measures the delay from the fix to Fleet Engine over five mobile links, MINUTES (5) each, and draws it; needs root.
 	@mkdir -p build
 	Tests/Interop/badlink/delays.py $(BIN) build/delays.json --minutes $(or $(MINUTES),5)
 	Benchmarks/Pictures/delay.py build/delays.json docs/images/delay.svg
 
-soak: setup build ## Half an hour (MINUTES) at a position a second, with everything failing in turn: memory, descriptors, losses.
+soak: setup build ## Runs half an hour (MINUTES) at a position a second while each part fails in turn; checks memory, descriptors and losses.
 	Tests/Interop/soak.py $(BIN) --minutes $(or $(MINUTES),30)
 
-vm-test: setup-build build ## The installed service in a machine of its own, receiver unplugged and all; minutes, and not in check.
+vm-test: setup-build build ## Runs the installed service in a virtual machine: the receiver is unplugged, the power is cut.
 	@scripts/install-packages.sh $(MACHINE_PACKAGES)
 	Tests/Machine/run.sh $(BIN)
 
-fuzz: setup-build ## Fuzzes each parser for SECONDS (60); with SEED=1 always with the same inputs, as in check.
+fuzz: setup-build ## Fuzzes each parser for SECONDS (60); SEED=1 repeats the inputs of check.
 	@SEED=$(SEED) scripts/fuzz.sh $(or $(SECONDS),60)
 
-bench: setup build ## Measures the daemon beside a program in C, and draws the result.
+bench: setup build ## Measures the daemon and a program in C, and draws the comparison.
 	Benchmarks/run.sh $(BIN)
 	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
 
@@ -241,19 +241,19 @@ deb:
 	$(ARM64) packaging lintian --fail-on error,warning --info build/*_arm64.changes
 endif
 
-release: ## Packages for others, signed with KEY (of gpg), in build/release; needs MAINTAINER and HOMEPAGE; ARCHITECTURES="amd64 arm64".
+release: ## Makes packages for publication in build/release, signed with the gpg key KEY; needs MAINTAINER and HOMEPAGE; ARCHITECTURES="amd64 arm64".
 	@[ -n "$(KEY)" ] && [ -n "$$MAINTAINER" ] && [ -n "$$HOMEPAGE" ] || { echo "release: needs KEY, MAINTAINER and HOMEPAGE: docs/fleet.md" >&2; exit 1; }
 	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are changes that no commit has" >&2; exit 1; }
 	@for architecture in $(ARCHITECTURES); do $(MAKE) deb ARCH=$$architecture || exit; done
 	@scripts/release.sh "$(KEY)" $(ARCHITECTURES)
 
-package-test: deb ## The packages: their lists of components, the same bytes when they are packed elsewhere, and make release.
+package-test: deb ## Tests the packages: lists of components, same bytes when packed elsewhere, and make release.
 	Tests/Packages/components.py build
 	Tests/Packages/twice.sh $(BIN) build
 	Tests/Packages/release.sh
 
 # Not after `build`: root has no Swift in its path, and need not have it.
-install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
+install: ## Installs the files of the package without one, after make build; PREFIX, DESTDIR.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl

@@ -55,7 +55,7 @@ package struct KeptSettings: Sendable {
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
-  ///   - areFilesValid: the files have no mistakes, and are replaced all the same; whether that may be is decided with
+  ///   - areFilesValid: the files have no mistakes, but are replaced; whether that is allowed is decided with
   ///     `parts`.
   /// - Throws: why they are not used.
   package func settings(

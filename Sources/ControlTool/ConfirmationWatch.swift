@@ -15,7 +15,7 @@ struct ConfirmationWatch {
     case undecided(String)
   }
 
-  /// For the daemon to say what came of it, and for a clock that stands a little.
+  /// Allows for the daemon to report the result, and for a clock that was stopped briefly.
   private static let grace = Duration.seconds(30)
 
   private let limit: Duration

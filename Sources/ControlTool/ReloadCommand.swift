@@ -70,7 +70,7 @@ enum ReloadCommand: Command {
       case .failed(let sentence): throw CommandError(.configuration, sentence)
       case .undecided(let sentence):
         throw CommandError(
-          .temporary, "\(sentence)\nThe daemon goes on by itself; fleet-locationctl status says what came of it")
+          .temporary, "\(sentence)\nThe daemon continues without this command; fleet-locationctl status has the result")
       case .wait(let line): if let line { say(line) }
       }
       let next = loop.now.boot + .seconds(1)

@@ -201,7 +201,7 @@ package enum ServiceFindings {
       findings.append(
         .warn(
           .settingsUnconfirmed, confirmation.sentence,
-          "Wait for it: fleet-locationctl status says what came of it"))
+          "Wait for it: fleet-locationctl status has the result"))
     } else if let mistake = report.settings?.lastReload?.mistake {
       findings.append(
         .warn(

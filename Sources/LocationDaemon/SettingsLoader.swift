@@ -81,7 +81,7 @@ package struct SettingsLoader {
 
   /// The same for the last settings that worked.
   ///
-  /// - Parameter areFilesValid: they have no mistakes, and are replaced all the same.
+  /// - Parameter areFilesValid: the files have no mistakes, but are replaced.
   func readKept(
     areFilesValid: Bool = false, _ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome
   ) -> KeptSettingsOutcome {

@@ -52,7 +52,7 @@ extension Daemon {
     case monitoring(MonitorItem.State)
     /// `position` follows with each.
     case monitoringPositions
-    /// It is not done; why, as a sentence.
+    /// The request was refused; the reason, as a sentence.
     case refused(Refusal, String)
   }
 

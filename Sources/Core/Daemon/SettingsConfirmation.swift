@@ -6,9 +6,9 @@ import Timekeeping
 ///
 /// The time passes only while the previous settings could have delivered: with a network, without a pause, and with a
 /// fix and a token. One of these two that is missing counts against the new settings if they changed where it comes
-/// from, and the previous ones had it; otherwise the clock stands.
+/// from, and the previous ones had it; otherwise the clock is stopped.
 struct SettingsConfirmation: Sendable {
-  /// Why the clock stands. The order is that of precedence.
+  /// Why the clock is stopped. The order is that of precedence.
   enum Standstill: Equatable, Sendable {
     case stopping, vehicleInUse, paused, noNetwork, noFix, noToken
 
@@ -56,7 +56,7 @@ struct SettingsConfirmation: Sendable {
   /// The part of `limit` that had passed at `runningSince`, and what of it the disk knows.
   private var used: Duration
   private var stored: Duration?
-  /// Nil while the clock stands.
+  /// Nil while the clock is stopped.
   private var runningSince: BootInstant?
   private(set) var standstill: Standstill?
   /// When the first fix and the first token with these settings came.
@@ -90,7 +90,7 @@ struct SettingsConfirmation: Sendable {
   var isFixMissing: Bool { changesSource && fixAt == nil }
   var isTokenMissing: Bool { changesToken && tokenAt == nil }
 
-  /// When to call `observe`; nil while the clock stands.
+  /// When to call `observe`; nil while the clock is stopped.
   var nextDeadline: BootInstant? {
     guard !isOver, let runningSince else { return nil }
     return runningSince + max(min(limit, stored ?? used) - used, .zero)

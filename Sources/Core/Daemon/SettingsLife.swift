@@ -97,7 +97,7 @@ struct SettingsLife: Sendable {
   /// The settings are to be read.
   ///
   /// - Parameters:
-  ///   - request: is answered when it is known what came of it; nil: no client waits.
+  ///   - request: is answered when the result is known; nil: no client waits.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   /// - Returns: whether to read them now.
   mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
@@ -216,7 +216,7 @@ struct SettingsLife: Sendable {
     return record?.rejection(of: configuration.parts)
   }
 
-  /// When to call `observe`; nil: no settings wait for a confirmation, or their clock stands.
+  /// When to call `observe`; nil: no settings wait for a confirmation, or their clock is stopped.
   var nextDeadline: BootInstant? { isSettled ? confirmation?.nextDeadline : nil }
 
   /// The machine was suspended for this long until now.

@@ -13,7 +13,7 @@ struct NMEAAssembler {
   private static let longestEpochTimeout = Duration.milliseconds(640)
   /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
   /// fifth epoch only.
-  private static let modeLife: Int64 = 10_000
+  private static let modeLifetime: Int64 = 10_000
   /// The same for the altitude: a vehicle changes it by a few metres in this time.
   private static let altitudeLife: Int64 = 5000
 
@@ -227,7 +227,7 @@ struct NMEAAssembler {
       knownMode = time.map { (mode, $0) }
       return mode
     }
-    guard let knownMode, let time, (0...Self.modeLife).contains(time - knownMode.time) else { return .twoD }
+    guard let knownMode, let time, (0...Self.modeLifetime).contains(time - knownMode.time) else { return .twoD }
     return knownMode.mode
   }
 

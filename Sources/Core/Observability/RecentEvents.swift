@@ -5,7 +5,7 @@ package import Timekeeping
 /// The last events, for `status`: not every user of the control socket may read the journal.
 package struct RecentEvents: Sendable {
   /// Maximum number of events: those that fit on a small screen.
-  package static let most = 10
+  package static let capacity = 10
   /// Maximum length of a sentence in characters, because some quote texts from outside.
   package static let longest = 400
 
@@ -31,7 +31,7 @@ package struct RecentEvents: Sendable {
       entries[last].times += 1
       return
     }
-    if entries.count == RecentEvents.most { entries.removeFirst() }
+    if entries.count == RecentEvents.capacity { entries.removeFirst() }
     entries.append(Entry(kind: event.kind, sentence: sentence, at: now))
   }
 

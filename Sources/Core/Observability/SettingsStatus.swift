@@ -23,7 +23,7 @@ package struct SettingsStatus: Equatable, Sendable {
     package var left: Duration
     /// The whole time.
     package var limit: Duration
-    /// Why the clock stands, as the end of a sentence; nil while it runs.
+    /// Why the clock is stopped, as the end of a sentence; nil while it runs.
     package var standstill: String?
     /// Why they stay in force without it, as the end of a sentence; nil: they are taken back.
     package var obstacle: String?
@@ -37,7 +37,8 @@ package struct SettingsStatus: Equatable, Sendable {
 
     /// What is waited for, as a clause.
     fileprivate var sentence: String {
-      let time = "\(max(left, .seconds(1)).humanReadable) left" + (standstill.map { ", the clock stands: \($0)" } ?? "")
+      let pause = standstill.map { ", the clock is stopped: \($0)" } ?? ""
+      let time = "\(max(left, .seconds(1)).humanReadable) left" + pause
       let end = obstacle.map { "; without one they stay in force, because \($0)" } ?? ""
       return "the new settings wait for an accepted update (\(time))\(end)"
     }

@@ -202,7 +202,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var limit: Int64
     /// What is waited for, as a clause.
     package var sentence: String
-    /// Why the clock stands; nil while it runs.
+    /// Why the clock is stopped; nil while it runs.
     package var standstill: String?
     /// Why they stay in force if the time passes; nil: they are taken back.
     package var obstacle: String?

@@ -204,7 +204,7 @@ package struct Backfill: Sendable {
     return rejected
   }
 
-  /// A request with this many was accepted at the first attempt: the ceiling may have been chance.
+  /// A request with this many was accepted at the first attempt: the ceiling may have been a coincidence.
   private mutating func countAtCeiling(_ count: Int) {
     if count > largestPassed { passesInParts = 0 }
     guard var ceiling, count >= ceiling.count else { return }

@@ -37,7 +37,7 @@ package enum Event: Equatable, Sendable {
   case settingsConfirmed
   /// The settings were taken back, and the last ones that worked are in force: why.
   case settingsTakenBack(String)
-  /// No update with the settings was accepted in time, and they stay in force all the same: both with the cause.
+  /// No update with the settings was accepted in time, but they stay in force: both with the cause.
   case settingsUnconfirmed(String, obstacle: String)
   /// A file or credential that the settings name is missing: which, and what to do.
   case settingsAwaited(String)
