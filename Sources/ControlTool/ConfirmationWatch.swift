@@ -9,9 +9,9 @@ struct ConfirmationWatch {
     /// Print the line, and ask again in a second.
     case wait(String?)
     case confirmed
-    /// They do not work: why.
+    /// The settings do not work; the reason.
     case failed(String)
-    /// It is not known yet: why.
+    /// The result is not known yet; the reason.
     case undecided(String)
   }
 

@@ -34,7 +34,7 @@ package struct Daemon: Sendable {
     package var kept: SettingsParts?
     /// The time for their confirmation that a file beside them asks for; nil: none does.
     package var confirmation: Duration?
-    /// What is probably not meant, although it is valid, with what to do.
+    /// A probable mistake in valid settings, with what to do.
     package var warnings: [String]
 
     package init(

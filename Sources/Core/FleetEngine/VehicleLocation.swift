@@ -49,7 +49,7 @@ package struct VehicleLocation: Hashable, Sendable {
     self.time = time
   }
 
-  /// The least accuracy that is reported, in metres. RTK receivers suggest centimetres, for their antenna and in the
+  /// The smallest accuracy that is reported, in metres. RTK receivers suggest centimetres, for their antenna and in the
   /// best case: the median error of one on a vehicle was 0.5 m (docs/filter.md).
   package static let leastAccuracy = 0.5
 

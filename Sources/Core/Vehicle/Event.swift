@@ -35,7 +35,7 @@ package enum Event: Equatable, Sendable {
   case confirmationAwaited(Duration, obstacle: String?)
   /// An update with the settings that needed this was accepted.
   case settingsConfirmed
-  /// The settings were taken back, and the last ones that worked are in force: why.
+  /// The settings were taken back, and the last ones that worked are in force; the reason.
   case settingsTakenBack(String)
   /// No update with the settings was accepted in time, but they stay in force: both with the cause.
   case settingsUnconfirmed(String, obstacle: String)
