@@ -66,7 +66,7 @@ import Timekeeping
     }
   }
 
-  @Test("an expiry that its own claims do not allow means that it is damaged")
+  @Test("with an expiry that its own claims do not allow it counts as damaged")
   func outlivesClaims() throws {
     let issued = AuthorizationFixture.wall.milliseconds / 1000
     let token = AccessToken(
@@ -82,7 +82,7 @@ import Timekeeping
     }
   }
 
-  @Test("truncated anywhere, it is damaged")
+  @Test("truncated anywhere, it counts as damaged")
   func truncated() throws {
     let whole = try text().reveal()
     for count in 0..<whole.count {
@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "altered lines mean that it is damaged",
+    "with altered lines it counts as damaged",
     arguments: [
       ("token 1\n", "token 2\n"), ("received 100", "received -100"), ("ends 700", "ends 50"),
       ("ends 700000000000", "ends 99999999999999999999"), ("responseDate", "hearsay"), ("boot b007", "boot b007 b008"),

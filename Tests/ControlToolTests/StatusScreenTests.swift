@@ -231,7 +231,7 @@ import Testing
     expectNil(try row(true))
   }
 
-  @Test("in ASCII bars are digits, and the sketch is stars")
+  @Test("in ASCII the bars are digits, and the track is drawn with stars")
   func ascii() throws {
     let lines = try StatusScreenTests.frame([:], 80, 24, StatusScreenTests.poor)
     expect(lines.contains("Last 6 min    66x.32  17 accepted, 3 failed"))

@@ -38,7 +38,7 @@ import Timekeeping
     expectEqual(floor.start, .boot + .seconds(11))
   }
 
-  @Test("past intervals are discarded, by the longer of both minimums")
+  @Test("a vehicle's minimum interval is discarded once the longer of both is over")
   func past() {
     var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))

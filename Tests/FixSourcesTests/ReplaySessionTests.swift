@@ -132,7 +132,7 @@ import Timekeeping
     expectEqual(bench.handle(.ended("I/O error")), ["lost I/O error", "ended"])
   }
 
-  @Test("nothing happens before the start, and a second start changes nothing")
+  @Test("nothing is read before the start, and a second start has no effect")
   func order() {
     var bench = Bench(pace: 1)
     expect(bench.ready() == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])

@@ -91,7 +91,7 @@ import Timekeeping
   }
 
   @Test(
-    "with portions of 16 bytes there are a few wake-ups a second, and each fix is at most 200 ms later than its last sentence",
+    "with reads of 16 bytes there are a few wake-ups a second, and each fix is at most 200 ms later than its last sentence",
     arguments: [
       (115_200, 1, 12, 3.2), (115_200, 10, 12, 16), (9600, 1, 12, 16), (9600, 1, 1, 6), (9600, 5, 0, 16),
       (38_400, 5, 1, 16),

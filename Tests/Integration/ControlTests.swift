@@ -268,7 +268,7 @@ import Testing
   }
 
   /// A daemon of a release before Varlink, as a client sees it: it reads one line, forwards it to another socket, and
-  /// sends one response. It prints the lines, and whatever is not one.
+  /// sends one response. It prints the lines that it receives, and any other data.
   private static let earlierDaemon = """
     import json, socket, sys
     server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen()

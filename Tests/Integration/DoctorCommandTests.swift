@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The doctor and receivers that it may, or may not, read.
+/// The doctor against real receivers, daemons and servers.
 @Suite struct DoctorCommandTests {
   private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
     try ChildProcess(

@@ -85,7 +85,7 @@ import Testing
     let before = pair.count(of: 0)
     try pair.drive(until: "the first is back", within: 50) { pair.count(of: 0) >= before + 3 }
     expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
-    // Each is used for a contiguous period.
+    // Each receiver's positions are contiguous.
     var turns: [Int] = []
     for owner in pair.owners where owner != turns.last { turns.append(owner) }
     expectEqual(turns, [0, 1, 0])

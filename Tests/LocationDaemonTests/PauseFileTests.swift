@@ -41,7 +41,7 @@ import Timekeeping
     expect(try directory.names.isEmpty)
   }
 
-  @Test("a file is a pause, whatever its contents", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
+  @Test("a file means a pause, whatever it contains", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     expect(file.read() == (PauseRecord(since: nil), nil))
@@ -55,7 +55,7 @@ import Timekeeping
     expect(file.read() == (note, nil))
   }
 
-  @Test("a directory or a dangling link at the path is a pause, and is not followed")
+  @Test("a directory or a dangling link at the path means a pause, and is not followed")
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
     expect(file.read() == (PauseRecord(since: nil), nil))

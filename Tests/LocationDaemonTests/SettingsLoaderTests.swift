@@ -191,7 +191,7 @@ import Timekeeping
         hostname: { nil }))
   }
 
-  @Test("the file beside the settings requests a confirmation, whatever its contents, which may be the time")
+  @Test("the file beside the settings requests a confirmation, whatever it contains; its contents may set the time")
   func marker() {
     for (marker, minutes) in [
       (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),

@@ -148,7 +148,7 @@ import Timekeeping
     expectEqual(Set(bench.refused), poisons)
     expect(bench.backlog.isEmpty)
     expectEqual(Set(bench.delivered), Set(0..<600).subtracting(poisons))
-    // A hundred at most to bisect, and two more.
+    // At most a hundred to bisect, and two more.
     expect(bench.refusals <= poisons.count * 11)
   }
 

@@ -181,7 +181,7 @@ import Timekeeping
       try road.rejection(hdop: 50) {
         ($0.quality, $0.horizontalAccuracy, $0.isAccuracyDerived) = (.estimated, 12, false)
       })
-    // A receiver that never counts its satellites means nothing by 0.
+    // A receiver that never counts its satellites always reports 0.
     var silent = Road()
     try silent.warmUp { $0.satellites = 0 }
   }

@@ -27,7 +27,7 @@ import Timekeeping
     return track.error
   }
 
-  @Test("a straight road has no deviation, a corner that of its apex, also across the antimeridian")
+  @Test("the deviation is zero on a straight road and that of the apex at a corner, also across the antimeridian")
   func corner() throws {
     expect(try TrackDeviationTests.error([(0, 0), (0, 20), (0, 40), (0, 60)]) < 0.1)
     for longitude in [11, 179.9999] {

@@ -38,7 +38,7 @@ import Timekeeping
     expect(world.longestGap(10..<2380) <= 13)
   }
 
-  @Test("a new address during a request without a response does not cost its deadline")
+  @Test("after a change of address, a request without a response is not waited for until its deadline")
   func handover() throws {
     let world = try World.drive(
       Scenario(

@@ -3,7 +3,7 @@ import Foundation
 
 /// The number of random runs that have met each case, compared with `coverage.txt`.
 struct CoverageTally {
-  /// The expectation of `coverage.txt` for a case.
+  /// What `coverage.txt` expects for a case.
   enum Expectation: Equatable {
     /// At least one run of `make test` must meet it.
     case often

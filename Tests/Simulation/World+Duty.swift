@@ -102,7 +102,7 @@ extension World {
 
   private func boots(of request: UInt64) -> Int? { attempts.last { $0.id == request }?.boots }
 
-  /// While there is no fault for long enough, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
+  /// After long enough without a fault, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
   /// Engine.
   func checkOffline() {
     guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, daemon.run != nil else { return }

@@ -173,7 +173,7 @@ extension World {
       openFile.troubledSince = nil
       for write in writes { disk.held[write.key.vehicle.vehicleID, default: [:]][write.key.id] = write.record }
       return .committed
-    // The space is not used by positions.
+    // Other data has filled the disk, not positions.
     case .makeRoom: return .madeRoom(dropped: 0)
     case .read(let vehicle): return .read((disk.held[vehicle.vehicleID] ?? [:]).values.sorted { $0.id < $1.id })
     case .forgetOthers(let vehicle, let time):

@@ -279,7 +279,7 @@ final class World {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
   }
 
-  /// The program when it starts.
+  /// The daemon at the start of a run.
   static func daemon(
     seed: UInt64, pause: PauseRecord? = nil, traffic: String? = nil, confirmation: String? = nil,
     at now: BootInstant = .boot

@@ -87,7 +87,7 @@ import Timekeeping
     expect(lifecycle.isFinalAttemptMade)
   }
 
-  @Test("a run that was asked to stop succeeds, whatever is pending or was rejected")
+  @Test("a run that was asked to stop exits with success, whatever is pending or was rejected")
   func stopped() {
     var lifecycle = Lifecycle()
     _ = lifecycle.stop(until: LifecycleTests.soon)

@@ -99,7 +99,7 @@ import Timekeeping
   }
 
   @Test(
-    "an existing file is a pause, whatever its contents",
+    "an existing file means a pause, whatever it contains",
     arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
   func note(text: String) {
     expectNil(PauseRecord(text: text).since)
