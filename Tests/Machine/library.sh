@@ -18,7 +18,7 @@ fail() {
   trap - ERR
   echo "failed: $*" >&2
   guest 'systemctl --no-pager status fleet-locationd; journalctl -b -u fleet-locationd -u emulator -o short-precise --no-pager |
-    tail -40; ls -l /dev/serial/by-id' >&2 || true
+    tail -40; ls -l /dev/serial/by-id; ! [ -e /tmp/doctor ] || cat /tmp/doctor' >&2 || true
   exit 1
 }
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
