@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// A host and a port, as in `192.168.0.1:10110`.
 package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
@@ -20,16 +21,29 @@ package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
 extension HostAddress {
   /// Parses a host and a port; an IPv6 address is in brackets.
   init(_ text: String, example: String) throws(ValueProblem) {
+    try HostAddress.requireBrackets(text)
     guard let (host, rest) = HostAddress.split(text), HostAddress.isHost(host), let rest else {
       throw ValueProblem(
         message: "\"\(text.printable)\" is not a host with a port; an address as in \(example) is expected")
     }
     if rest.contains(":") {
-      throw ValueProblem(
-        message: "\"\(text.printable)\" has several colons; write an IPv6 address in brackets, as in [fd00::1]:10110")
+      throw ValueProblem(message: "\"\(text.printable)\" has several colons; \(HostAddress.brackets)")
     }
     self.host = host
     port = try HostAddress.port(String(rest))
+  }
+
+  /// How an IPv6 address is written.
+  static let brackets = "write an IPv6 address in brackets, as in [fd00::1]:10110"
+
+  /// Rejects an IPv6 address without brackets, with or without a port.
+  ///
+  /// - Parameter text: a host with or without a port.
+  static func requireBrackets(_ text: String) throws(ValueProblem) {
+    guard !text.hasPrefix("["), text.contains(text: "::") || text.filter({ $0 == ":" }).count > 2,
+      text.allSatisfy({ $0.isHexDigit || ":.%".contains($0) })
+    else { return }
+    throw ValueProblem(message: "\"\(text.printable)\" has an IPv6 address without brackets; \(brackets)")
   }
 
   /// Parses a port.

@@ -58,6 +58,9 @@ extension SettingType where Value: FixedWidthInteger & Sendable {
     SettingType(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)", text: { "\($0)" }) {
       value throws(ValueProblem) in
       guard case .integer(let number) = value.content else {
+        if case .string(let text) = value.content, Value(text) != nil {
+          throw ValueProblem(message: "\"\(text)\" is in quotes; write the number without them: \(text)")
+        }
         throw .type(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       }
       guard let whole = Value(exactly: number), range.contains(whole) else {
@@ -78,6 +81,8 @@ extension SettingType where Value == Int? {
     ) { value throws(ValueProblem) in
       switch value.content {
       case .string("auto"): return nil
+      case .string(let text) where Int(text).map(speeds.contains) == true:
+        throw ValueProblem(message: "\"\(text)\" is in quotes; write the number without them: \(text)")
       case .string(let text):
         throw ValueProblem(message: "\"\(text.printable)\" is not allowed; allowed: \(allowed)")
       case .integer(let number):

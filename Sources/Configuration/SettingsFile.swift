@@ -100,13 +100,16 @@ package struct SettingsFile: Equatable, Sendable {
         others += names.filter { ($0.hasSuffix(".txt") || !$0.contains(text: ".toml")) && !$0.hasSuffix("~") }
           .map { "\(extras)/\($0)" }
       } catch {
+        // Whether it exists is not known if the directory above it is closed.
+        let isClosed = error == .denied && !directory.isEmpty && (try? environment.listDirectory(directory)) == nil
         let advice =
           error == .denied
           ? "; the user of the service must be able to enter it and the directories above it: chmod 755 "
-            + (directory.isEmpty ? extras : "\(directory) \(extras)") : ""
+            + (isClosed ? directory : extras) : ""
+        guard !isClosed || unreadable.isEmpty else { continue }
         unreadable.append(
           Diagnostic(
-            position: SourcePosition(file: extras), message: error.explanation + advice,
+            position: SourcePosition(file: isClosed ? directory : extras), message: error.explanation + advice,
             isPermissionDenied: error == .denied))
       }
     }

@@ -12,6 +12,8 @@ extension WebAddress {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
       throw ValueProblem(message: "has a character that is not allowed in a URL; a URL as in \(example) is expected")
     }
+    let authority = text.drop { $0 != "/" }.drop { $0 == "/" }.prefix { !"/?#".contains($0) }
+    try HostAddress.requireBrackets(String(authority))
     let address: WebAddress
     do throws(URLError) {
       address = try WebAddress(reading: text)

@@ -89,7 +89,14 @@ import Timekeeping
         "allowed: \"serial\", \"gpsd\", \"nmea-tcp\", \"nmea-udp\", \"modemmanager\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"
       ),
       ("type = \"gpsd\"\naddress = \"a b\"", "has no valid host"),
-      ("type = \"gpsd\"\naddress = \"::1\"", "has no valid host"),
+      ("type = \"gpsd\"\naddress = \"::1\"", "has an IPv6 address without brackets; write an IPv6 address in brackets"),
+      ("type = \"nmea-tcp\"\naddress = \"::1:5000\"", "has an IPv6 address without brackets"),
+      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbued = 9600", "source.bued: is not a setting; did you mean `baud`?"),
+      (
+        "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"9600\"",
+        "\"9600\" is in quotes; write the number without them: 9600"
+      ),
+      ("type = \"simulated\"\nroute = \"r\"\nseed = \"7\"", "\"7\" is in quotes; write the number without them: 7"),
       ("type = \"gpsd\"\naddress = \"[::1]2947\"", "has no valid host"),
       ("type = \"gpsd\"\naddress = \"localhost:0\"", "has the port \"0\"; allowed: 1 to 65535"),
       ("type = \"gpsd\"\naddress = \"localhost:gpsd\"", "has the port \"gpsd\""),

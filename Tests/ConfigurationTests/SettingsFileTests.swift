@@ -229,6 +229,19 @@ import Timekeeping
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
+  @Test("in a closed directory no other one is named, which may not exist; a closed one beside the file is")
+  func closedDirectory() throws {
+    var machine = machine.adding(minimal())
+    machine.problems["/etc/f/conf.d"] = .denied
+    let own = try #require(throws: ConfigurationError.self) { try machine.load() }
+    expect(own.message.contains("/etc/f/conf.d: ") && own.message.contains("chmod 755 /etc/f/conf.d"))
+    machine.problems["/etc/f"] = .denied
+    machine.problems["/etc/f/f.toml.d"] = .denied
+    let closed = try #require(throws: ConfigurationError.self) { try machine.load() }
+    expectEqual(closed.diagnostics.count, 1)
+    expect(closed.message.hasPrefix("/etc/f: ") && closed.message.hasSuffix("chmod 755 /etc/f"), "\(closed.message)")
+  }
+
   @Test("an empty file, one that is not UTF-8 and one that is not TOML are all reported at once, with their lines")
   func notText() {
     expectEqual(machine.messages(for: " \n\t\n").first?.contains("is empty"), true)

@@ -32,6 +32,15 @@ import Testing
     #expect(throws: ValueProblem.self) { try WebAddress.parse(text, schemes: ["http"]) }
   }
 
+  @Test(
+    "an IPv6 address without brackets is named as that",
+    arguments: ["http://::1:8700", "http://fd00::1/x", "http://::1"])
+  func brackets(_ text: String) {
+    let problem = #expect(throws: ValueProblem.self) { try WebAddress.parse(text, schemes: ["http"]) }
+    expectEqual(problem?.message.contains("has an IPv6 address without brackets; write"), true)
+    expectEqual(problem?.message.contains("/x"), false)
+  }
+
   @Test("the origin is in lower case and without the path")
   func origin() throws {
     try expectEqual(

@@ -8,10 +8,18 @@ import Testing
     "misspellings are recognized, other words are not",
     arguments: [
       ("intreval", "interval"), ("Interval", "interval"), ("heart_beat", "heartbeat"), ("devise", "device"),
+      ("devcie2", "device"), ("dev", "device"), ("dxxx", nil),
       ("banana", nil), ("", nil), ("x", nil),
     ] as [(String, String?)])
   func nearest(_ written: String, _ meant: String?) {
     expectEqual(NearestName.find(written, among: ["interval", "heartbeat", "device"]), meant)
+  }
+
+  @Test("two edits are a misspelling of a short word only if its first letter is the same")
+  func short() {
+    expectEqual(NearestName.find("bued", among: ["type", "baud"]), "baud")
+    expectNil(NearestName.find("qued", among: ["type", "baud"]))
+    expectNil(NearestName.find("bue", among: ["type", "baud"]))
   }
 
   @Test(

@@ -56,6 +56,7 @@ extension SettingType where Value == GPSDSettings.Address {
     name: "string", allowed: "`host:port` or `host:port:device`", text: { "\"\($0.host):\($0.port)\"" }
   ) { value throws(ValueProblem) in
     let text = try value.line(expected: "an address in quotes, as in \"localhost:2947\",")
+    try HostAddress.requireBrackets(text)
     guard let (host, rest) = HostAddress.split(text), HostAddress.isHost(host) else {
       throw ValueProblem(
         message: "\"\(text.printable)\" has no valid host; an address as in \"localhost:2947\", "

@@ -2,8 +2,9 @@
 
 /// Suggests a name for a misspelled one.
 package enum NearestName {
-  /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters or one
-  /// name is a prefix of the other. If several candidates have the smallest distance, the first one.
+  /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters, or two
+  /// for a name of four letters or more with the same first letter, or one name is a prefix of the other. If several
+  /// candidates have the smallest distance, the first one.
   package static func find(_ name: String, among candidates: [String]) -> String? {
     let written = Array(name.lowercased().unicodeScalars.prefix(64))
     var best: (name: String, edits: Int)?
@@ -12,7 +13,10 @@ package enum NearestName {
       let isBeginning =
         min(written.count, meant.count) >= 3 && (meant.starts(with: written) || written.starts(with: meant))
       let edits = isBeginning ? 1 : distance(from: written, to: meant)
-      guard edits <= max(1, max(meant.count, written.count) / 3), edits < best?.edits ?? .max else { continue }
+      let isSimilar = written.count >= 4 && written.first == meant.first
+      guard edits <= max(isSimilar ? 2 : 1, max(meant.count, written.count) / 3), edits < best?.edits ?? .max else {
+        continue
+      }
       best = (candidate, edits)
     }
     return best?.name
