@@ -122,6 +122,10 @@ import Timekeeping
       _ = $0.handle(.source(0, .sky(inView: 3)), at: 2)
       _ = $0.handle(.deadline, at: 60)
     },
+    Case(name: "no fix yet for a while, and no satellite", second: 75) {
+      _ = $0.handle(.source(0, .sky(inView: 0)), at: 2)
+      _ = $0.handle(.deadline, at: 60)
+    },
     Case(name: "no fix but refused ones", second: 5) { _ = $0.handle(try badFix(at: 4), at: 4) },
     Case(name: "no fix any more", second: 45) {
       try $0.comeOnline()

@@ -40,7 +40,9 @@ import Timekeeping
       port.handle(.deadline, at: at(30)),
       [
         .close,
-        .lost("/dev/gps0 sends bytes but no whole NMEA sentence for 30 s; check source.baud; opening it again"),
+        .lost(
+          "/dev/gps0 sends bytes but no whole NMEA sentence for 30 s; check source.baud, or set baud = \"auto\"; "
+            + "opening it again"),
       ])
   }
 

@@ -35,6 +35,16 @@ import Timekeeping
     expectNil(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6))
   }
 
+  @Test("one answer of a modem is enough, if it is a whole line")
+  func answer() {
+    for text in ["\r\nOK\r\n", "AT\r\nERROR\r\n", "\nNO CARRIER\r"] {
+      expectEqual(ReceiverProtocolTests.found(in: Array(text.utf8), chunk: 3), .at)
+    }
+    for text in ["OK\r\n", "\r\n\u{7F}OK\r\n", "\r\n+CREG: 1\r\n", "\r\nOK"] {
+      expectNil(ReceiverProtocolTests.found(in: Array(text.utf8), chunk: 3))
+    }
+  }
+
   @Test(
     "neither noise at a wrong speed nor NMEA is recognized as another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
   func noise(seed: UInt64) {

@@ -61,7 +61,7 @@ enum EventSamples {
       .noSourceGood(sources), .simulatedSource(endpoint: "https://e.test"), .firstFix(try fix(.gnss, 3.2, 9)),
       .firstFix(try fix(.dgnss, nil, nil)), .firstFix(try fix(.simulated, 123_456, 4)), .fixLost(nil),
       .noFix(after: .seconds(60), inView: 3, nil), .noFix(after: .seconds(60), inView: 1, .stale),
-      .noFix(after: .seconds(60), inView: nil, nil),
+      .noFix(after: .seconds(60), inView: nil, nil), .noFix(after: .seconds(60), inView: 0, nil),
       .fixLost(.frozen),
       .fixRegained(after: .seconds(200)), .fixRejected(.jump, suppressed: 0), .fixRejected(.stale, suppressed: 8),
     ]

@@ -60,6 +60,8 @@ package struct ReceiverProtocolDetector: Sendable {
   /// Whether a message of RTCM has just ended: the next one begins here.
   private var isAfterMessage = false
   private var line: [UInt8] = []
+  /// Whether the line began after the end of another one.
+  private var isAfterLine = false
 
   package init() {}
 
@@ -103,20 +105,30 @@ package struct ReceiverProtocolDetector: Sendable {
 
   private mutating func readLine(_ byte: UInt8) {
     guard byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") else {
-      if isModemLine { note(.at) }
+      // Noise is no whole line with one of these words, so one is enough.
+      if isAfterLine, isModemWord { found = .at } else if isModemLine { note(.at) }
       line.removeAll(keepingCapacity: true)
+      isAfterLine = true
       return
     }
     // Lines are text, which noise is not.
-    guard (0x20...0x7E).contains(byte) else { return line.removeAll(keepingCapacity: true) }
+    guard (0x20...0x7E).contains(byte) else {
+      isAfterLine = false
+      return line.removeAll(keepingCapacity: true)
+    }
     if byte == UInt8(ascii: ">") { line.removeAll(keepingCapacity: true) }
     if line.count < ReceiverProtocolDetector.longestLine { line.append(byte) }
     if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { note(.taip) }
   }
 
+  /// A final result.
+  private var isModemWord: Bool {
+    ReceiverProtocolDetector.modemLines.contains { line.elementsEqual($0.utf8) }
+  }
+
   /// A final result, or a message such as `+CREG: 1`.
   private var isModemLine: Bool {
-    if ReceiverProtocolDetector.modemLines.contains(where: { line.elementsEqual($0.utf8) }) { return true }
+    if isModemWord { return true }
     let name = line.dropFirst().prefix { (0x41...0x5A).contains($0) }
     return line.first == UInt8(ascii: "+") && name.count >= 3
       && line.dropFirst(name.count + 1).first == UInt8(ascii: ":")

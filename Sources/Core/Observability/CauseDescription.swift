@@ -75,7 +75,7 @@ extension VehicleAgent.Snapshot {
         reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
         detail: "\(duration(fixMissingSince, atLeast: .seconds(10)))\(satellites)\(refusal)",
         advice: rejection.flatMap(\.advice)?.sentenceCase
-          ?? "The antenna needs a view of the sky, and a cold start takes some minutes",
+          ?? SkyAdvice.text(inView: fixMissingSince == nil ? nil : sources.satellitesInView),
         clause: since == nil ? firstFix : "no other has been accepted since")
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"

@@ -90,7 +90,7 @@ extension Event {
         .noFix,
         "No fix for \(time.humanReadable) since the source was opened\(inView.inView)"
           + (rejection.map { "; the last fix was rejected: \($0.sentence.text)" }
-            ?? "; the antenna needs a view of the sky"),
+            ?? (inView == 0 ? "; check the antenna and its cable" : "; the antenna needs a view of the sky")),
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? [])
     case .fixLost(let rejection):
       row(

@@ -158,3 +158,13 @@ extension Int? {
     map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
   }
 }
+
+/// What to do without a fix.
+package enum SkyAdvice {
+  /// - Parameter count: the satellites in view; nil when the receiver does not say.
+  package static func text(inView count: Int?) -> String {
+    count == 0
+      ? "Check the antenna, its plug and its cable, and that it is not under a roof: it receives no satellite"
+      : "The antenna needs a view of the sky, and a cold start takes some minutes"
+  }
+}
