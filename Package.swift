@@ -175,7 +175,7 @@ let package = Package(
       ]),
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "JSON", "Positioning", "SimulatedDrives", "CExpat"]),
-    platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
+    platform("ServiceManager", ["Timekeeping", "ExternalInput", "HTTPMessages", "SystemCalls", "CSystemd"]),
     platform("MessageBus", ["Timekeeping", "FixSources", "SystemCalls", "EventLoop", "CSystemd"]),
 
     .target(

@@ -14,21 +14,32 @@ package enum DeviceFindings {
   /// Whether a device may be a receiver, by its class; /dev/null may not.
   static func mayBeReceiver(_ status: DeviceStatus) -> Bool { otherClasses.isDisjoint(with: status.classes) }
 
+  /// How many serial ports a finding names.
+  private static let maxPorts = 8
+
   /// The name of the process, which the kernel cuts to 15 bytes.
   package static let serviceProgram = "fleet-locationd"
 
   /// Why the device cannot be found.
-  package static func finding(_ path: String, _ refusal: DeviceStatus.Refusal) -> Finding {
-    switch refusal {
+  ///
+  /// - Parameter present: the serial ports of this machine.
+  package static func finding(
+    _ path: String, _ refusal: DeviceStatus.Refusal, present ports: [String] = []
+  ) -> Finding {
+    let more = ports.count > maxPorts ? " and \(ports.count - maxPorts) more" : ""
+    let list =
+      ports.isEmpty
+      ? "this machine has no serial port at present"
+      : "the serial ports of this machine are \(ports.prefix(maxPorts).joined(separator: ", "))\(more)"
+    return switch refusal {
     case .missing:
       .fail(
         .deviceMissing, "\(path): there is no such device",
-        "Plug the receiver in, and look for it with: ls -l /dev/serial/by-id; the service continues by itself when it "
-          + "appears")
+        "Plug the receiver in, or correct source.device: \(list); the service continues by itself when it appears")
     case .dangling(let target):
       .fail(
         .deviceMissing, "\(path) is a link to \(target), which does not exist",
-        "The receiver was unplugged, or a manually created link is out of date: ls -l /dev/serial/by-id")
+        "The receiver was unplugged, or a manually created link is out of date: \(list)")
     case .denied:
       .warn(.notExamined, "\(path): this user may not access its directory", "Run this as root")
     case .failed(let error):

@@ -87,12 +87,19 @@ struct FleetEngineCheck: Check {
         .fail(
           .unreachable, "\(what)\(message)",
           failure?.code == .refused
-            ? "Check its address with getent hosts \(hop.host): /etc/hosts or a filtering name server may replace it; and "
-              + "the firewall"
+            ? FleetEngineCheck.refusedAdvice(hop.host)
             : "Check the network, and the firewall (also IPAddressDeny= of the unit): it must allow TCP to this port"))
       return false
     }
     report(.pass("\(what)\(lookup.name) accepts connections"))
     return true
+  }
+
+  /// - Parameter host: a name, or an address, which no name server can replace.
+  nonisolated static func refusedAdvice(_ host: String) -> String {
+    IPAddress(host) == nil
+      ? "Check its address with getent hosts \(host): /etc/hosts or a filtering name server may replace it; and "
+        + "the firewall"
+      : "Nothing listens at this address and port: check both in the settings, the program there, and the firewall"
   }
 }

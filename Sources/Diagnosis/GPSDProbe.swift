@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
 import ExternalInput
 import FixSources
 package import Timekeeping
@@ -74,7 +75,7 @@ package struct GPSDProbe: Sendable {
       findings.append(
         .warn(
           .noFix, "\(reporting) reports, but has no fix\(FixText.inView(satellitesInView))",
-          "The antenna needs a view of the sky, and a cold start takes some minutes: cgps shows the progress"))
+          "\(SkyAdvice.text(inView: satellitesInView)): cgps shows the progress"))
     } else {
       findings.append(
         .fail(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
 import Configuration
 import EventLoop
 import ExternalInput
@@ -99,7 +100,7 @@ struct ModemManagerCheck: Check {
       report(
         .warn(
           .noFix, "no fix\(FixText.inView(inView))",
-          "The antenna needs a view of the sky, and a cold start takes some minutes; is the antenna connected?"))
+          "\(SkyAdvice.text(inView: inView)); is the antenna connected?"))
     } else {
       report(
         .fail(

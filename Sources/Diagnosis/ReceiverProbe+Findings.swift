@@ -2,13 +2,23 @@
 import FixSources
 import ExternalInput
 import NMEA
+import Observability
 package import Timekeeping
 
 extension ReceiverProbe {
   /// The findings about the receiver.
   ///
-  /// - Parameter buildDate: a clock that shows an earlier time is wrong.
-  package func findings(buildDate: Timestamp) -> [Finding] {
+  /// - Parameters:
+  ///   - buildDate: a clock that shows an earlier time is wrong.
+  ///   - isCommandPort: whether udev knows it as a modem's port for AT commands.
+  package func findings(buildDate: Timestamp, isCommandPort: Bool = false) -> [Finding] {
+    if isCommandPort, counters.sentences < 2 {
+      return [
+        .fail(
+          .otherProtocol, "it is a modem's port for AT commands, as udev knows it, and sends no NMEA sentence",
+          ReceiverProtocol.at.advice.sentenceCase)
+      ]
+    }
     guard byteCount > 0 else { return [silence] }
     guard counters.sentences >= 2 else { return [noise] }
     return [sentences] + checksums + position(buildDate)
@@ -61,8 +71,7 @@ extension ReceiverProbe {
     guard let received else {
       return [
         .warn(
-          .noFix, "no fix\(FixText.inView(satellitesInView))",
-          "The antenna needs a view of the sky, and a cold start takes some minutes")
+          .noFix, "no fix\(FixText.inView(satellitesInView))", SkyAdvice.text(inView: satellitesInView))
       ]
     }
     return [.pass("a fix: \(FixText.quality(received.fix))")] + ClockFindings.findings(received, buildDate: buildDate)

@@ -41,9 +41,11 @@ package struct FoundSource: Equatable, Sendable {
 
   /// Everything that was found, usable or not.
   package func run() -> [FoundSource] {
-    serial(ReceiverSearch.ports(in: "/dev", kernel: SystemFile.lines("/proc/tty/driver/serial"))) + other(.gpsd)
-      + other(.modemManager)
+    serial(ReceiverSearch.ports) + other(.gpsd) + other(.modemManager)
   }
+
+  /// The serial ports of this machine.
+  static var ports: [String] { ports(in: "/dev", kernel: SystemFile.lines("/proc/tty/driver/serial")) }
 
   /// Besides those of ttyS that exist in fact.
   private static let classes = ["ttyUSB", "ttyACM", "ttyAMA", "ttymxc", "gnss"]
@@ -75,6 +77,7 @@ package struct FoundSource: Equatable, Sendable {
     let holders = DeviceHolders()
     var findings: [String: [Finding]] = [:]
     var listeners: [(port: String, listener: ReceiverListener)] = []
+    var commandPorts: Set<String> = []
     for port in ports {
       do {
         let status = try DeviceStatus.of(port)
@@ -84,6 +87,7 @@ package struct FoundSource: Equatable, Sendable {
           findings[port] = held
           continue
         }
+        if status.isCommandPort { commandPorts.insert(port) }
         listeners.append((port, try ReceiverListener(port, baud: nil, loop: environment.loop)))
       } catch let error as DeviceStatus.Refusal {
         findings[port] = [DeviceFindings.finding(port, error)]
@@ -114,7 +118,9 @@ package struct FoundSource: Equatable, Sendable {
     }
     for (port, listener) in listeners {
       listener.close()
-      findings[port] = findings[port] ?? listener.probe.findings(buildDate: environment.buildDate)
+      findings[port] =
+        findings[port]
+        ?? listener.probe.findings(buildDate: environment.buildDate, isCommandPort: commandPorts.contains(port))
     }
     return ports.map { FoundSource(kind: .serial($0), findings: findings[$0] ?? []) }
   }

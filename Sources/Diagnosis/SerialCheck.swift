@@ -23,7 +23,7 @@ struct SerialCheck: Check {
       status = try DeviceStatus.of(device)
       if let view = environment.rootView { status.classes = view.classes.names(of: status.major) }
     } catch {
-      return report(DeviceFindings.finding(device, error))
+      return report(DeviceFindings.finding(device, error, present: ReceiverSearch.ports))
     }
     let user = environment.serviceUser ?? environment.currentUser
     let isAccessible = ServiceImpersonation.isActive ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
@@ -42,10 +42,10 @@ struct SerialCheck: Check {
     guard isAccessible ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
       return report(.warn(.notExamined, "it is not read: this user may not open it", "Run this as root"))
     }
-    for finding in listen() { report(finding) }
+    for finding in listen(isCommandPort: status.isCommandPort) { report(finding) }
   }
 
-  private func listen() -> [Finding] {
+  private func listen(isCommandPort: Bool) -> [Finding] {
     let loop = environment.loop
     do {
       let listener = try ReceiverListener(device, baud: settings.baud, loop: loop)
@@ -57,7 +57,7 @@ struct SerialCheck: Check {
       if let loss = listener.loss {
         return [.fail(.deviceLost, "lost during the check: \(loss.message)", "Check its plug and its power")]
       }
-      return listener.probe.findings(buildDate: environment.buildDate)
+      return listener.probe.findings(buildDate: environment.buildDate, isCommandPort: isCommandPort)
     } catch let error as SerialPortError {
       return [refusal(error)]
     } catch {

@@ -22,7 +22,8 @@ package enum StoppedService {
     _ service: InstalledService, _ status: ServiceStatus?, isSettingsFileMissing: Bool
   ) -> String? {
     if isSettingsFileMissing, status?.load ?? "loaded" == "loaded" {
-      return "\(service.unit) is not started, because its settings file \(service.settings) does not exist"
+      return "\(service.unit) is not started, because its settings file \(service.settings) does not exist\n"
+        + "Write it with: sudo fleet-locationctl setup\(service.option)"
     }
     guard let status else { return nil }
     let finding = ServiceFindings.state(status)

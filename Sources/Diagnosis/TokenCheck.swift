@@ -24,17 +24,29 @@ struct TokenCheck: Check {
   var title: String { "Token: \(TokenCheck.provider(settings))" }
 
   func run(_ report: (Finding) -> Void) {
+    let warnings = SecretWarnings.warnings(settings.token)
     do {
-      for warning in SecretWarnings.warnings(settings.token) {
-        report(.warn(.credentialWarning, warning, "A new credential needs a restart of the service"))
+      let response = try settings.agent.context.flatMap {
+        try TokenProbe.response(settings, as: .own, for: $0, loop: environment.loop)
       }
-      guard let context = settings.agent.context,
-        let response = try TokenProbe.response(settings, as: .own, for: context, loop: environment.loop)
-      else { return }
-      for finding in response.findings { report(finding) }
-      if response.failure == nil { token.secret = response.secret }
+      for finding in TokenCheck.findings(warnings, failure: response?.failure) + (response?.findings ?? []) {
+        report(finding)
+      }
+      if response?.failure == nil { token.secret = response?.secret }
     } catch {
+      for finding in TokenCheck.findings(warnings, failure: nil) { report(finding) }
       report(TokenCheck.finding(error, settings, environment, command: "fleet-locationctl doctor"))
+    }
+  }
+
+  /// The warnings about credentials; what is wrong with one is the cause if the provider has rejected the request.
+  nonisolated static func findings(_ warnings: [String], failure: TokenFailure?) -> [Finding] {
+    let rejections: [TokenFailure.Reason] = [.status(400), .status(401), .status(403)]
+    let isRejected = failure.map { rejections.contains($0.reason) } ?? false
+    return warnings.map { warning in
+      let advice = "A new credential needs a restart of the service"
+      return isRejected
+        ? .fail(.credentialWarning, warning, advice) : .warn(.credentialWarning, warning, advice)
     }
   }
 

@@ -67,7 +67,8 @@ import Testing
     let deleted = StoppedService.explanation(service, status, isSettingsFileMissing: true)
     expectEqual(
       deleted,
-      "fleet-locationd@van.service is not started, because its settings file /etc/fleet-locationd/van.toml does not exist"
+      "fleet-locationd@van.service is not started, because its settings file /etc/fleet-locationd/van.toml does not exist\n"
+        + "Write it with: sudo fleet-locationctl setup --instance van"
     )
     expectEqual(StoppedService.explanation(service, nil, isSettingsFileMissing: true), deleted)
     expectNil(StoppedService.explanation(service, nil, isSettingsFileMissing: false))

@@ -32,6 +32,17 @@ import Testing
       ])
   }
 
+  @Test("for a missing device the serial ports that are present are named")
+  func missing() {
+    let ports = (1...9).map { "/dev/serial/by-id/usb-\($0)" }
+    let one = DeviceFindings.finding("/dev/ttyUSB0", .missing, present: [ports[0]])
+    expectEqual(one.advice?.contains("the serial ports of this machine are /dev/serial/by-id/usb-1;"), true)
+    let many = DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB1"), present: ports)
+    expectEqual(many.advice?.hasSuffix("/dev/serial/by-id/usb-8 and 1 more"), true)
+    let none = DeviceFindings.finding("/dev/ttyUSB0", .missing)
+    expectEqual(none.advice?.contains("no serial port at present"), true)
+  }
+
   @Test("for a user outside the device's group the finding names the group")
   func group() throws {
     let stranger = UserAccount(name: "fleet-locationd", id: 990, groups: [990])

@@ -10,6 +10,12 @@ import Timekeeping
 @testable import Diagnosis
 
 @Suite struct FleetEngineFindingsTests {
+  @Test("only for a name, a name server is asked")
+  func refused() {
+    expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))
+    for address in ["127.0.0.1", "::1"] { expect(!FleetEngineCheck.refusedAdvice(address).contains("getent")) }
+  }
+
   private static let settings = Settings.FleetEngine()
   private static let refusal = #"{"error":{"code":401,"message":"…","status":"UNAUTHENTICATED"}}"#
 

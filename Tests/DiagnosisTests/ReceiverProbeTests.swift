@@ -125,6 +125,35 @@ import Timekeeping
     expectEqual(findings[0].advice?.contains(advice), true)
   }
 
+  @Test("a port that udev knows as a modem's command port is named as that, unless it sends NMEA")
+  func commandPort() {
+    for bytes in [[], [0x8A, 0x11]] as [[UInt8]] {
+      let findings = Self.probe(baud: nil) { _ in bytes }.findings(buildDate: Self.buildDate, isCommandPort: true)
+      expectEqual(findings.map(\.severity), [.fail])
+      expect(findings[0].sentence.contains("a modem's port for AT commands"))
+      expectEqual(findings[0].advice?.contains("NMEA port"), true)
+    }
+    let nmea = Self.probe { Array(Self.epoch($0).utf8) }.findings(buildDate: Self.buildDate, isCommandPort: true)
+    expect(nmea.allSatisfy { $0.severity == .pass })
+  }
+
+  @Test("a modem's answer at one of the tried speeds is enough to name it")
+  func answerWhileProbing() {
+    let findings = Self.probe(baud: nil) { $0 == 2 ? Array("\r\nOK\r\n".utf8) : [0x8A, 0xFF] }
+      .findings(buildDate: Self.buildDate)
+    expectEqual(findings.map(\.sentence), ["it sends a modem's answers to AT commands instead of NMEA 0183"])
+  }
+
+  @Test("no satellite at all points to the antenna's cable")
+  func noSatellite() {
+    let none = Self.findings { Self.epoch($0, isValid: false) }.last
+    expectEqual(none?.advice?.hasPrefix("Check the antenna, its plug and its cable"), true)
+    let some = Self.findings { second in
+      Self.sentence("GNRMC,08300\(second).00,V,,,,,,,211126,,,N") + Self.sentence("GPGSV,1,1,01,05,40,120,30")
+    }.last
+    expectEqual(some?.advice?.hasPrefix("The antenna needs a view of the sky"), true)
+  }
+
   @Test("without a speed all are tried, and the one with correct checksums is reported")
   func probing() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)

@@ -3,6 +3,7 @@ import Expectations
 import ExternalInput
 import Authorization
 import HTTPMessages
+import LocationDaemon
 import Testing
 
 @testable import Diagnosis
@@ -34,6 +35,19 @@ import Testing
       expectEqual(failures.first?.sentence.contains(words), true)
       expectEqual(failures.first?.advice?.isEmpty, false)
     }
+  }
+
+  @Test("quotation marks in a credential are the cause if the provider rejects the request, else a warning")
+  func credentialWarnings() throws {
+    for status in [400, 401, 403] {
+      let findings = TokenCheck.findings(["in quotes"], failure: try TokenFixture.answer(status: status).failure)
+      expectEqual(findings.map(\.severity), [.fail], "\(status)")
+      expectEqual(findings.map(\.sentence), ["in quotes"])
+    }
+    for failure in [nil, try TokenFixture.answer(status: 503).failure] {
+      expectEqual(TokenCheck.findings(["in quotes"], failure: failure).map(\.severity), [.warn])
+    }
+    expect(TokenCheck.findings([], failure: try TokenFixture.answer(status: 401).failure).isEmpty)
   }
 
   @Test("the credentials of the daemon that reads these settings are used, also if a box has several")

@@ -18,6 +18,16 @@ import Testing
     }
   }
 
+  @Test("the command ports of modems are known from udev's database")
+  func commandPorts() {
+    for type in ["PRIMARY", "SECONDARY", "PPP"] {
+      expect(DeviceStatus.isCommandPort(["S:serial/by-id/x", "E:ID_MM_PORT_TYPE_AT_\(type)=1"]))
+    }
+    for line in ["E:ID_MM_PORT_TYPE_GPS=1", "E:ID_MM_PORT_TYPE_AT_PRIMARY=0", "E:ID_MM_CANDIDATE=1", ""] {
+      expect(!DeviceStatus.isCommandPort([line]))
+    }
+  }
+
   @Test("a device is examined through its links, and its class is reported")
   func device() throws {
     let terminal = try PseudoTerminal()

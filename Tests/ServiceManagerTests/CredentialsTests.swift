@@ -50,6 +50,16 @@ import Testing
     expectEqual(error?.message.contains("aaaa"), false)
   }
 
+  @Test("A credential of another name is named if it is similar")
+  func similarName() throws {
+    _ = try directory.write("key", to: "token-provider")
+    let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: "token-provder") }
+    expectEqual(error?.code, .missing)
+    expectEqual(error?.message.contains("did you mean \"token-provider\"?"), true)
+    let other = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: "vehicle") }
+    expectEqual(other?.message.contains("did you mean"), false)
+  }
+
   @Test("A directory and a FIFO are rejected at once")
   func kinds() throws {
     mkfifo(directory("fifo"), 0o600)

@@ -27,6 +27,9 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   /// Its class in /proc/devices, as in `ttyUSB`; several if they share a number.
   package var classes: [String]
 
+  /// Whether udev knows it, by the rules of ModemManager, as a modem's port for AT commands.
+  package var isCommandPort = false
+
   package init(
     resolvedPath: String, kind: Kind, owner: uid_t, group: gid_t, mode: mode_t, major: UInt32, minor: UInt32,
     classes: [String]
@@ -72,10 +75,21 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
       case S_IFDIR: .directory
       default: .other
       }
-    return DeviceStatus(
+    var device = DeviceStatus(
       resolvedPath: SystemFile.resolved(path) ?? path, kind: kind, owner: status.st_uid, group: status.st_gid,
       mode: status.st_mode & 0o7777, major: status.deviceMajor, minor: status.deviceMinor,
       classes: kind == .characterDevice ? DeviceClasses().names(of: status.deviceMajor) : [])
+    device.isCommandPort =
+      kind == .characterDevice
+      && isCommandPort(SystemFile.lines("/run/udev/data/c\(device.major):\(device.minor)"))
+    return device
+  }
+
+  /// - Parameter database: the lines of the device in udev's database, as in `E:ID_MM_PORT_TYPE_AT_PRIMARY=1`.
+  static func isCommandPort(_ database: [String]) -> Bool {
+    database.contains { line in
+      ["PRIMARY", "SECONDARY", "PPP"].contains { line == "E:ID_MM_PORT_TYPE_AT_\($0)=1" }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Glibc
 package import HTTPMessages
 package import SystemCalls
@@ -37,9 +38,11 @@ package struct Credentials: Sendable {
     do {
       return try Credentials.read("\(directory)/\(name)", isPrivate: false, advice: advice)
     } catch  where error.code == .missing {
+      let near = NearestName.find(name, among: (SystemFile.names(in: directory) ?? []).sorted())
+      let hint = near.map { " (did you mean \"\($0)\"?)" } ?? ""
       throw ServiceManagerError(
         .missing,
-        "credential \(name.onOneLine): systemd has passed no file of this name; check the name, and that in the unit "
+        "credential \(name.onOneLine): systemd has passed no file of this name\(hint); check the name, and that in the unit "
           + "(systemctl cat) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are passed at a "
           + "start only: systemctl restart", cause: error.cause)
     }
