@@ -49,6 +49,28 @@ import Timekeeping
     expectEqual(error(.seconds(-3630)), .seconds(-3623))
   }
 
+  @Test(
+    "a clock that leaps is corrected exactly by what it was before, also by a response that took 12 s",
+    arguments: [1_650_000_000, 3630, -3630])
+  func leaps(ahead: Int) {
+    let bounds = TimeBounds(
+      Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
+    func check(_ clock: inout ReceiverClock, _ second: Int, ahead: Int, delay: Int) -> ReceiverClock.Outcome {
+      clock.check(
+        Self.truth + .seconds(second + ahead), bounds: bounds, agreement: (5, .seconds(3)),
+        at: .boot + .seconds(second) + .milliseconds(delay))
+    }
+    var clock = ReceiverClock()
+    expectEqual(check(&clock, 20, ahead: 0, delay: 300), .settled(change: .zero))
+    for second in 21..<25 { expectEqual(check(&clock, second, ahead: ahead, delay: 100), .wrong) }
+    expectEqual(check(&clock, 25, ahead: ahead, delay: 500), .settled(change: .seconds(ahead)))
+    // What was outside of the bounds does not count.
+    clock = ReceiverClock()
+    expectEqual(check(&clock, 20, ahead: -60, delay: 0), .settled(change: .zero))
+    for second in 21..<26 { _ = check(&clock, second, ahead: ahead, delay: 0) }
+    expect(clock.offset > .seconds(ahead) && clock.offset <= .seconds(ahead + 8))
+  }
+
   @Test("a receiver that is still an hour ahead when it learns the leap seconds is corrected by the hour alone")
   func leapSecondsLater() {
     var clock = ReceiverClock()

@@ -71,26 +71,6 @@ import Testing
         hasCertificates: true)
     },
     Known(
-      testDescription: "a receiver is decades ahead, and every response of Fleet Engine took 12 s or more",
-      reason: "the only server's time has bounds as far apart, and so has the correction: its stamps are as late"
-    ) {
-      Scenario(
-        seed: 138_154, duration: 269, drive: .steady(14.0),
-        faults: [Fault(.latency(6000), 128..<256), Fault(.ahead(1_650_000_000), 234..<239)],
-        acts: [(97, .powerCut(afterEffects: 0, seconds: 49))], noise: 0.0, hasCertificates: true)
-    },
-    Known(
-      testDescription: "a receiver is decades ahead after a reload, and every response of Fleet Engine took 12 s",
-      reason: "the only server's time has bounds as far apart, and so has the correction: its stamps are as late"
-    ) {
-      Scenario(
-        seed: 10_001_974, duration: 339, drive: .steady(14.0),
-        faults: [
-          Fault(.latency(6000), 228..<318), Fault(.ahead(1_650_000_000), 301..<306), Fault(.credentialMissing, 0..<193),
-        ],
-        acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true)
-    },
-    Known(
       testDescription: "a receiver has the first date of GPS time, and a wrong time of day with it",
       reason: "the receiver has two errors: its time of day is used with the server's date"
     ) {

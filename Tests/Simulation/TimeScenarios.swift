@@ -28,6 +28,22 @@ import Timekeeping
     }
   }
 
+  @Test("a receiver that was right is corrected by its own time when it leaps, also if every response took 12 s")
+  func leapsInSlowNetwork() throws {
+    let ahead = 1_650_000_000
+    _ = try World.drive(
+      Scenario(
+        seed: 138_154, duration: 269, faults: [Fault(.latency(6000), 128..<256), Fault(.ahead(ahead), 234..<239)],
+        acts: [(97, .powerCut(afterEffects: 0, seconds: 49))], noise: 0.0, hasCertificates: true))
+    _ = try World.drive(
+      Scenario(
+        seed: 10_001_974, duration: 339,
+        faults: [
+          Fault(.latency(6000), 228..<318), Fault(.ahead(ahead), 301..<306), Fault(.credentialMissing, 0..<193),
+        ],
+        acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
+  }
+
   @Test(
     "with a provider without a Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
     arguments: [18, 3600, 50_000_000], [5, 25, 120])

@@ -19,6 +19,8 @@ package struct ReceiverClock: Sendable {
   private(set) var offset = Duration.zero
   /// Consecutive fixes whose timestamps have the same error.
   private var contradiction: (offset: Duration, since: BootInstant, count: Int)?
+  /// The last timestamp that needed no correction, and its arrival: a clock that leaps was right before.
+  private var right: (stamp: Timestamp, at: BootInstant)?
 
   /// The result for a timestamp.
   enum Outcome: Equatable {
@@ -36,7 +38,10 @@ package struct ReceiverClock: Sendable {
   mutating func check(
     _ stamp: Timestamp, bounds: TimeBounds?, agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
-    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now) else { return use(.zero) }
+    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now, after: right) else {
+      right = (stamp, now)
+      return use(.zero)
+    }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset stays unchanged.
@@ -67,7 +72,13 @@ package struct ReceiverClock: Sendable {
   }
 
   /// The error of a timestamp in whole seconds; nil if it is within the bounds.
-  package static func error(of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant) -> Duration? {
+  ///
+  /// - Parameter right: an earlier timestamp of the receiver that was right, and its arrival. Where that makes the time
+  ///   lie within the bounds is closer to the truth than a bound, which after slow responses is many seconds off.
+  package static func error(
+    of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant,
+    after right: (stamp: Timestamp, at: BootInstant)? = nil
+  ) -> Duration? {
     let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
     guard ahead > slack || most < .zero - longestDelay else { return nil }
     if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
@@ -75,6 +86,12 @@ package struct ReceiverClock: Sendable {
     let local = Duration.seconds(seconds - ((seconds % timeZone) + timeZone) % timeZone)
     // After slow responses the bounds are many seconds apart.
     if local >= ahead { return local }
+    if let time = right.map({ $0.stamp + (now - $0.at) }), bounds.earliest(at: now) <= time,
+      time <= bounds.latest(at: now)
+    {
+      // Reports take about as long as each other to arrive.
+      return .seconds((stamp - time + .milliseconds(stamp > time ? 500 : -500)).wholeSeconds)
+    }
     // Rounded up: a timestamp may be one second late, but not early.
     return .seconds(most.wholeSeconds + (most > .zero ? 1 : 0))
   }
