@@ -65,8 +65,8 @@ import Timekeeping
     expectEqual(states(world, from: 301).first, false)
     expect(world.applied(302..<600).isEmpty && world.attempts(302..<600) < 20)
     expectEqual(world.server.states.last?.isOnline, true)
-    // All are delivered after the last backoff at the latest.
-    expect(!world.applied(600..<901).isEmpty)
+    // `online` ends the backoff of the last rejection.
+    expect(!world.applied(600..<612).isEmpty)
     expect(world.longestGap(10..<1480) <= 13)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }

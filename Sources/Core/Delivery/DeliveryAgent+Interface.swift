@@ -90,6 +90,8 @@ extension DeliveryAgent {
     case networkUp
     /// A pause begins: the current request is cancelled, and a later outage is a new one.
     case paused
+    /// From now on updates set ONLINE again.
+    case onDuty
     /// The settings changed. If they name another vehicle, the state of this one is dropped, but not by the store.
     indirect case configured(Configuration, isOtherVehicle: Bool)
   }

@@ -366,6 +366,10 @@ package struct DeliveryAgent: Sendable {
       // The reason why a position was rejected does not apply to OFFLINE.
       if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return abandon()
+    case .onDuty:
+      // Nor does why one was rejected with OFFLINE, or OFFLINE itself, apply to ONLINE.
+      if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
+      return []
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
     }

@@ -48,6 +48,7 @@ extension VehicleAgent {
     effects.append(.event(.pauseEnded(after: duration(since: ended.since, at: now))))
     resumeDelivery(at: now, &effects)
     if isTokenFileChanged { tokenFileChanged(at: now, &effects) }
+    setsOnline(at: now, &effects)
   }
 
   /// During a pause no fix is needed once the time is known, with which certificates are checked.
@@ -83,9 +84,15 @@ extension VehicleAgent {
   mutating func goOnline(at now: Moment, _ effects: inout [Effect]) {
     effects.append(.storeDuty(nil))
     guard let ended = dutyState.goOnline() else { return }
+    setsOnline(at: now, &effects)
     if dutyRefusal == nil {
       effects.append(.event(.onDuty(after: duration(since: ended.since, at: now), isPaused: isPaused)))
     }
+  }
+
+  /// A pause has ended, or the driver goes on duty.
+  private mutating func setsOnline(at now: Moment, _ effects: inout [Effect]) {
+    if requestedState == .online { apply(delivery.handle(.onDuty, at: now.boot), at: now, &effects) }
   }
 
   /// The state that the next update sets.
