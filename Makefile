@@ -140,9 +140,10 @@ sanitize: setup ## Runs the tests of all code with `unsafe` or C in it, with the
 check: setup setup-deb setup-container ## What CI runs, half an hour; docs/development.md lists what it leaves out.
 	@scripts/check.sh
 
-lint: ## Checks the format of the sources, the comments of declarations, and that what the documents link to and name exists.
+lint: ## Checks the format of the sources, the comments of declarations, that what the documents link to and name exists, and that simulate.py hides no failure.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
+	@scripts/test-simulate.py
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 

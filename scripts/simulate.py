@@ -55,9 +55,21 @@ def run(program, name, first, last):
     seconds = time.monotonic() - start
     output = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
     failed = sorted({int(seed) for seed in re.findall(r"SIMULATION_SEED=(\d+) SIMULATION_RUNS=1\b", output)})
-    if "Test run with" not in output or (ended.returncode != 0) != bool(failed):
-        sys.exit(f"seeds {first} to {last}: exit status {ended.returncode}\n{output[-4000:]}")
-    text = "\n".join(line for line in output.splitlines() if not re.match(r"[◇✔]", line)) if failed else ""
+    if ended.returncode < 0:
+        # The program has trapped: which seed does that?
+        if first == last:
+            return Block(name, first, last, seconds, [first]), f"SIMULATION_SEED={first} ended with {ended.returncode}:\n{output[-4000:]}"
+        middle = (first + last) // 2
+        (left, left_text), (right, right_text) = run(program, name, first, middle), run(program, name, middle + 1, last)
+        if not left.failed and not right.failed:
+            sys.exit(f"seeds {first} to {last} ended with {ended.returncode}, but not by halves\n{output[-4000:]}")
+        return (Block(name, first, last, time.monotonic() - start, left.failed + right.failed),
+                "\n".join(text for text in [left_text, right_text] if text))
+    # A program that ran other seeds, or none, has shown nothing.
+    ran = sum(map(int, re.findall(r"\bran (\d+)$", output, re.MULTILINE)))
+    if "Test run with" not in output or ran != last - first + 1 or (ended.returncode != 0) != bool(failed):
+        sys.exit(f"seeds {first} to {last}: exit status {ended.returncode}, {ran} runs\n{output[-4000:]}")
+    text = "\n".join(line for line in output.splitlines() if not re.match(r"[◇✔]|ran ", line)) if failed else ""
     return Block(name, first, last, seconds, failed), text
 
 

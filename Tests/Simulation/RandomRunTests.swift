@@ -10,7 +10,7 @@ import Testing
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
-  /// Continues after a failure: for `scripts/simulate.py`.
+  /// Continues after a failure, and prints the number of runs: for `scripts/simulate.py`.
   private static let goesOn = number("SIMULATION_GOES_ON") != nil
 
   private static func number(_ name: String) -> Int? {
@@ -33,9 +33,12 @@ import Testing
   /// Runs one part of these scenarios, until one fails unless all are wanted. The last part checks the cases that all
   /// runs have met.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
+    var count = 0
+    defer { if goesOn { print("ran \(count)") } }
     for index in stride(from: part, to: runs, by: parts) {
       let world = try World.observe(Scenario(random: UInt64(firstSeed + index)))
       try world.appendRecord()
+      count += 1
       guard world.violations.isEmpty else {
         Issue.record("\(try World.reproduction(of: world))")
         guard goesOn else { return }
