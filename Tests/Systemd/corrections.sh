@@ -113,7 +113,7 @@ accident() { # NAME COMMAND WORDS
 accident "emptied" ": >$main" "$main: is empty"
 accident "zeros of a power cut" "head -c 300 /dev/zero >$main" "$main: is empty"
 accident "mode 600" "chmod 600 $main" "$main: cannot be read: Permission denied"
-accident "directory 0700" "chmod 700 $etc" "$etc/conf.d: cannot be read: Permission denied"
+accident "directory 0700" "chmod 700 $etc" "$etc: cannot be read: Permission denied"
 accident "unknown key" "echo intervall = 3 >/tmp/key; sed -i '/^.fleet_engine.$/r /tmp/key' $main" "$main:13:1: fleet_engine.intervall"
 inside sed -i 's/^vehicle_id = "truck-17"/vehicle_id = "truck-17/' $main
 ! inside systemctl restart fleet-locationd 2>/dev/null || fail "a damaged line that may name another vehicle"
