@@ -66,19 +66,19 @@ enum DoctorCommand: Command {
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
     // A daemon that waits for what its settings name reads no receiver.
-    let (isAnswering, isDaemonRunning) =
-      if case .status(let report) = ask(socket, path, service?.unit) { (true, !report.lacksSettings) } else {
-        (false, false)
-      }
+    let answer = ask(socket, path, service?.unit)
+    let status: StatusReport? = if case .status(let report) = answer { report } else { nil }
+    let isDaemonRunning = status.map { !$0.lacksSettings } ?? false
     let environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
-        isDaemonRunning: isDaemonRunning, rootView: .fromStandardInput)
+        isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
+        rootView: .fromStandardInput)
     } catch {
       throw CommandError(.io, error.message)
     }
-    var json = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: isAnswering) : nil
+    var json = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: status != nil) : nil
     if json == nil { _ = try StandardOutput.write(remark) }
     let screen = DoctorScreen(
       width: Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)

@@ -140,7 +140,7 @@ package enum DeviceFindings {
           "\(holder.program) (process \(holder.processID)\(holder.service.map { ", \($0)" } ?? ""))"
         if holder.isFeeding { return .pass("\(name) feeds this pseudo-terminal") }
         if holder.program == serviceProgram {
-          return .pass("\(name) reads it, as it should; fleet-locationctl status shows what it receives")
+          return .pass("\(name) has it open, as it should; fleet-locationctl status shows what it receives")
         }
         let sentence = "\(name) has it open" + (isRead ? " too: with two readers each gets only part of the data" : "")
         return .fail(.deviceInUse, sentence, advice(holder))

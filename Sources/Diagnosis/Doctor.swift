@@ -19,18 +19,21 @@ package import Timekeeping
     /// Whether a daemon runs with these settings. If so, the checks do not open the receiver: the daemon opens it again
     /// repeatedly while it is silent or unplugged, and would find it in use.
     package var isDaemonRunning: Bool
+    /// How far this machine's clock is ahead according to the daemon; nil if it does not say.
+    package var clockError: Duration?
     /// What only root can see, passed to this process when it runs as the service.
     package var rootView: RootView?
 
     package init(
       loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp,
-      isDaemonRunning: Bool, rootView: RootView? = nil
+      isDaemonRunning: Bool, clockError: Duration? = nil, rootView: RootView? = nil
     ) {
       self.loop = loop
       self.serviceUser = serviceUser
       self.currentUser = currentUser
       self.buildDate = buildDate
       self.isDaemonRunning = isDaemonRunning
+      self.clockError = clockError
       self.rootView = rootView
     }
   }
@@ -102,7 +105,7 @@ package import Timekeeping
     for finding in found { counts[finding.severity, default: 0] += 1 }
     // What "it" is, the title says.
     let first = found.first { $0.severity == .fail }?.sentence
-    cause = cause ?? first.map { $0.hasPrefix("it ") ? "\(check.title): \($0)" : $0 }
+    cause = cause ?? first.map { $0.split { !$0.isLetter }.contains("it") ? "\(check.title): \($0)" : $0 }
   }
 
   /// Whether no check failed.

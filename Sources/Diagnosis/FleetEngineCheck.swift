@@ -31,6 +31,7 @@ struct FleetEngineCheck: Check {
       guard try isReached(report) else { return }
       let loop = environment.loop
       let probe = try FleetEngineProbe(settings, loop: loop)
+      probe.clockError = environment.clockError
       var outcome: HTTPOutcome?
       probe.requestWithoutToken { outcome = $0 }
       // The request has its own deadline; this one is a safeguard.

@@ -37,7 +37,7 @@ struct SerialCheck: Check {
     for finding in held { report(finding) }
     guard isFree else { return }
     guard !environment.isDaemonRunning else {
-      return report(.pass("the running daemon opens it; its problems are under Service"))
+      return report(.pass("it is left to the running daemon, whose problems are under Service"))
     }
     guard isAccessible ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
       return report(.warn(.notExamined, "it is not read: this user may not open it", "Run this as root"))

@@ -27,7 +27,8 @@ struct TokenCheck: Check {
     let warnings = SecretWarnings.warnings(settings.token)
     do {
       let response = try settings.agent.context.flatMap {
-        try TokenProbe.response(settings, as: .own, for: $0, loop: environment.loop)
+        try TokenProbe.response(
+          settings, as: .own, for: $0, loop: environment.loop, clockError: environment.clockError)
       }
       for finding in TokenCheck.findings(warnings, failure: response?.failure) + (response?.findings ?? []) {
         report(finding)
@@ -85,12 +86,15 @@ struct TokenCheck: Check {
 @MainActor extension TokenProbe {
   /// Makes one request and waits for the response.
   ///
+  /// - Parameter clockError: how far this machine's clock is ahead; nil if it is not known.
   /// - Returns: nil if there is none in time, or for wrong credentials, if the settings have none.
   /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
   package static func response(
-    _ settings: Settings, as identity: Identity, for context: AuthorizationContext, loop: EventLoop
+    _ settings: Settings, as identity: Identity, for context: AuthorizationContext, loop: EventLoop,
+    clockError: Duration? = nil
   ) throws -> Response? {
     guard let probe = try make(settings, as: identity, loop: loop) else { return nil }
+    probe.clockError = clockError
     var response: Response?
     try probe.ask(for: context) { response = $0 }
     // The request has its own deadline, and a program a grace period.

@@ -21,7 +21,8 @@ package struct TokenConformanceCheck: Check {
   package func run(_ report: (Finding) -> Void) {
     do {
       let ask = { (identity: TokenProbe.Identity, context: AuthorizationContext) in
-        try TokenProbe.response(settings, as: identity, for: context, loop: environment.loop)
+        try TokenProbe.response(
+          settings, as: identity, for: context, loop: environment.loop, clockError: environment.clockError)
       }
       guard let context = settings.agent.context,
         let first = try ask(.own, context)

@@ -6,10 +6,14 @@ package import EventLoop
 package import FleetEngine
 package import HTTPMessages
 import Release
+import Timekeeping
 
 /// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which
 /// server answers, and an update that changes nothing with a token, to see whether the token is accepted.
 package final class FleetEngineProbe {
+  /// How far this machine's clock is ahead; nil if it is not known. Certificates are verified at the corrected time
+  /// while the clock is unset.
+  package var clockError: Duration?
   private let loop: EventLoop
   private let exchanges: ExchangeTable
   private let endpoint: FleetEngineEndpoint
@@ -41,7 +45,9 @@ package final class FleetEngineProbe {
   private func ask(_ request: HTTPRequest, _ completion: @escaping (HTTPOutcome) -> Void) {
     lastID += 1
     var request = request
-    request.certificateTime = CertificateTime.at(loop.now, buildDate: Release.buildDate)
+    let now = loop.now
+    request.certificateTime = CertificateTime.at(
+      now, buildDate: Release.buildDate, known: clockError.map { now.wall - $0 })
     let id = lastID
     exchanges.start(id, request) { [weak exchanges] in
       exchanges?.ended(id)

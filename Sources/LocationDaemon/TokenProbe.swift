@@ -53,6 +53,9 @@ package final class TokenProbe {
     }
   }
 
+  /// How far this machine's clock is ahead; nil if it is not known. Certificates are verified at the corrected time
+  /// while the clock is unset.
+  package var clockError: Duration?
   private let loop: EventLoop
   private let provider: TokenProvider
   private let fetcher: TokenFetcher
@@ -94,7 +97,8 @@ package final class TokenProbe {
   ) throws(TokenFailure) {
     let start = loop.now
     let request = try provider.request(for: context)
-      .checkingCertificates(at: CertificateTime.at(start, buildDate: Release.buildDate))
+      .checkingCertificates(
+        at: CertificateTime.at(start, buildDate: Release.buildDate, known: clockError.map { start.wall - $0 }))
     fetcher.start(1, request) { [loop, provider] outcome in
       let now = loop.now
       completion(

@@ -26,10 +26,12 @@ import Testing
     expectEqual(parts.last, .summary("1 passed, 1 warning, 0 failed", cause: nil))
     doctor.run(
       GivenFindings(findings: [
-        .fail(.deviceLost, "it is broken", "Repair it"), .fail(.receiverSilent, "so it is silent", "Repair it"),
+        .fail(.deviceLost, "the user may not open it: it is locked", "Repair it"),
+        .fail(.receiverSilent, "so it is silent", "Repair it"),
       ]))
     expect(!doctor.hasNoFailure)
     doctor.finish()
-    expectEqual(parts.last, .summary("1 passed, 1 warning, 2 failed", cause: "A thing: it is broken"))
+    expectEqual(
+      parts.last, .summary("1 passed, 1 warning, 2 failed", cause: "A thing: the user may not open it: it is locked"))
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
+import FileTesting
 import Foundation
 import Testing
 
@@ -13,7 +14,9 @@ import Testing
     let clock: ShiftedClock
     let daemon: Daemon
 
-    init(wall: Date, certificate: TLSFront.Certificate = .good, token options: [String] = []) throws {
+    init(
+      wall: Date, certificate: TLSFront.Certificate = .good, token options: [String] = [], hasSocket: Bool = false
+    ) throws {
       bench = try TestBench(emulator: options)
       receiver = try bench.receiver()
       front = try TLSFront(certificate, before: try #require(bench.emulator).port)
@@ -24,7 +27,9 @@ import Testing
         bench.settings["\(section).ca_file"] = "\"\(front.authority)\""
       }
       clock = try ShiftedClock(in: bench.directory, wall: wall)
-      daemon = try bench.start(reading: receiver, environment: try clock.environment)
+      var environment = try clock.environment
+      if hasSocket { environment["RUNTIME_DIRECTORY"] = bench.directory.path }
+      daemon = try bench.start(reading: receiver, environment: environment)
     }
   }
 
@@ -47,6 +52,21 @@ import Testing
       bench.daemon.statuses.last?.contains("this machine's clock is 20") == true
     }
     try bench.bench.wait("the token lives an hour") { bench.daemon.shows("token 59 min") }
+  }
+
+  @Test("with the clock in 1970 the doctor accepts a certificate that is newer than the program, as the daemon does")
+  func epochDoctor() throws {
+    let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .recent, hasSocket: true)
+    var drive = NMEADrive()
+    bench.receiver.send(drive.next())
+    try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == 1 }
+    let doctor = try ChildProcess(
+      "fleet-locationctl",
+      ["doctor", "--config", try bench.bench.writeSettings(), "--socket", bench.bench.directory("control.sock")],
+      environment: try bench.clock.environment)
+    _ = try doctor.finish()
+    expect(!doctor.output.text.contains("not valid yet"), "\(doctor.output.text)")
+    expect(doctor.output.text.contains("  pass  it accepts the token"), "\(doctor.output.text)")
   }
 
   @Test("with the clock in 1970 an expired certificate is still rejected")

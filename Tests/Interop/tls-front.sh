@@ -5,7 +5,7 @@
 #   tls-front.sh certificates DIR           creates a private CA and the certificates below, unless they exist
 #   tls-front.sh serve DIR NAME FRONT BACK  serve DIR/NAME.crt on 127.0.0.1:FRONT in front of 127.0.0.1:BACK
 #
-# NAME: good, expired, not-yet-valid, wrong-host (for another name) or unknown-ca (from an untrusted CA).
+# NAME: good, recent (an hour old), expired, not-yet-valid, wrong-host or unknown-ca (from an untrusted CA).
 # DIR/ca.crt is the CA to trust; the certificates are for localhost, fleetengine.test, 127.0.0.1 and ::1.
 # `serve` execs nghttpx: its process ID is the caller's child, and SIGTERM ends it. NGHTTPX_OPTIONS adds options.
 set -eu
@@ -67,6 +67,7 @@ certificates() {
   certificate ca ca "" $past "$future"
   certificate stranger stranger "" $past "$future"
   certificate good ca "$local_names" $past "$future"
+  certificate recent ca "$local_names" "$(day '-1 hour')" "$future"
   certificate expired ca "$local_names" $past "$(day '-1 day')"
   certificate not-yet-valid ca "$local_names" "$(day '+30 days')" "$future"
   certificate wrong-host ca DNS:elsewhere.example $past "$future"

@@ -6,6 +6,8 @@ import Glibc
 final class TLSFront {
   enum Certificate: String, CaseIterable {
     case good
+    /// An hour old, and so newer than the program.
+    case recent
     case expired
     case notYetValid = "not-yet-valid"
     case wrongHost = "wrong-host"
