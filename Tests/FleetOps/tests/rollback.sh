@@ -20,12 +20,14 @@ stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installe
 stand_in dpkg-deb <<<'cat "$2"'
 stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
 stand_in fleet-locationctl <<'END'
-read -r health level waits < "$WORK/health"
+read -r health level more < "$WORK/health"
 case $2 in
   --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
   --json)
-    [ -z "$waits" ] || waits='"confirmation":{"left":9}'
-    echo "{\"settings\":{$waits},\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}"
+    waits='' paused=false
+    [ "$more" != waits ] || waits='"confirmation":{"left":9}'
+    [ "$more" != paused ] || paused=true
+    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}"
     ;;
 esac
 END
@@ -45,7 +47,8 @@ fresh() { # a box on which nothing has happened yet
   echo installed > "$work/state-of-dpkg"
   : > "$work/journal"
 }
-says() { echo "$1" > "$work/health"; }       # "healthy good", "healthy warning", "unhealthy bad", also with "waits": new settings wait
+# "healthy good", "healthy warning", "unhealthy bad"; also with "waits": new settings wait; "healthy warning paused".
+says() { echo "$1" > "$work/health"; }
 version() { echo "$1" > "$work/installed"; }
 archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
 runs() { # COUNT
@@ -137,6 +140,25 @@ version 2
 says "healthy warning"
 runs 20
 expect "paused, or without a fix, and yet healthy: not a failure" 2
+
+delivered
+says "healthy warning paused"
+runs 20
+version 2
+runs 20
+expect "upgraded in a pause: not a failure while it lasts" 2
+says "unhealthy bad"
+runs 5
+expect "the old one delivered before the pause: after the pause the new one is rolled back" 1
+
+delivered
+says "unhealthy bad"
+runs 4
+says "healthy warning paused"
+runs 20
+says "unhealthy bad"
+runs 1
+expect "a pause neither counts nor begins the count anew" 1 "fleet-locationd 1 has not delivered at 5 checks"
 
 fresh
 version 1:1.0-1
