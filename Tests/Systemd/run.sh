@@ -470,6 +470,37 @@ inside fleet-locationctl resume >/dev/null
 until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
 [ "$(updates)" -gt 0 ] || fail "no update after the pause"
 
+step "ignition: on during the wait ends it, and the vehicle reports; after the wait what is to follow does"
+power=/usr/share/doc/fleet-locationd/examples/power
+inside sh -c "cp $power/fleet-ignition.socket $power/fleet-ignition.service $power/fleet-ignition-on.service /etc/systemd/system"
+inside systemctl daemon-reload
+inside systemctl start fleet-ignition.socket
+ignition() { inside sh -c "echo $1 > /run/fleet-ignition"; }
+is_off() { if [ "$off" = pause ]; then status_says Paused; else inside test -e /run/went-off; fi; }
+# One transaction of systemd stops the wait and starts what `on` does.
+has_ended() { [ "$(property ActiveState fleet-ignition-off)$(inside systemctl list-jobs --no-legend)" = inactive ]; }
+for off in pause poweroff suspend; do
+  # In place of what would end the container.
+  inside sh -c "sed -E 's#(/usr/bin/)?systemctl .*(poweroff|suspend)#/usr/bin/touch /run/went-off#; s#sleep [0-9]+\$#sleep 600#' \
+    $power/off-$off.service > /etc/systemd/system/fleet-ignition-off.service"
+  inside systemctl daemon-reload
+  ignition off
+  until_true 10 eval '[ "$(property ActiveState fleet-ignition-off)" = activating ]' || fail "$off: no wait"
+  ignition on
+  until_true 10 has_ended || fail "$off: the wait is $(property ActiveState fleet-ignition-off)"
+  ! is_off || fail "$off: off, although the ignition is on"
+  inside sed -i -E 's#sleep 600$#sleep 0#' /etc/systemd/system/fleet-ignition-off.service
+  inside systemctl daemon-reload
+  ignition off
+  until_true 10 is_off || fail "$off: not off after the wait"
+  ignition on
+  until_true 10 status_says Online || fail "$off: not on again: $(property StatusText)"
+  inside rm -f /run/went-off
+done
+inside systemctl stop fleet-ignition.socket fleet-ignition.service
+inside sh -c 'rm /etc/systemd/system/fleet-ignition*'
+inside systemctl daemon-reload
+
 step "watchdog: a daemon with a hung loop is ended, logs where it hung, and is restarted"
 cc -shared -fPIC -O1 -o "$work/stuck-disk.so" "$here/stuck-disk.c"
 container push "$work/stuck-disk.so" /usr/lib/stuck-disk.so
