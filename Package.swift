@@ -351,9 +351,12 @@ let package = Package(
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "SourceSelection", "Reporting",
         "PositionBacklog", "Delivery", "Vehicle", "Connectivity",
       ], path: "Tests/Support/FleetModel", swiftSettings: strict + [.unsafeFlags(["-O"])]),
-    // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of
-    // seconds.
-    tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["coverage.txt", "diary.txt"]),
+    // Optimized, because the random runs spend their time in it; the scenarios are not, because they compile faster
+    // without. It has no tests, and is a test target because it records issues and nothing else needs it.
+    .testTarget(
+      name: "SimulatedWorld", dependencies: coreModules, path: "Tests/Support/SimulatedWorld",
+      swiftSettings: swift6 + linesOnly + [.unsafeFlags(["-O"])]),
+    tests("Simulation", coreModules + ["SimulatedWorld", "FleetModel"], exclude: ["coverage.txt", "diary.txt"]),
     tests("Exploration", coreModules + ["AgentTesting"], [.unsafeFlags(["-O"])]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator", "GzipCoding", "FileTesting"]),
     // On the executables, so that they are built.

@@ -8,6 +8,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct BackfillScenarios {
   /// The number of updates in the busiest minute.
   private func fullestMinute(_ world: World) -> Int {

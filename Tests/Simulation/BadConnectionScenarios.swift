@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// A load balancer with one bad backend: requests on a connection to it fail, and every other connection is good.
 /// With HTTP/2 frames (seed 3) and without.
 @Suite struct BadConnectionScenarios {

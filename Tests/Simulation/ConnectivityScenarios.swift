@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// A machine that monitors its network, and suspends.
 @Suite struct ConnectivityScenarios {
   @Test(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
+@testable import SimulatedWorld
+
 /// The number of random runs that have met each case, compared with `coverage.txt`.
 struct CoverageTally {
   /// What `coverage.txt` expects for a case.

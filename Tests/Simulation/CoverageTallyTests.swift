@@ -2,6 +2,8 @@
 import Expectations
 import Testing
 
+@testable import SimulatedWorld
+
 @Suite struct CoverageTallyTests {
   /// A tally in which this many runs have met the case `ending stopped`.
   private func tally(_ runs: Int) -> CoverageTally {

@@ -6,6 +6,8 @@ import Observability
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// The output of `journalctl -u fleet-locationd -p notice` for a day.
 @Suite struct DiaryTests {
   /// Seconds since the box was powered on, at two minutes before six.

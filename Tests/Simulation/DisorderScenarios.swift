@@ -7,6 +7,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct DisorderScenarios {
   @Test("responses that arrive while the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {

@@ -5,6 +5,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// The state of a vehicle of on-demand trips follows its driver's duty. In every scenario the simulation checks that
 /// no position is sent during a pause, that only OFFLINE is sent then, never on duty, and no more often than needed.
 @Suite struct DutyScenarios {

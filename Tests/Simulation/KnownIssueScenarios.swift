@@ -3,6 +3,8 @@ import Expectations
 import Vehicle
 import Testing
 
+@testable import SimulatedWorld
+
 /// Scenarios that violate an invariant: each was found by a random run and reduced. Most need two clocks that are
 /// wrong at once. If one of them passes, its test fails, so that it can be moved to the other scenarios.
 @Suite struct KnownIssueScenarios {

@@ -8,6 +8,8 @@ import Observability
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct LifecycleScenarios {
   @Test("a reload to another vehicle drops the token, stores the backlog, and reports for the new one at once")
   func anotherVehicle() throws {

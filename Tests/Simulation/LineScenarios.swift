@@ -7,6 +7,8 @@ import FixSources
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// Faults of the line between receiver and program.
 @Suite struct LineScenarios {
   @Test(

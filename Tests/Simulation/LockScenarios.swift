@@ -5,6 +5,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// In every scenario the simulation checks that nothing is sent, recorded or fetched while another daemon has the
 /// vehicle.
 @Suite struct LockScenarios {

@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct NetworkScenarios {
   @Test("a steady drive on a good network reports every ten seconds, with one token an hour")
   func steadyDrive() throws {

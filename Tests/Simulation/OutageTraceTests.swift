@@ -3,6 +3,8 @@ import Expectations
 import Glibc
 import Testing
 
+@testable import SimulatedWorld
+
 /// The drive that `docs/images/outage.svg` shows.
 @Suite struct OutageTraceTests {
   /// Four minutes without coverage, including a tunnel, and later two minutes in which Fleet Engine is down.

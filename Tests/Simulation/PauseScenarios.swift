@@ -7,6 +7,8 @@ import Observability
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// In every scenario the simulation checks that nothing is sent, recorded or fetched during a pause, and that no
 /// position of it is sent later.
 @Suite struct PauseScenarios {

@@ -4,6 +4,8 @@ import Glibc
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct PerformanceTests {
   /// The target of a release build is 50 ms. The bound here allows for a debug build on a busy machine, and detects
   /// an endless loop.

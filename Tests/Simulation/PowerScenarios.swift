@@ -8,6 +8,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct PowerScenarios {
   @Test(
     "a daemon that is killed every few seconds keeps five seconds between updates, and continues", arguments: [6, 9])

@@ -4,6 +4,8 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import SimulatedWorld
+
 @Suite struct RandomRunTests {
   /// The number of runs in the suite, plus a fifth of it in the second range; `SIMULATION_RUNS` sets another number,
   /// `SIMULATION_SEED` the first seed.

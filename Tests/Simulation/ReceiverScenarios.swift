@@ -7,6 +7,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct ReceiverScenarios {
   @Test("one timestamp from the future is rejected and nothing else changes")
   func oneStampFromTheFuture() throws {

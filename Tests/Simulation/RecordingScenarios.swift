@@ -6,6 +6,8 @@ import Positioning
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// A recording in place of a receiver.
 @Suite struct RecordingScenarios {
   @Test("a recording in a pipe that ends is delivered to its last position, including the backlog")

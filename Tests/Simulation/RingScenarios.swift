@@ -5,6 +5,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// Faults of settings, credentials and directories while a vehicle drives.
 @Suite struct RingScenarios {
   private func scenario(_ faults: [Fault], _ acts: [(second: Int, act: Scenario.Act)]) -> Scenario {

@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct ServerScenarios {
   @Test("a server that takes fourteen seconds gets one request at a time, and every position")
   func slowServer() throws {

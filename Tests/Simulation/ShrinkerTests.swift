@@ -3,6 +3,8 @@ import Expectations
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct ShrinkerTests {
   @Test("of many faults only the one that causes the failure remains, as short as possible")
   func smallest() throws {

@@ -6,6 +6,8 @@ import Positioning
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// Two receivers that disagree. In every scenario the simulation checks that live positions never go back in time.
 @Suite struct SourcesScenarios {
   @Test(

@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// Wrong time references, and the time that the daemon computes.
 @Suite struct TimeScenarios {
   /// The first right fix is at Fleet Engine within one interval.

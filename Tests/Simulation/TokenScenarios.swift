@@ -4,6 +4,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 @Suite struct TokenScenarios {
   @Test("an outage of the provider that is shorter than the last fifth of the token's lifetime has no effect")
   func shortOutage() throws {

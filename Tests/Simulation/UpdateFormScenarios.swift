@@ -6,6 +6,8 @@ import Vehicle
 import Testing
 import Timekeeping
 
+@testable import SimulatedWorld
+
 /// Servers that accept the compact form of updates, and servers that do not.
 @Suite struct UpdateFormScenarios {
   /// In the order of arrival: whether each update was compact.
