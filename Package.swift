@@ -48,8 +48,11 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
-/// Lines of a crash, but no variables for a debugger: a tenth of the time that a module of tests takes to compile.
-let linesOnly: [SwiftSetting] = [.unsafeFlags(["-gline-tables-only"], .when(configuration: .debug))]
+/// Lines of a crash, but no variables for a debugger: a tenth of the time that a module of tests takes to compile. As
+/// the frontend's flag, which comes after the `-g` of every build: of several the last one counts.
+let linesOnly: [SwiftSetting] = [
+  .unsafeFlags(["-Xfrontend", "-gline-tables-only"], .when(configuration: .debug))
+]
 
 func tests(
   _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], exclude: [String] = []
