@@ -59,15 +59,19 @@ SYMBOL_ORDER_PACKAGES := valgrind binutils
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-help: ## Lists the targets.
-	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-18s%s\n' "$$name" "$$text"; done
+# A target's line names its subject, then what it does.
+SUBJECTS := 'Use' 'Every day' 'Tests in virtual time' 'Tests of hostile input and memory' 'Tests with real programs' \
+  'Tests of the installed service' 'Measurements, with the pictures of the pages' 'Release'
+help: ## Every day: Lists the targets.
+	@for subject in $(SUBJECTS); do printf '%s\n' "$$subject"; \
+	  sed -nE "s/^([a-z0-9-]+):.* ## $$subject: (.*)/\1|\2/p" Makefile | while IFS='|' read -r name text; do printf '  %-18s%s\n' "$$name" "$$text"; done; done
 
 .PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
-build: ## Builds the programs for release.
+build: ## Use: Builds the programs for release.
 	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
 
-setup: setup-build setup-test ## Installs what building and testing need.
+setup: setup-build setup-test ## Every day: Installs what building and testing need.
 
 setup-build:
 	@scripts/install-packages.sh $(BUILD_PACKAGES)
@@ -90,29 +94,29 @@ demo: export DEMO_SECONDS = $(SECONDS)
 demo: export DEMO_SOURCE = $(SOURCE)
 demo: export DEMO_TILES = $(TILES)
 demo: export DEMO_ATTRIBUTION = $(ATTRIBUTION)
-demo: ## Drives simulated vehicles against the local Fleet Engine; ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp|modem; SECONDS=20 stops after 20 s.
+demo: ## Use: Drives simulated vehicles on a live map; ROUTE=file.gpx, VEHICLES=20, SECONDS=20: docs/rehearsal.md.
 	@scripts/demo.sh --check
 	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
 
-rehearsal: setup build ## Runs 1,000 (VEHICLES) real daemons for SECONDS (120) against one emulator, which is killed halfway.
+rehearsal: setup build ## Tests with real programs: 1,000 (VEHICLES) daemons for SECONDS (120) and an emulator that is killed halfway.
 	Tests/Interop/rehearsal.py $(BIN) --vehicles $(or $(VEHICLES),1000) --seconds $(or $(SECONDS),120)
 
-test: setup ## Runs the tests; those that measure wall time run alone, after the others.
+test: setup ## Every day: Runs the tests.
 	swift build --build-tests
 	@scripts/run-tests.sh
 
-crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS), and checks that no position is lost.
+crash-test: setup ## Tests with real programs: Kills the daemon at 200 (CRASH_ROUNDS) random moments: no position is lost.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
 
-damage: setup ## Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
+damage: setup ## Tests of hostile input and memory: Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
 	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
 
-explore: ## Tries every order of DEPTH (6) events from twenty states of the daemon; 5 takes a minute, each further event eight times as long.
+explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states of the daemon.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
 
-simulate: setup ## Runs 10,000 (RUNS) random drives in virtual time, from SEED (1) on, and 2,000 with faults around the vehicle. SEED=81 TRACE=1 prints the story of one. SEEDS=1..1000000 runs many in PROCESSES (2), and resumes after an interruption.
+simulate: setup ## Tests in virtual time: Runs 12,000 random drives; SEED=81 TRACE=1 prints one, SEEDS=1..1000000 runs many.
 	@mkdir -p build
 ifdef SEEDS
 	TESTS=Simulation swift build -c release --scratch-path build/simulation --product fleet-locationdPackageTests -Xswiftc -enable-testing
@@ -128,96 +132,98 @@ else
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
 endif
 
-# In a place of its own, as in Benchmarks/run.sh.
-fleet: setup-build ## Simulates 10,000 vehicles (VEHICLES) in virtual time through every fault, and draws the load; SEED, SCENARIOS="start cell".
+# In a directory of its own, as in Benchmarks/run.sh. SEED (1).
+fleet: setup-build ## Measurements, with the pictures of the pages: The load of 10,000 (VEHICLES) simulated vehicles through every fault; SCENARIOS="start cell".
 	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
 	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
 	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
 
-sanitize: setup ## Runs the tests of all code with `unsafe` or C in it, with the address sanitizer.
+sanitize: setup ## Tests of hostile input and memory: Tests all code with `unsafe` or C in it with the address sanitizer.
 	@scripts/sanitize.sh
 
-check: setup setup-deb setup-container ## What CI runs, half an hour; docs/development.md lists what it leaves out.
+check: setup setup-deb setup-container ## Every day: What CI runs, half an hour; docs/development.md lists what it leaves out.
 	@scripts/check.sh
 
-lint: ## Checks the format of the sources, the comments of declarations, that what the documents link to and name exists, and that simulate.py hides no failure.
+lint: ## Every day: Checks the format, the comments, and that what the pages link to and name exists.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
 	@scripts/test-simulate.py
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-words: ## Lists words for which the field has a term, with counts and places; never fails.
+words: ## Every day: Lists words for which the field has a term; never fails.
 	@scripts/words.py
 
-arrows: ## Checks which module imports which.
+arrows: ## Every day: Checks which module imports which; builds everything for debugging.
 	@scripts/check-arrows.sh
 
-unit: ## Checks the systemd unit (systemd-analyze: no complaint, exposure at most 1.5) and the decisions of fleet-locationd-rollback.
+unit: ## Tests of the installed service: Checks the systemd unit and the decisions of the rollback.
 	@scripts/check-unit.sh
 	@Tests/FleetOps/tests/rollback.sh
 
-systemd-test: deb setup-container ## Tests the packages under a real systemd, from installation to purge; SUITE=trixie for Debian 13's, ROUNDS=20 for more corrections.
+# ROUNDS=20: more corrections of settings.
+systemd-test: deb setup-container ## Tests of the installed service: The packages under a real systemd, from installation to purge; SUITE=trixie.
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
 	SUITE=$(SUITE) ROUNDS=$(or $(ROUNDS),1) Tests/Systemd/corrections.sh build
 
-fleet-ops-test: deb ## Runs the recipes of docs/fleet.md in containers with Debian's packages; RECIPES="packages" for some; SUITE=trixie for Debian 13's.
+fleet-ops-test: deb ## Tests of the installed service: The recipes of docs/fleet.md in containers; RECIPES="packages", SUITE=trixie.
 	@scripts/install-packages.sh $(FLEET_OPS_PACKAGES)
 	SUITE=$(SUITE) Tests/FleetOps/run.sh build $(RECIPES)
 
-arm64-test: ## Installs and runs the arm64 packages in an emulated Debian 12.
+arm64-test: ## Tests of the installed service: The arm64 packages in an emulated Debian 12.
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
 	Tests/Arm64/run.sh build
 
-reproducible-test: setup-build setup-deb ## Builds the packages twice, in two directories, and compares them byte for byte.
+reproducible-test: setup-build setup-deb ## Release: Builds the packages twice, in two directories, and compares them.
 	@scripts/check-reproducible.sh
 
-downgrade-test: build ## Upgrades and downgrades between two releases with one backlog file; OLD is the earlier package, or a directory with its programs.
+downgrade-test: build ## Release: Upgrades and downgrades between OLD, an earlier package, and this one with one backlog file.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Tests with independent programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs or PART=trials for one half.
+interop: build ## Tests with real programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs or trials.
 	Tests/Interop/run.sh $(BIN) $(PART)
 
-h2-interop: setup build ## Sends 400 updates through each of seven HTTP/2 servers between the daemon and the emulator.
+h2-interop: setup build ## Tests with real programs: 400 updates through each of seven HTTP/2 servers.
 	@scripts/install-packages.sh $(H2_PACKAGES)
 	Tests/Interop/http2/servers.py $(BIN)
 
-arm64-vm-test: setup-build build ## Runs the arm64 service in an emulated machine with systemd, udev and a USB receiver.
+arm64-vm-test: setup-build build ## Tests of the installed service: The arm64 service in an emulated machine with udev and a USB receiver.
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(MACHINE_PACKAGES) $(ARM64_TEST_PACKAGES) qemu-system-arm
 	MACHINE_ARCH=arm64 Tests/Machine/run.sh $(BIN) Tests/Machine/tests/receiver.sh
 
-badlink-test: setup build ## Drives for twenty minutes over a slow mobile link that loses packets; needs root.
+badlink-test: setup build ## Tests with real programs: Twenty minutes over a slow mobile link that loses packets; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
 
-delays: setup build ## Measures the delay from the fix to Fleet Engine over five mobile links, MINUTES (5) each, and draws it; needs root.
+# MINUTES (5) each.
+delays: setup build ## Measurements, with the pictures of the pages: The delay from the fix to Fleet Engine over five mobile links; needs root.
 	@mkdir -p build
 	Tests/Interop/badlink/delays.py $(BIN) build/delays.json --minutes $(or $(MINUTES),5)
 	Benchmarks/Pictures/delay.py build/delays.json docs/images/delay.svg
 
-soak: setup build ## Runs half an hour (MINUTES) at a position a second while each part fails in turn; checks memory, descriptors and losses.
+soak: setup build ## Tests with real programs: Half an hour (MINUTES) in which each part fails in turn: memory, descriptors, losses.
 	Tests/Interop/soak.py $(BIN) --minutes $(or $(MINUTES),30)
 
-vm-test: setup-build build ## Runs the installed service in a virtual machine: the receiver is unplugged, the power is cut.
+vm-test: setup-build build ## Tests of the installed service: In a virtual machine: the receiver is unplugged, the power is cut.
 	@scripts/install-packages.sh $(MACHINE_PACKAGES)
 	Tests/Machine/run.sh $(BIN)
 
-fuzz: setup-build ## Fuzzes each parser for SECONDS (60); SEED=1 repeats the inputs of check.
+fuzz: setup-build ## Tests of hostile input and memory: Fuzzes each parser for SECONDS (60); SEED=1 repeats the inputs of check.
 	@SEED=$(SEED) scripts/fuzz.sh $(or $(SECONDS),60)
 
-bench: setup build ## Measures the daemon and a program in C, and draws the comparison.
+bench: setup build ## Measurements, with the pictures of the pages: CPU, memory and bytes of the daemon and of a program in C.
 	Benchmarks/run.sh $(BIN)
 	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
 
-symbol-order: setup build ## Records which functions a run executes, for the linker: scripts/symbol-order.txt.
+symbol-order: setup build ## Measurements, with the pictures of the pages: Records which functions a run executes, for the linker.
 	@scripts/install-packages.sh $(SYMBOL_ORDER_PACKAGES)
 	scripts/symbol-order.py $(BIN) scripts/symbol-order.txt
 	rm -f $(BIN)/fleet-locationd $(BIN)/fleet-locationctl
 	@$(MAKE) --no-print-directory build
 
-format: ## Formats the sources.
+format: ## Every day: Formats the sources.
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 # Those of the packages: "Fleet team <fleet@example.com>", https://…
@@ -226,7 +232,7 @@ HOMEPAGE ?=
 export MAINTAINER HOMEPAGE
 PROGRAMS := fleet-locationd fleet-engine-emulator
 ifeq ($(ARCH),$(MACHINE))
-deb: setup-build setup-deb build ## Makes the Debian packages, in build/; ARCH=arm64 for that architecture, on amd64; MAINTAINER, HOMEPAGE.
+deb: setup-build setup-deb build ## Use: Makes the Debian packages, in build/; ARCH=arm64.
 	@mkdir -p build/linked/$(ARCH)
 	@for program in $(PROGRAMS); do scripts/linked.py $(BIN) $$program > build/linked/$(ARCH)/$$program.json || exit; done
 	@scripts/build-deb.sh $(BIN)
@@ -242,19 +248,19 @@ deb:
 	$(ARM64) packaging lintian --fail-on error,warning --info build/*_arm64.changes
 endif
 
-release: ## Makes packages for publication in build/release, signed with the gpg key KEY; needs MAINTAINER and HOMEPAGE; ARCHITECTURES="amd64 arm64".
+release: ## Release: Signed packages in build/release; KEY, MAINTAINER, HOMEPAGE, ARCHITECTURES: docs/fleet.md.
 	@[ -n "$(KEY)" ] && [ -n "$$MAINTAINER" ] && [ -n "$$HOMEPAGE" ] || { echo "release: needs KEY, MAINTAINER and HOMEPAGE: docs/fleet.md" >&2; exit 1; }
 	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are changes that no commit has" >&2; exit 1; }
 	@for architecture in $(ARCHITECTURES); do $(MAKE) deb ARCH=$$architecture || exit; done
 	@scripts/release.sh "$(KEY)" $(ARCHITECTURES)
 
-package-test: deb ## Tests the packages: lists of components, same bytes when packed elsewhere, and make release.
+package-test: deb ## Release: Tests the packages: components, same bytes when packed elsewhere, make release.
 	Tests/Packages/components.py build
 	Tests/Packages/twice.sh $(BIN) build
 	Tests/Packages/release.sh
 
 # Not after `build`: root has no Swift in its path, and need not have it.
-install: ## Installs the files of the package without one, after make build; PREFIX, DESTDIR.
+install: ## Use: Installs the files of the package without one, after make build; PREFIX, DESTDIR.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
@@ -281,5 +287,5 @@ install: ## Installs the files of the package without one, after make build; PRE
 	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemd-tmpfiles --create" "  systemctl daemon-reload" \
 	  "  udevadm control --reload" "  journalctl --update-catalog" "  systemctl enable fleet-locationd"
 
-clean: ## Removes what was built.
+clean: ## Every day: Removes what was built.
 	rm -rf .build build
