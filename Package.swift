@@ -98,7 +98,7 @@ let package = Package(
     core("Connectivity", ["Timekeeping"]),
     core("ClockEstimation", ["Timekeeping", "HTTPMessages"]),
     core("FleetEngine", ["Timekeeping", "ExternalInput", "JSON", "HTTPMessages", "Positioning", "Authorization"]),
-    core("SourceSelection", ["Timekeeping", "Positioning", "FixSources"]),
+    core("SourceSelection", ["Timekeeping", "ExternalInput", "Positioning", "FixSources"]),
     core("Reporting", ["Timekeeping", "Positioning", "FleetEngine"]),
     core(
       "PositionBacklog",
