@@ -22,7 +22,9 @@ extension TimeEstimator {
     return estimator
   }
 
-  @Test("a clock within half a minute is right; without a reference nothing is reported", arguments: [-29, 0, 29])
+  @Test(
+    "a clock that is off by less than half a minute is not reported, and none is without a reference",
+    arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var estimator = observed()
     expectNil(estimator.clockChange(at: moment(10, ahead: ahead)))
@@ -60,7 +62,8 @@ extension TimeEstimator {
     expectEqual(estimator.estimate(at: now)?.reference, .fleetEngine)
   }
 
-  @Test("a step is detected at once, without another observation: the error changes, then the clock is right")
+  @Test(
+    "a clock step is detected at once, without another observation: the error changes, or the clock is correct again")
   func steps() {
     var estimator = observed()
     expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)

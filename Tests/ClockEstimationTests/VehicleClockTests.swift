@@ -90,7 +90,7 @@ import Timekeeping
     expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
   }
 
-  @Test("a machine's clock that is wrong is reported once, and once when it is right again")
+  @Test("a machine's clock that is wrong is reported once, and once when it is correct again")
   func wrong() {
     var clock = clock(responses: 2)
     expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)

@@ -155,7 +155,7 @@ import Vehicle
     expect(handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 0).contains(.useSettings))
   }
 
-  @Test("a reload with confirmation also applies to the first settings, which were waited for")
+  @Test("a reload with confirmation also applies to the first settings of a daemon that waited for a file")
   mutating func late() throws {
     daemon = Daemon(seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
     _ = handle(.launched, at: 0)

@@ -20,7 +20,7 @@ import Timekeeping
     expectNil(settings.accepted(sentAt: second(40)))
   }
 
-  @Test("settings that are not to be stored do not count as working either")
+  @Test("settings that may not be stored are never used as the last ones that worked")
   func kept() {
     var settings = SettingsLife(text: nil)
     expectNil(settings.accepted(sentAt: second(1)))

@@ -91,7 +91,7 @@ import Timekeeping
     expectEqual(beginWaiting(), failure("no x"))
   }
 
-  @Test("a file that the stored settings need is waited for as well, and the mistake is reported")
+  @Test("the daemon also waits for a file that the stored settings need, and reports the mistake")
   mutating func keptMissing() {
     _ = handle(.launched)
     _ = handle(.settingsRead(.invalid("f:1: no")))

@@ -244,7 +244,7 @@ import Timekeeping
     }
   }
 
-  @Test("a failure between two resets restarts their count")
+  @Test("two stream resets with another failure between them do not count as two in a row")
   func resetsApart() throws {
     var bench = try Bench()
     var reset = UpdateFailure(.network, "reset", from: .deliveries)

@@ -70,7 +70,7 @@ import Timekeeping
     expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
   }
 
-  @Test("a port that is closed is not waited for")
+  @Test("a port that has closed does not delay the search")
   func closed() throws {
     let line = try Line()
     let listener = try ReceiverListener(line.device, baud: nil, loop: try EventLoop())

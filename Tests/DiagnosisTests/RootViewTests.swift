@@ -8,7 +8,7 @@ import Testing
 
 /// The data that root passes to the process that runs as the service.
 @Suite struct RootViewTests {
-  @Test("the data is read from a pipe as written, once", arguments: [0, 100_000])
+  @Test("the state of the service is passed through a pipe unchanged, and can be read once", arguments: [0, 100_000])
   func handedOver(length: Int) {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)

@@ -96,7 +96,7 @@ import Timekeeping
   }
 
   @Test(
-    "groups of other lengths cost no more wake-ups than reports, and one that is shorter than expected is delayed by 12 ms",
+    "groups of unexpected length cost no more wake-ups than single reports, and a shorter one is delayed by at most 12 ms",
     arguments: [
       // Satellites are reported every five seconds, or never; many disappear at once; their number varies.
       { second in second % 5 == 0 ? 20 : nil }, { _ in nil }, { second in second == 30 ? 8 : 30 },

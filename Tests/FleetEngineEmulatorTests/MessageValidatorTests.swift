@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "the rest of a vehicle is checked as well",
+    "other fields of a vehicle are validated as well",
     arguments: [
       #"{"navigationStatus":"LOST"}"#, #"{"currentRouteSegment":"not base64!"}"#, #"{"remainingDuration":"3.5"}"#,
       #"{"remainingVehicleJourneySegments":[{"drivingDistanceMeters":1}]}"#, #"{"pastLocations":{}}"#,

@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "a merged update has the past positions of all, of many the newest, and keeps the position if the newest has none")
+    "merged updates keep the newest position, and of all past positions the newest 300")
   func past() throws {
     var bench = Bench()
     bench.exhaust()

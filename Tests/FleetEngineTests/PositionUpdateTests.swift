@@ -29,7 +29,7 @@ import Timekeeping
     return String(decoding: request.body, as: UTF8.self)
   }
 
-  @Test("a minimal position, byte for byte")
+  @Test("a position without optional values is encoded byte for byte as expected")
   func bare() throws {
     let text = try body(PositionUpdate(live: location(48.13743, 11.57549)))
     expectEqual(
@@ -39,7 +39,9 @@ import Timekeeping
     )
   }
 
-  @Test("a full position, byte for byte: six decimals, the rest one or two, no deprecated field")
+  @Test(
+    "a position with every value is encoded byte for byte as expected: six decimals, the rest one or two, no deprecated field"
+  )
   func full() throws {
     let live = try location(-33.856_784_449_9, 151.215_296_550_1) {
       $0.altitude = 21.94
@@ -134,7 +136,7 @@ import Timekeeping
     }
   }
 
-  @Test("the other position fields, byte for byte")
+  @Test("with position_field = location, the position is in the fields location and locationSensor, byte for byte")
   func locationField() throws {
     let live = try location(48.13743, 11.57549, at: Timestamp(seconds: 1_795_249_800)) { $0.horizontalAccuracy = 4 }
     let text = body(PositionUpdate(live: live), .location)

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("an unresponsive provider is waited for until the configured timeout")
+  @Test("the command waits for an unresponsive provider until the configured timeout")
   func silent() throws {
     let bench = try bench()
     bench.settings["token.deadline"] = "\"1s\""

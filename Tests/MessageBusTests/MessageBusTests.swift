@@ -57,7 +57,7 @@ import Timekeeping
     }
   }
 
-  @Test("a bus that does not answer is waited for until the timeout")
+  @Test("a call to a bus that does not answer ends at the timeout")
   func silent() throws {
     try listen()
     for address in [MessageBus.Address.bus("unix:path=\(path)"), .manager("unix:path=\(path)")] {

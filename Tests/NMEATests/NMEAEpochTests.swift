@@ -157,7 +157,7 @@ import Timekeeping
     expectEqual(counts.reduce(0, +), 8)
   }
 
-  @Test("A sentence after the expected end gives no second fix for its epoch, and is waited for from then on")
+  @Test("A sentence after the expected end gives no second fix for its epoch, and later epochs wait for it")
   func relearns() {
     var text = ""
     for second in 0..<6 { text += recording(Self.rmc("12000\(second)", "211126")) }

@@ -43,7 +43,8 @@ import Timekeeping
     expectEqual(hdops(fixes(text)).dropFirst(4), own(4..<20)[...])
   }
 
-  @Test("when the beginning is analysed first, the epochs before the first that shows the order are right as well")
+  @Test(
+    "if the beginning is analysed first, epochs before the one that shows the order are assembled correctly as well")
   func studied() {
     let bytes = Array(NMEAOrderTests.sirf(1..<20).joined().utf8)
     var decoder = NMEADecoder()

@@ -131,7 +131,8 @@ import Timekeeping
     try expectEqual(road.rejection(by: 0, hdop: 50), .inaccurate)
   }
 
-  @Test("continuations are accepted until their error may exceed max_accuracy")
+  @Test(
+    "fixes with a high HDOP that continue the track are accepted until their accumulated error exceeds max_accuracy")
   func tooLong() throws {
     var road = Road()
     try road.warmUp()
@@ -142,7 +143,7 @@ import Timekeeping
     expectNil(try road.rejection())
   }
 
-  @Test("a poor fix never overrules the reference, however often it is repeated")
+  @Test("a poor fix never replaces the reference, however often it is repeated")
   func noSay() throws {
     var road = Road()
     try road.warmUp()
@@ -222,7 +223,7 @@ import Timekeeping
     expectNil(try road.rejection(aside: 800))
   }
 
-  @Test("two fixes with an altitude, after fixes without one, do so too")
+  @Test("two fixes with an altitude, after fixes without one, replace the reference too")
   func withoutHeight() throws {
     var road = Road()
     try road.warmUp { $0.mode = .twoD }

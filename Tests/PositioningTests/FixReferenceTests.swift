@@ -156,7 +156,7 @@ import Timekeeping
 
   // MARK: - Overruling
 
-  @Test("positions that have drifted 50 m from those that the speeds explain are overruled by any other")
+  @Test("a reference that has drifted 50 m from where its reported speeds lead is replaced by any other fix")
   func outweighsDrift() throws {
     // Two steps of a receiver that reports a speed of 0: 0.9 · step + step.
     func drifted(by step: Double, accuracy: Double = 3) throws -> FixReference {
@@ -189,7 +189,7 @@ import Timekeeping
     expect(!other.outweighs(late))
   }
 
-  @Test("a fix with an altitude overrules one without, unless it is less accurate")
+  @Test("a fix with an altitude replaces a reference without one, unless it is less accurate")
   func outweighsFlat() throws {
     let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
     expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))

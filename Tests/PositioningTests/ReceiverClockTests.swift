@@ -18,7 +18,8 @@ import Timekeeping
   }
 
   @Test(
-    "a timestamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
+    "a timestamp within a few seconds of the time, or late by some minutes, needs no correction",
+    arguments: [-590, -20, 0, 2])
   func right(ahead: Int) {
     var clock = ReceiverClock()
     for second in 1..<10 { expectEqual(check(&clock, second, ahead: ahead), .settled(change: .zero)) }
@@ -50,7 +51,7 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that leaps is corrected exactly by what it was before, also by a response that took 12 s",
+    "a receiver clock that leaps is corrected by exactly the leap, even if its offset is known to 12 s only",
     arguments: [1_650_000_000, 3630, -3630])
   func leaps(ahead: Int) {
     let bounds = TimeBounds(

@@ -84,7 +84,7 @@ import Timekeeping
     expectEqual(silent.report(11.1), .interval)
   }
 
-  @Test("no other fix is waited for when one has arrived in time and could not be sent yet")
+  @Test("a fix that has arrived in time and could not be sent yet is sent without waiting for another")
   func keptFix() throws {
     var road = Road()
     try road.observe(0)
@@ -105,7 +105,7 @@ import Timekeeping
     expectEqual(reports, [0, 10, 20, 30, 40])
   }
 
-  @Test("a fix that comes a few milliseconds late is waited for, however early the previous one came")
+  @Test("a report waits for a fix that comes a few milliseconds late, however early the previous one came")
   func lateFix() throws {
     var road = Road()
     try road.observe(0)
@@ -137,7 +137,7 @@ import Timekeeping
     expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
-  @Test("with an interval of a minute or more, no fix is waited for", arguments: [58, 60])
+  @Test("with an interval of a minute or more, a report does not wait for the next fix", arguments: [58, 60])
   func longInterval(interval: Int) throws {
     var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
     try road.observe(0)

@@ -40,7 +40,7 @@ import Timekeeping
     expect(world.longestGap(10..<2380) <= 13)
   }
 
-  @Test("after a change of address, a request without a response is not waited for until its deadline")
+  @Test("after a change of address, a request without a response is cancelled before its deadline")
   func handover() throws {
     let world = try World.drive(
       Scenario(
@@ -70,7 +70,7 @@ import Timekeeping
     expectEqual(world.drops.count, 1)
   }
 
-  @Test("suspend during a request on a dead network: the request is not waited for")
+  @Test("a request that was in flight at a suspend, on a dead network, does not delay the next")
   func suspendInFlight() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.silent, 300..<330)], acts: [(312, .suspend(600))]))

@@ -18,7 +18,7 @@ import Timekeeping
     expectEqual(world.events(.offline).count, 1)
   }
 
-  @Test("consecutive lost responses repeat the positions of each request, and no others")
+  @Test("if responses are lost in a row, only the positions of their requests are sent twice")
   func lostAnswers() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))

@@ -111,7 +111,7 @@ import Timekeeping
   }
 
   @Test(
-    "resumed while OFFLINE is in flight, cancelled for another network or not: ONLINE is the final state",
+    "after a resume while OFFLINE is in flight ONLINE is the final state, whether the request is cancelled for another network or not",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
     // OFFLINE takes 7 s to 14 s to arrive, later requests no time. The vehicle parks, so that no later update

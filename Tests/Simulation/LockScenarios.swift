@@ -53,7 +53,8 @@ import Timekeeping
     expect(world.applied(0..<900).allSatisfy { $0.vehicle == "truck-1" })
   }
 
-  @Test("positions queued before are delivered afterwards, and none of the time between")
+  @Test(
+    "positions queued before another process took the vehicle are delivered when it ends; none is recorded in between")
   func backlog() throws {
     let world = try World.drive(
       Scenario(

@@ -178,7 +178,7 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a restart a second before the end, after a kill with a full backlog, counts the positions on disk")
+  @Test("positions that a killed run left on disk are counted, also if the next run ends before it reads them")
   func thinnedAndUnread() throws {
     let world = try World.drive(
       Scenario(

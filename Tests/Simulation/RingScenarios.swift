@@ -18,7 +18,7 @@ import Timekeeping
     return scenario
   }
 
-  @Test("a late credential is waited for; meanwhile requests are answered, and afterwards updates are sent")
+  @Test("the daemon waits for a late credential, answers requests meanwhile, and then sends updates")
   func lateCredential() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (50, .ask(.status)), (55, .ask(.metrics)), (60, .pause), (70, .resume), (80, .ask(.reload)), (101, .ask(.reload)),
@@ -87,7 +87,7 @@ import Timekeeping
     expect(world.ring.keptEdition.number == 1 && world.ring.confirmation == nil)
   }
 
-  @Test("time without a network does not count")
+  @Test("time without a network does not count towards the confirmation of settings")
   func withoutNetwork() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (80, .network(false)), (180, .network(true)),

@@ -121,7 +121,7 @@ import Timekeeping
     expectEqual(bench.selector.overview.troubles(before: 1), "1: s0 has no acceptable position")
   }
 
-  @Test("at the start a lost source of higher priority is not waited for")
+  @Test("at the start a lost source of higher priority does not delay the use of another")
   func lostAtStart() throws {
     var bench = Bench(2)
     _ = bench.handle(.lost("s0: there is no such device"), from: 0)
@@ -320,7 +320,7 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that differs by more than max_age is accepted after five fixes, and overrules reported positions if it lags",
+    "a receiver clock that differs by more than max_age is accepted after five fixes, even if it is behind reported positions",
     arguments: [-11, -3600, 11, 3600])
   func contradictedClock(seconds: Int) throws {
     var bench = Bench(2)
@@ -342,7 +342,7 @@ import Timekeeping
     try expectEqual(bench.play(3), "bbb")
   }
 
-  @Test("a filter that overrules the timestamps of its own source reports that")
+  @Test("a filter that finds the timestamps of its own source wrong reports that")
   func overruling() throws {
     var bench = Bench(1)
     bench.good = [0]

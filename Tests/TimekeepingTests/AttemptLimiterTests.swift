@@ -19,7 +19,7 @@ import Timekeeping
     expectEqual(greedy(5).map { $0.nanoseconds / 1_000_000_000 }, [0, 1, 2, 3, 4])
   }
 
-  @Test("with any load there are at most twelve in any minute, and never nine seconds without one")
+  @Test("under any load there are at most twelve attempts in any minute, and never nine seconds without one")
   func anyMinute() {
     let attempts = greedy(100)
     for (first, thirteenth) in zip(attempts, attempts.dropFirst(12)) {

@@ -28,7 +28,7 @@ import Timekeeping
     expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
   }
 
-  @Test("a requested minute is waited for as a minimum")
+  @Test("a wait of a minute that the server asks for is the minimum")
   func floor() {
     var gate = RetryGate(seed: 1)
     expectEqual(gate.failed(bounds, minimum: .seconds(60), at: at(5)), .seconds(60))

@@ -320,7 +320,7 @@ import Timekeeping
     expectNil(bench.deadline)
   }
 
-  @Test("where nothing can be dropped, the failure is that there is no space")
+  @Test("a full disk on which nothing can be dropped leaves the backlog in memory, and is reported")
   func noRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -481,7 +481,7 @@ import Timekeeping
     expectEqual(bench.handle(.start), ["open /b"])
   }
 
-  @Test("a start that precedes the contents of memory is not lost")
+  @Test("a store that is started before it has the contents of memory opens when it has them")
   func startWhileMoving() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["close", "starts over"])

@@ -146,7 +146,8 @@ import Timekeeping
     expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
-  @Test("a vehicle that is configured again within five seconds keeps its minimum interval; the other one has its own")
+  @Test(
+    "a vehicle that is configured again within five seconds keeps its minimum interval; another vehicle has its own")
   func thereAndBack() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -213,7 +214,7 @@ import Timekeeping
     expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "finished 1"])
   }
 
-  @Test("progress: a request that does not end by its deadline is detected after half a minute")
+  @Test("a request that does not end by its deadline counts as a hang after half a minute")
   func progress() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -222,7 +223,7 @@ import Timekeeping
     expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
   }
 
-  @Test("progress: a step that is due and not performed is detected after half a minute, with nothing in flight")
+  @Test("a step that is due and not performed counts as a hang after half a minute, with nothing in flight")
   func progressWithoutRequest() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -262,7 +263,7 @@ import Timekeeping
     expectEqual(fixture.handle(.resume, at: 3).brief.last, "ready")
   }
 
-  @Test("two sources that wait are both released")
+  @Test("two recordings at pace 0 may both go on after an update")
   func twoWait() throws {
     var fixture = try AgentFixture()
     let sources = (0...1).map {
