@@ -42,7 +42,7 @@ enum DaemonClient {
   enum Request {
     case status, metrics, reload, pause, resume, offline, online
 
-    /// As a call of Varlink.
+    /// The Varlink call.
     var call: VarlinkCall {
       switch self {
       case .status: VarlinkCall(interface, "GetStatus")

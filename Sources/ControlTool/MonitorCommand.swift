@@ -84,7 +84,7 @@ enum MonitorCommand: Command {
     if let error = reply.error {
       throw CommandError(.unavailable, reply.parameters["message"]?.string ?? "the daemon answers \(error)")
     }
-    // That the positions are monitored, and there is none yet.
+    // An empty reply confirms the subscription; there is no position yet.
     if reply.parameters.isEmpty { return true }
     if isJSON {
       return try StandardOutput.write(JSONValue.object(reply.parameters).encoded + [UInt8(ascii: "\n")])

@@ -37,7 +37,7 @@ package enum ServiceFindings {
     switch (unit, daemon) {
     case (.success(let status), .none(_, _, let socket)):
       findings += self.findings(status, outdated, exposed, faults)
-      // That no daemon answers is then a consequence.
+      // A daemon that does not answer is then only a consequence.
       if findings.contains(where: { $0.severity == .fail }) { return findings }
       if let socket { daemon = .none(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
     case (.success(var status), .status):

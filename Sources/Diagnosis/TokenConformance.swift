@@ -131,7 +131,7 @@ package struct TokenConformance {
     }
   }
 
-  /// That there is no problem; nil if this goes without saying.
+  /// The sentence of a check that has found no problem; nil if it is not reported.
   private func sentence(_ aspect: TokenInspection.Aspect, _ inspection: TokenInspection) -> String? {
     switch aspect {
     case .form: nil

@@ -19,7 +19,8 @@ extension TokenProbe.Response {
   /// From the request to the response, as in `12 ms`.
   var time: String { "\(max(duration.nanoseconds, 0) / 1_000_000) ms" }
 
-  /// That a token makes for many requests; nil if it lives long enough, or there is none.
+  /// A finding that the short lifetime of the token causes many requests; nil if it is long enough, or there is no
+  /// token.
   var shortLife: Finding? {
     guard let token = try? token.get(), let lifetime, token.deadline - token.receivedAt < .seconds(120) else {
       return nil

@@ -103,7 +103,7 @@ package struct Reply: Sendable {
     case bytes([UInt8])
     /// The length is promised, half of it comes.
     case truncated([UInt8])
-    /// That many bytes of something that begins like JSON.
+    /// A body that begins like JSON, of this many bytes.
     case endless(UInt64)
     /// A stream of server-sent events without an end, which begins with these bytes.
     case events([UInt8])

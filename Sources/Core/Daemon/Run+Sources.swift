@@ -7,10 +7,10 @@ import Timekeeping
 
 /// What passes between the sources, their lines and the vehicle.
 extension Run {
-  /// The name of each source that has counters of its line, and these.
+  /// The counters of each source that has a line, with its name.
   package var lines: [(source: String, statistics: LineStatistics)] { sources.lines }
 
-  /// As that of `Daemon`.
+  /// Bytes of a source; see `Daemon.receive`.
   mutating func receive(
     _ bytes: Span<UInt8>, from sender: SourceSender, of id: Int, at now: Moment, observer: Observer?
   ) -> [Effect] {
@@ -27,7 +27,7 @@ extension Run {
     return effects
   }
 
-  /// As that of `Daemon`.
+  /// Whether a network sender is read; see `Daemon.admit`.
   mutating func admit(_ address: IPAddress, to id: Int, at now: BootInstant) -> NMEANetworkSession.Admission? {
     defer { updateDeadline() }
     return sources.admit(address, to: id, at: now)

@@ -58,7 +58,7 @@ package struct Run: Sendable {
     settings = SettingsLife(text: configuration.settingsText, record: confirmation)
   }
 
-  /// As that of `Daemon`.
+  /// An input and its effects; see `Daemon.handle`.
   mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     wasVehicleCalled = false
     var effects = [Effect]()
@@ -121,7 +121,7 @@ package struct Run: Sendable {
   /// Nothing is left to do but to publish the end.
   var isClosed: Bool { ending != nil && store.hasEnded }
 
-  /// As that of `Daemon`.
+  /// Whether no deadline was missed; see `Daemon.isProgressing`.
   func isProgressing(at now: BootInstant) -> Bool {
     vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
   }

@@ -83,7 +83,7 @@ struct SettingsConfirmation: Sendable {
   /// Why they are only reported, and not taken back; nil: they are taken back.
   var obstacle: String? { parts.obstacle(to: previous) }
 
-  /// Whether there is all that must come with these settings before an update proves them.
+  /// Whether the fix and the token have come that these settings need before an accepted update can confirm them.
   private var hasAll: Bool { (!changesSource || fixAt != nil) && (!changesToken || tokenAt != nil) }
 
   /// What is missing because of these settings, if the time runs.

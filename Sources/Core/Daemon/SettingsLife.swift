@@ -142,8 +142,8 @@ struct SettingsLife: Sendable {
     unproven = text.map { ($0, now) }
   }
 
-  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are proven only by a fix
-  /// and a token with them, where they change where these come from.
+  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are proven only after a
+  /// fix of a changed source, and a token of a changed provider.
   ///
   /// - Returns: the text of the settings that this proves, to be stored as the last that worked; nil if there are none.
   mutating func accepted(sentAt: BootInstant) -> String? {

@@ -123,7 +123,7 @@ struct SourceSessions: Sendable {
     }
   }
 
-  /// The name of each source that has counters of its line, and these.
+  /// The counters of each source that has a line, with its name.
   var lines: [(source: String, statistics: LineStatistics)] {
     entries.compactMap { entry in entry.session?.counters.map { (entry.configured.label, $0) } }
   }

@@ -119,7 +119,7 @@ struct Startup: Sendable {
 
   // MARK: - What comes of reading
 
-  /// As that of `SettingsLife`.
+  /// Why these settings may not be used; see `SettingsLife.rejection`.
   func rejection(of configuration: Daemon.Configuration) -> String? {
     cannotTakeBack ? nil : SettingsLife.rejection(of: configuration, by: confirmation)
   }

@@ -39,7 +39,8 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case untested
     /// Updates are compact.
     case accepted
-    /// Updates are plain: compact ones failed. They are tried again at this time; nil: once a plain one was accepted.
+    /// Updates are plain, because compact ones failed; compact ones are tried again at this time, or if it is nil as
+    /// soon as a plain one was accepted.
     case fallback(until: BootInstant?)
     /// Updates are plain: the server rejected compact ones twice, last with this HTTP status, and accepted plain ones.
     case rejected(httpStatus: Int)

@@ -115,9 +115,9 @@ package enum LineOperation: Equatable, Sendable {
   case end(after: ModemRequest?)
 }
 
-/// A session for which only elapsed time counts.
+/// A session that needs elapsed time, and no civil time.
 package protocol ElapsedTimeSession: SourceSession {
-  /// The same.
+  /// Handles an input as `SourceSession.handle` does, at an instant of elapsed time.
   mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect]
 }
 

@@ -13,7 +13,7 @@ package struct HTTPRequest: Equatable, Sendable {
 
   /// How the body is encoded (RFC 9110, section 8.4).
   package enum ContentCoding: Sendable {
-    /// As it is.
+    /// Not compressed.
     case identity
     /// Compressed (RFC 1952).
     case gzip

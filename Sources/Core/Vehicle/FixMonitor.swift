@@ -88,7 +88,7 @@ struct FixMonitor: Equatable, Sendable {
     readSince = isRead ? readSince ?? now : nil
   }
 
-  /// Whether fixes are needed: otherwise none is missing.
+  /// Sets whether fixes are needed; while they are not, a missing fix is not reported.
   mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) {
     if isNeeded, !self.isNeeded { neededSince = now }
     self.isNeeded = isNeeded

@@ -21,7 +21,7 @@ package enum ServiceUnit {
   static func unit(inCgroup text: String) -> String? {
     for line in text.split(separator: "\n") {
       let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      // That of systemd, in version 2 of control groups or beside version 1.
+      // The hierarchy of systemd, in version 2 of control groups or beside version 1.
       guard fields.count == 3, fields[1].isEmpty || fields[1] == "name=systemd",
         let unit = fields[2].split(separator: "/").last, unit.hasSuffix(".service")
       else { continue }

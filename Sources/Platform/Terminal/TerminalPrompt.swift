@@ -15,7 +15,7 @@ package enum TerminalPrompt {
   private static let interrupt: UInt8 = 3
   private static let maxLength = 16_384
 
-  /// Whether there is one to ask: standard input and output are terminals.
+  /// Whether a user can be asked: standard input and output are terminals.
   package static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
   /// Reads one line.

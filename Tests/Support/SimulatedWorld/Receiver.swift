@@ -130,7 +130,8 @@ struct Receiver {
     return entry.reported.second
   }
 
-  /// The true fixes for a timestamp that was corrected by a server whose clock has this error in seconds.
+  /// The true fixes that a timestamp may stand for, after it was corrected by the clock of a server that is off by
+  /// `error` seconds.
   func reported(at stamp: Timestamp, wrongBy error: Int64) -> [ReportedFix] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
     let right = deviations.filter { errors.contains(-$0) }.flatMap { deviation in

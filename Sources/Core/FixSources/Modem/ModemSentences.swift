@@ -74,7 +74,7 @@ struct ModemSentences: Equatable, Sendable {
       return .repeated
     }
     let isFirst = known.isEmpty
-    // Kinds that have changed are still sent: the one of this epoch is to come.
+    // A kind with a new sentence of an earlier epoch is still sent: its sentence of this epoch will follow.
     let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
     guard isFirst || isComplete || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && !isKnown($0) }
