@@ -148,10 +148,10 @@ def status(process_id):
         return {}
 
 
-def spawn(arguments, log):
+def spawn(arguments, log, environment=os.environ):
     with open(log, "ab") as output:
         actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
-        return os.posix_spawn(arguments[0], arguments, os.environ, file_actions=actions)
+        return os.posix_spawn(arguments[0], arguments, environment, file_actions=actions)
 
 
 def run(server, arguments, log, sample_at=None):

@@ -5,8 +5,8 @@
 A UART hands over 16 bytes at a time. Receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600 baud, once
 and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each 10 s. Besides at
 115,200 baud: a parked vehicle, a paused daemon, a receiver without a fix, and a Fleet Engine that cannot be reached; then the same
-receiver over TCP, and through gpsd, driving and paused. All of them run as on a box, with a state directory and systemd's watchdog of a
-minute.
+receiver over TCP, by datagrams, through gpsd and in a modem (a fake ModemManager), driving and paused. All of them run as on a box, with a
+state directory on a disk, a runtime directory in memory and systemd's watchdog of a minute.
 
 Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
 (/proc/PID/schedstat), the bytes that it has the disk write (/proc/PID/io), and where there is strace its system calls and, of these,
@@ -28,15 +28,17 @@ from recording import sentence
 
 PIECE = 16
 LINES = ((115_200, 1), (115_200, 10), (9600, 1), (9600, 10))
+MEDIA = ("TCP", "UDP", "gpsd", "modem")
 # The daemons: their line, and what else is special.
 CASES = {f"UART, {baud:,} baud, {rate} Hz": (baud, rate, "") for baud, rate in LINES} | {
     f"UART, 115,200 baud, 1 Hz, {case}": (115_200, 1, case) for case in ("parked", "paused", "no fix", "offline")} | {
-    f"{medium}, 1 Hz{case and ', '}{case}": (115_200, 1, medium + case) for case in ("", "paused") for medium in ("TCP", "gpsd")}
+    f"{medium}, 1 Hz{case and ', '}{case}": (115_200, 1, medium + case) for case in ("", "paused") for medium in MEDIA}
 # Wake-ups a second.
 AIMS = {"UART, 115,200 baud, 1 Hz": 1.5, "gpsd, 1 Hz": 1.5} | {
-    f"{medium}, paused": 0.15 for medium in ("UART, 115,200 baud, 1 Hz", "TCP, 1 Hz", "gpsd, 1 Hz")}
+    f"{medium}, 1 Hz, paused": 0.15 for medium in ("UART, 115,200 baud", *MEDIA)}
 # Until the first fix, the token and the connection are over, and an outage is long.
 SETTLING = 150
+MODEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Tests/Interop/modem/with_bus.sh")
 BODIES = ["GNRMC,{time},A,4807.{place:04},N,01131.0000,E,30.0,0.0,{date},,,A",
           "GNGGA,{time},4807.{place:04},N,01131.0000,E,1,11,0.9,545.4,M,46.9,M,,",
           "GNGSA,A,3,08,10,23,27,32,24,28,21,02,15,,,1.35,0.79,1.09"]
@@ -78,7 +80,7 @@ def transmit(write, baud, rate, case):
             if epoch and (len(epoch) + len(next_sentence)) * 10 / baud > 0.8 / rate:
                 break
             epoch += next_sentence
-        piece = len(epoch) if case.startswith("TCP") else PIECE
+        piece = len(epoch) if case.startswith(("TCP", "UDP", "modem")) else PIECE
         for end in range(piece, len(epoch) + piece, piece):
             time.sleep(max(start + min(end, len(epoch)) * 10 / baud - time.time(), 0))
             write(epoch[end - piece:end])
@@ -89,10 +91,23 @@ class Receiver:
 
     def __init__(self, directory, baud, rate, case):
         self.helper = None
+        self.environment = {}
         if case.startswith("TCP"):
             listener = socket.create_server(("127.0.0.1", 0))
             self.source = f'type = "nmea-tcp"\naddress = "127.0.0.1:{listener.getsockname()[1]}"'
             start = lambda: listener.accept()[0].sendall
+        elif case.startswith("UDP"):
+            address = ("127.0.0.1", free_port())
+            self.source = f'type = "nmea-udp"\nlisten = "{address[0]}:{address[1]}"'
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            start = lambda: lambda data: sender.sendto(data, address)
+        elif case.startswith("modem"):
+            self.source = 'type = "modemmanager"'
+            place = os.path.join(directory, case)
+            self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={place}.bus"
+            self.helper = subprocess.Popen(
+                [MODEM, f"{place}.events"], env=os.environ | self.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            start = lambda: lambda data: os.write(self.helper.stdin.fileno(), data)
         else:
             line, device = pty.openpty()
             tty.setraw(device)
@@ -150,7 +165,8 @@ def figures(programs, seconds=30):
     """By case: wake-ups a second, the processor time of a day in seconds, bytes to the disk and fdatasync an hour, and what else is
     counted for each second."""
     # A disk, which the directory for temporary files may not be.
-    with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DISK", "/var/tmp")) as directory:
+    with (tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DISK", "/var/tmp")) as directory,
+          tempfile.TemporaryDirectory(dir="/dev/shm") as memory):
         port = free_port()
         emulator = subprocess.Popen(
             [os.path.join(programs, "fleet-engine-emulator"), "--port", str(port)], stdout=subprocess.DEVNULL)
@@ -160,21 +176,24 @@ def figures(programs, seconds=30):
         time.sleep(0.5)
         daemons, receivers, paused = {}, [], []
         for number, (name, (baud, rate, case)) in enumerate(CASES.items()):
-            if case.startswith("gpsd") and not os.path.exists(shutil.which("gpsd") or "/usr/sbin/gpsd"):
+            needed = {"gpsd": shutil.which("gpsd") or "/usr/sbin/gpsd", "modem": shutil.which("dbus-daemon") or ""}
+            if not all(os.path.exists(program) for medium, program in needed.items() if case.startswith(medium)):
                 continue
             receivers.append(Receiver(directory, baud, rate, case))
             path = os.path.join(directory, f"{number}")
             with open(path + ".toml", "w", encoding="ascii") as settings:
                 settings.write(SETTINGS.format(
                     name=f"v{number}", source=receivers[-1].source, port=port, fleet_engine=free_port() if case == "offline" else port))
-            for kind in ("state", "runtime"):
-                os.mkdir(f"{path}-{kind}")
-            os.environ |= {"STATE_DIRECTORY": path + "-state", "RUNTIME_DIRECTORY": path + "-runtime", "WATCHDOG_USEC": "60000000",
-                           "NOTIFY_SOCKET": os.path.join(directory, "notify")}
+            state, runtime = f"{path}-state", os.path.join(memory, f"{number}")
+            os.mkdir(state)
+            os.mkdir(runtime)
+            environment = os.environ | receivers[-1].environment | {
+                "STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": runtime, "WATCHDOG_USEC": "60000000",
+                "NOTIFY_SOCKET": os.path.join(directory, "notify")}
             daemons[name] = spawn(
-                [os.path.join(programs, "fleet-locationd"), "--config", path + ".toml"], os.path.join(directory, "log"))
+                [os.path.join(programs, "fleet-locationd"), "--config", path + ".toml"], os.path.join(directory, "log"), environment)
             if case.endswith("paused"):
-                paused.append(f"{path}-runtime/control.sock")
+                paused.append(f"{runtime}/control.sock")
 
         def settle(time_span):
             """Reads what is sent to systemd's socket, which would be full."""
