@@ -28,6 +28,21 @@ import Testing
     }
   }
 
+  @Test("of an object only the members that are needed become values, and the others are validated all the same")
+  func needed() throws {
+    let text = #"{"a":[{"b":1,"x":{"b":[2,{}]},"y":"\u0041"},{"x":[],"b":"c"}],"x":1e999,"b":{"a":true,"z":null}}"#
+    let value = try JSONValue(parsing: [UInt8](text.utf8), members: ["a", "b"])
+    expectEqual(value.text, #"{"a": [{"b": 1}, {"b": "c"}], "b": {"a": true}}"#)
+    for invalid in [#"{"x":{"y":[1,]},"a":1}"#, #"{"x":"\q"}"#, #"{"x":[{"y":1}"#, #"{"x"}"#, #"{"x":1]"#, #"{"x":}"#] {
+      #expect(throws: JSONError.self, "\(invalid)") {
+        try JSONValue(parsing: [UInt8](invalid.utf8), members: ["a"])
+      }
+    }
+    #expect(throws: JSONError.tooComplex) {
+      try JSONValue(parsing: [UInt8](#"{"x":[1,2,3]}"#.utf8), maximumValues: 4, members: ["a"])
+    }
+  }
+
   @Test("integers are read from numbers and strings, and from nothing else")
   func integers() throws {
     let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)

@@ -112,6 +112,12 @@ package struct JSONReader {
     }
   }
 
+  /// Reads the value of a key, and validates it.
+  mutating func skipValue() throws(JSONError) {
+    let outside = depth
+    repeat { _ = try token() } while depth > outside
+  }
+
   private mutating func close() throws(JSONError) -> Token {
     guard byte == (levels & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw malformed }
     next += 1

@@ -17,25 +17,32 @@ package enum JSONValue: Equatable, Sendable {
   /// - Parameters:
   ///   - bytes: any input; the caller limits its size.
   ///   - maximumValues: the maximum number of values, including arrays and objects.
-  /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number exceeds the range of `Double`;
-  ///   `tooComplex` if it is nested too deep, or has too many values or combining marks.
-  package init(parsing bytes: [UInt8], maximumValues: Int = .max) throws(JSONError) {
+  ///   - names: the members that are needed, of all objects; others are only skipped. Nil for all.
+  /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number that is needed exceeds the range of
+  ///   `Double`; `tooComplex` if it is nested too deep, or has too many values, or combining marks in what is needed.
+  package init(
+    parsing bytes: [UInt8], maximumValues: Int = .max, members names: Set<String>? = nil
+  ) throws(JSONError) {
     var reader = JSONReader(bytes, maximumValues: maximumValues)
     let first = try reader.token()
-    self = try JSONValue(&reader, first)
+    self = try JSONValue(&reader, first, names)
     // Throws if something follows.
     _ = try reader.token()
   }
 
   /// Recurses up to ``JSONReader/maximumDepth`` levels.
-  private init(_ reader: inout JSONReader, _ first: JSONReader.Token) throws(JSONError) {
+  private init(_ reader: inout JSONReader, _ first: JSONReader.Token, _ names: Set<String>?) throws(JSONError) {
     switch first {
     case .openObject:
       var members: [String: JSONValue] = [:]
       while case .key(let name) = try reader.token() {
-        let token = try reader.token()
-        let value = try JSONValue(&reader, token)
         let key = try reader.string(name)
+        guard names?.contains(key) != false else {
+          try reader.skipValue()
+          continue
+        }
+        let token = try reader.token()
+        let value = try JSONValue(&reader, token, names)
         if members[key] == nil { members[key] = value }
       }
       self = .object(members)
@@ -43,7 +50,7 @@ package enum JSONValue: Equatable, Sendable {
       var elements: [JSONValue] = []
       var token = try reader.token()
       while token != .close {
-        elements.append(try JSONValue(&reader, token))
+        elements.append(try JSONValue(&reader, token, names))
         token = try reader.token()
       }
       self = .array(elements)

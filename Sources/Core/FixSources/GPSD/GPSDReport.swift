@@ -56,9 +56,18 @@ struct GPSDReport {
   /// Satellites in view, used or not, as above.
   let satellitesInView: Int?
 
+  /// The members that are used. A report on the satellites has some for each of 50.
+  private static let names: Set = [
+    "class", "release", "proto_major", "proto_minor", "message", "path", "device", "driver", "devices", "mode",
+    "status", "time", "lat", "lon", "alt", "altMSL", "altHAE", "geoidSep", "track", "speed", "eph", "epx", "epy", "epv",
+    "eps", "epd", "hdop", "satellites", "nSat", "uSat", "used",
+  ]
+
   /// - Throws: if it is not a JSON object with a `class`.
   init(parsing line: [UInt8]) throws(Malformed) {
-    guard let members = try? JSONValue(parsing: line), let name = members["class"]?.string else { throw Malformed() }
+    guard let members = try? JSONValue(parsing: line, members: Self.names), let name = members["class"]?.string else {
+      throw Malformed()
+    }
     // Each member is read on its own, so that an invalid one does not affect the others.
     func text(_ name: String) -> String? { members[name]?.string }
     func number(_ name: String) -> Double? { members[name]?.double }
