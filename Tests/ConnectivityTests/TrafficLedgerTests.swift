@@ -173,7 +173,7 @@ import Timekeeping
     expectEqual(next.month, 2)
   }
 
-  @Test("a power cut costs the count since the last quarter of an hour, or of the first minute")
+  @Test("a power cut costs the data volume counted since the last quarter of an hour, or in the first minute")
   func powerCut() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(59), bytes: 10)

@@ -56,7 +56,7 @@ import Timekeeping
     expectEqual(daemon.run?.publication.isStatusDue(after: [], at: Self.start), true)
   }
 
-  @Test("the line is sent again after ten seconds of an outage, because it contains durations")
+  @Test("systemd's status is sent again after ten seconds of an outage, because it contains durations")
   func ages() {
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)), false)
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
@@ -95,7 +95,7 @@ import Timekeeping
     expectEqual(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true, isLast: true), false)
   }
 
-  @Test("a new path is written at once")
+  @Test("metrics are written at once to a new metrics.textfile")
   mutating func otherPath() throws {
     begin()
     expect(handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 1).contains(.measure))

@@ -139,7 +139,7 @@ import Testing
     expectEqual(stats(&bench), #"{"accepted":3,"refused":0}"#)
   }
 
-  @Test("without a page nothing is pending")
+  @Test("while no page is open, no message is queued")
   func unwatched() {
     var bench = Bench()
     bench.exhaust()

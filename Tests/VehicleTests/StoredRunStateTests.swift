@@ -73,7 +73,7 @@ import Timekeeping
     expectEqual(fixture.agent.clock.verdict.bounds, bounds)
   }
 
-  @Test("the time that a response confirms is stored with it: there may be no other before the end of the run")
+  @Test("a time that a response confirms is stored at once, because the run may end before the next one")
   func timeOfFirstAnswer() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
