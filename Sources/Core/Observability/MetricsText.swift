@@ -33,21 +33,27 @@ package enum MetricsText {
   ) -> String {
     // Labels distinguish the daemons for a collector that reads several files.
     let identity = [("provider", provider), ("vehicle", vehicle)]
-      .compactMap { name, value in value.map { (name, $0) } }
+      .compactMap { name, value in value.map { pair(name, $0) } }.joined(separator: ",")
     var text = ""
+    text.reserveCapacity(16_384)
     for metric in MetricTable.all {
       let samples = samples(metric)
       guard !samples.isEmpty else { continue }
-      text += "# HELP \(metric.name) \(escaped(metric.help, quotes: false))\n"
-      text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
+      for part in ["# HELP ", metric.name, " ", escaped(metric.help, quotes: false), "\n"] { text += part }
+      for part in ["# TYPE ", metric.name, " ", metric.kind.rawValue, "\n"] { text += part }
       for sample in samples {
-        var labels = identity
-        if let name = metric.label, let value = sample.label { labels.append((name, value)) }
-        let pairs = labels.map { "\($0)=\"\(escaped($1, quotes: true))\"" }.joined(separator: ",")
-        text += metric.name + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(number(sample.value))\n"
+        text += metric.name
+        let own = metric.label.flatMap { name in sample.label.map { pair(name, $0) } }
+        let separator = identity.isEmpty || own == nil ? "" : ","
+        if !identity.isEmpty || own != nil { for part in ["{", identity, separator, own ?? "", "}"] { text += part } }
+        for part in [" ", number(sample.value), "\n"] { text += part }
       }
     }
     return text
+  }
+
+  private static func pair(_ name: String, _ value: String) -> String {
+    "\(name)=\"\(escaped(value, quotes: true))\""
   }
 
   private static func number(_ value: Double) -> String {
@@ -56,6 +62,8 @@ package enum MetricsText {
 
   /// Escapes backslashes, line ends and, in labels, quotation marks.
   private static func escaped(_ text: String, quotes: Bool) -> String {
+    // Almost no text has a line end, a quotation mark or a backslash.
+    guard text.utf8.contains(where: { $0 == 10 || $0 == 34 || $0 == 92 }) else { return text }
     var escaped = ""
     for scalar in text.unicodeScalars {
       switch scalar {
