@@ -116,14 +116,18 @@ package struct SourceSelector: Sendable {
   package var nextDeadline: BootInstant? {
     // A single source cannot be replaced.
     guard entries.count > 1 else { return nil }
-    return entries.filter { !isUnread($0) }.compactMap { entry in
-      switch entry.condition {
-      case .good: entry.silentAt
+    var earliest: BootInstant?
+    for index in entries.indices where !isUnread(entries[index]) {
+      switch entries[index].condition {
+      case .good: earliest = .earliest(earliest, entries[index].silentAt)
       // The start deadline only matters while no source is used.
-      case .waiting, .searching: used == nil && !entry.isStartPhaseOver ? entry.startDeadline : nil
-      case .lost, .ended: nil
+      case .waiting, .searching:
+        guard used == nil, !entries[index].isStartPhaseOver else { break }
+        earliest = .earliest(earliest, entries[index].startDeadline)
+      case .lost, .ended: break
       }
-    }.min()
+    }
+    return earliest
   }
 
   /// Handles an input, and returns the effects in order.
