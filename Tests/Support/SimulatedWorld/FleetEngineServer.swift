@@ -59,21 +59,22 @@ struct FleetEngineServer {
       date = TokenProviderServer.date(at: second, wrongBy: error)
       metFaults.insert(.serverClock)
     }
-    if let refusal = formRefusal(of: request, id: id, at: second, scenario) { return refusal }
-    let answer = decide(request, id: id, at: second, scenario, tokens: tokens)
+    let target = Target(request)
+    if let refusal = formRefusal(of: target, id: id, at: second, scenario) { return refusal }
+    let answer = decide(request, for: target, id: id, at: second, scenario, tokens: tokens)
     if case .refused(let status, let code, let why, let headers, let details) = answer {
       let body =
         #"{"error":{"code":\#(status),"message":"\#(why)","status":"\#(code)","details":[\#(details)]}}"#
       return HTTPResponse(status: status, headers: [date] + headers, body: [UInt8](body.utf8))
     }
-    let body = Target(request)?.form == .compact ? "{}\n" : #"{"name":"providers/p/deliveryVehicles/v"}"#
+    let body = target?.form == .compact ? "{}\n" : #"{"name":"providers/p/deliveryVehicles/v"}"#
     return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
   }
 
   private mutating func formRefusal(
-    of request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario
+    of target: Target?, id: UInt64, at second: Double, _ scenario: Scenario
   ) -> HTTPResponse? {
-    guard let target = Target(request), target.form == .compact,
+    guard target?.form == .compact,
       !scenario.isActive(at: second, { if case .answers = $0 { true } else { false } })
     else { return nil }
     for fault in scenario.faults where fault.isActive(at: second) {
@@ -99,7 +100,8 @@ struct FleetEngineServer {
   }
 
   private mutating func decide(
-    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProviderServer
+    _ request: HTTPRequest, for target: Target?, id: UInt64, at second: Double, _ scenario: Scenario,
+    tokens: TokenProviderServer
   ) -> Decision {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
@@ -116,7 +118,7 @@ struct FleetEngineServer {
       metFaults.insert(.answersSometimes)
       return .refused(status, code, "by chance")
     }
-    guard let target = Target(request) else {
+    guard let target else {
       offences.append("\(request.method) \(request.url)")
       return .refused(400, "INVALID_ARGUMENT", "bad target")
     }
