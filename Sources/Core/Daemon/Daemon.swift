@@ -182,6 +182,8 @@ package struct Daemon: Sendable {
     case toVehicle(VehicleAgent.Input)
     /// The vehicle decides this.
     case fromVehicle(VehicleAgent.Effect)
+    /// The vehicle was passed something in this call, and decides nothing more in it.
+    case settled
   }
 
   /// Is told what passes between the parts.
@@ -226,8 +228,8 @@ package struct Daemon: Sendable {
 
   /// Handles an input, and returns the effects in order. Before there are settings, what needs them is ignored.
   ///
-  /// - Parameter observer: is told what passes between the parts, with the vehicle before that. It must not use this
-  ///   value.
+  /// - Parameter observer: is told what passes between the parts, with the vehicle before that, or once it has settled.
+  ///   It must not use this value.
   package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     if let effects = run?.handle(input, at: now, observer: observer) {
       nextDeadline = run?.nextDeadline

@@ -27,6 +27,7 @@ extension Run {
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
     effects += first.requests.map { .respond(id: $0, .done(remark: first.limit == nil ? nil : remark(on: beginning))) }
     updateDeadline()
+    reportSettled(to: observer)
     return effects
   }
 

@@ -24,6 +24,7 @@ extension Run {
     perform(produced, of: id, at: now, observer, &effects)
     settle(at: now, observer, &effects)
     if wasVehicleCalled { publish(after: nil, at: now, &effects) }
+    reportSettled(to: observer)
     return effects
   }
 

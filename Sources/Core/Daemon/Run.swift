@@ -100,6 +100,7 @@ package struct Run: Sendable {
     }
     settle(at: now, observer, &effects)
     if wasVehicleCalled || !input.isOfSource { publish(after: input, at: now, &effects) }
+    reportSettled(to: observer)
     return effects
   }
 
@@ -125,6 +126,9 @@ package struct Run: Sendable {
   func isProgressing(at now: BootInstant) -> Bool {
     vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
   }
+
+  /// At the end of a call.
+  func reportSettled(to observer: Observer?) { if wasVehicleCalled { observer?(.settled, vehicle) } }
 
   // MARK: - The parts
 

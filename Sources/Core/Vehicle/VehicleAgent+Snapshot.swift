@@ -65,7 +65,7 @@ extension VehicleAgent {
     /// Its arrival. Meaningless without one.
     package var newestCameAt: BootInstant { agent.policy.newestAt }
     /// Whether the vehicle is parked.
-    package var isParked: Bool { agent.policy.isParked }
+    package var isParked: Bool { agent.isParked }
     /// The track of the last minutes.
     package var track: RecentTrack { agent.fixes.track }
 
@@ -126,6 +126,9 @@ extension VehicleAgent {
 
   /// Fleet Engine accepted the last update, and there is a network.
   package var isReachingFleetEngine: Bool { delivery.wasLastAttemptAccepted && !network.isAbsent }
+
+  /// Whether the vehicle is parked.
+  package var isParked: Bool { policy.isParked }
 
   /// - Parameter now: with the machine's clock.
   package func snapshot(at now: Moment) -> Snapshot {

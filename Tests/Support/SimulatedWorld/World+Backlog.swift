@@ -83,7 +83,7 @@ extension World {
       default: false
       }
     }
-    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff, daemon.run != nil else { return }
+    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff, isRunning else { return }
     let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
     let since = attempts.filter {
       $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.runNumber == runNumber

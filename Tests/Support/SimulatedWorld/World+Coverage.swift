@@ -54,8 +54,8 @@ extension World {
 
   /// After an update has ended.
   func meetForm() {
-    guard let delivery = daemon.run?.vehicle.delivery else { return }
-    coverage.forms.meet(FormCase(delivery.updateForm))
+    guard let form = daemon.run?.vehicle.delivery.updateForm else { return }
+    coverage.forms.meet(FormCase(form))
   }
 
   /// When the driver makes a choice, and once a second.

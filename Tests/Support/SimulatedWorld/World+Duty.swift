@@ -105,7 +105,7 @@ extension World {
   /// After long enough without a fault, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
   /// Engine.
   func checkOffline() {
-    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, daemon.run != nil else { return }
+    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, isRunning else { return }
     // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
     // The longest backoff after a failure, and a request.

@@ -33,7 +33,7 @@ extension World {
         "\(mostFormRefusals) compact updates in a row were refused, and plain ones would have been accepted")
     }
     // The file is read after the first request, which may take its whole deadline.
-    if !isOff, finishedAt == nil, daemon.run != nil, openFile.troubledSince == nil, unrestored[vehicle] != nil,
+    if !isOff, finishedAt == nil, isRunning, openFile.troubledSince == nil, unrestored[vehicle] != nil,
       now - max(startedAt, ring.ranAt) > .seconds(30)
     {
       violate("the stored positions of \(vehicle) were never restored")

@@ -41,7 +41,7 @@ extension World {
 
   /// The program locks the vehicle soon after the other daemon has ended and it has settings that name the vehicle.
   func checkLock() {
-    guard inUseSince != nil, !isOff, finishedAt == nil, daemon.run != nil else { return }
+    guard inUseSince != nil, !isOff, finishedAt == nil, isRunning else { return }
     let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0
     if second - max(end, World.seconds(max(startedAt, resumedAt, ring.ranAt))) > 6 {
       violate("another daemon has ended \(second - end) s ago, and the vehicle is not locked")

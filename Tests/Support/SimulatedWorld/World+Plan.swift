@@ -11,17 +11,16 @@ import Timekeeping
 /// 32nd fix.
 extension World {
   /// Records the plan after a call of the agent, and looks ahead.
-  func notePlan() {
-    guard let vehicle = daemon.run?.vehicle else { return }
-    let plan = vehicle.plan(at: bootNow)
+  func notePlan(_ plan: Plan) {
     lastPlan = finishedAt == nil ? plan : nil
     meet(plan)
-    noteCause(plan, of: vehicle)
+    if isTranscribing { noteCause(plan, of: agent) }
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0
     guard let until else { return }
     if until <= bootNow { return violate("a wait that is over: a hot loop") }
     guard looksAhead else { return }
+    let vehicle = agent
     let before = vehicle.plan(at: until - .nanoseconds(1))
     if before != plan { violate("\(plan) becomes \(before) without an input") }
     guard case .act(let step) = vehicle.plan(at: until) else {

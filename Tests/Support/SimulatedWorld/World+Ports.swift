@@ -216,7 +216,7 @@ extension World {
       ports[index].awaited.remove(awaited)
     }
     guard isTalking, !ports[index].isDisturbed(at: second), !ports[index].hasEnded, !ports[index].isReleased,
-      inUseSince == nil, daemon.run != nil
+      inUseSince == nil, isRunning
     else {
       ports[index].fineSince = nil
       return

@@ -71,8 +71,9 @@ extension World {
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
     published = Published(traffic: published.traffic)
-    daemon = World.daemon(
-      seed: programSeed, pause: pauseNote, traffic: published.traffic, confirmation: ring.confirmation, at: bootNow)
+    replaceDaemon(
+      by: World.daemon(
+        seed: programSeed, pause: pauseNote, traffic: published.traffic, confirmation: ring.confirmation, at: bootNow))
     ring.forceRestarts += 1
     copy = [:]
     unrestored = disk.held

@@ -43,7 +43,7 @@ extension World {
 
   /// After each input the status line and the metrics are as recent as required.
   func checkPublished() {
-    guard !isOff, finishedAt == nil, daemon.run != nil, let statusAt = published.statusAt else { return }
+    guard !isOff, finishedAt == nil, isRunning, let statusAt = published.statusAt else { return }
     if now - statusAt >= .seconds(10) { violate("the status line is \((now - statusAt).inSeconds) s old") }
     let metricsAt = published.metricsAt ?? .boot
     if now - metricsAt >= .seconds(60) { violate("the metrics are \((now - metricsAt).inSeconds) s old") }

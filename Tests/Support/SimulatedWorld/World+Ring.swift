@@ -235,8 +235,8 @@ extension World {
     }
     switch (request, response) {
     case (.status, .status(let report)):
-      if report.lacksSettings != (daemon.run == nil) { violate("the status says \(report.summary)") }
-      if daemon.run != nil, report.vehicle != vehicle { violate("the status is of \(report.vehicle ?? "no vehicle")") }
+      if report.lacksSettings == isRunning { violate("the status says \(report.summary)") }
+      if isRunning, report.vehicle != vehicle { violate("the status is of \(report.vehicle ?? "no vehicle")") }
       if report.isPaused != (pausedAt != nil) { violate("the status says that the pause is \(report.isPaused)") }
     case (.metrics, .metrics), (.monitor, .monitoring): break
     case (.reload, .done), (.confirmedReload, .done):
@@ -266,7 +266,7 @@ extension World {
 
   /// Once a second: the daemon has settings soon after it can have them, and until then reports that it has none.
   func checkWaiting() {
-    guard scenario.hasRing, !isOff, finishedAt == nil, daemon.run == nil else { return ring.usableSince = nil }
+    guard scenario.hasRing, !isOff, finishedAt == nil, !isRunning else { return ring.usableSince = nil }
     if let statusAt = published.statusAt, now - statusAt > .seconds(61) {
       violate("the status line is \((now - statusAt).inSeconds) s old, and the daemon waits")
     }
@@ -281,7 +281,7 @@ extension World {
   /// At the end of a run.
   func checkSettings() {
     guard scenario.hasRing, !isOff, finishedAt == nil else { return }
-    guard daemon.run != nil else { return checkWaiting() }
+    guard isRunning else { return checkWaiting() }
     if daemon.run?.vehicle.snapshot(at: moment).vehicle != vehicle { violate("another vehicle runs than \(vehicle)") }
   }
 }

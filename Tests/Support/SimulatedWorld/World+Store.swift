@@ -105,7 +105,8 @@ extension World {
   func stop() -> Backlog.ID? {
     var added: Backlog.ID?
     var isReport = false
-    for case .fromVehicle(let effect) in messages.map(\.message) {
+    for (message, _) in messages {
+      guard case .fromVehicle(let effect) = message else { continue }
       switch effect {
       case .backlog(.added(let record)): (added, isReport) = (record.id, true)
       case .sendUpdate: isReport = true
@@ -113,7 +114,7 @@ extension World {
       }
     }
     guard isReport else { return nil }
-    let isParked = agent.snapshot(at: moment).isParked
+    let isParked = settled?.isParked == true
     defer { wasParked = isParked }
     guard scenario.commitInterval == nil, isParked, wasParked == false, reach.isInLongOutage(at: now) else {
       return nil

@@ -65,7 +65,7 @@ extension World {
 
   /// The reason why nothing is sent, if it differs from the previous one.
   func noteCause(_ plan: Plan, of vehicle: VehicleAgent) {
-    guard isTranscribing, let cause = plan.cause.map(CauseCase.init), cause != lastCause else { return }
+    guard let cause = plan.cause.map(CauseCase.init), cause != lastCause else { return }
     lastCause = cause
     let explanation = Explanation(vehicle.snapshot(at: moment))
     note("? \(explanation.reason): \(explanation.sentence)", isDetail: cause == .inFlight)

@@ -22,6 +22,22 @@ struct VehicleState {
   }
 }
 
+/// What the world checks of the vehicle after each call. Whoever reads one of these through the daemon first copies all
+/// of it.
+struct SettledVehicle {
+  var plan: Plan
+  var isParked: Bool
+  var tokenFailures: [String: Int]
+  var pendingCount: Int
+  var backlogCount: Int
+
+  init(_ vehicle: VehicleAgent, at now: BootInstant) {
+    (plan, isParked) = (vehicle.plan(at: now), vehicle.isParked)
+    tokenFailures = vehicle.statistics.tokenFailures
+    (pendingCount, backlogCount) = (vehicle.delivery.pendingCount, vehicle.delivery.backlog.count)
+  }
+}
+
 /// Simulates a day in a fraction of a second: one `Daemon`, and its environment in virtual time.
 /// || The world performs the daemon's effects, calls it at its deadlines, and checks the invariants throughout;
 /// violations are in `violations`.
@@ -70,7 +86,11 @@ final class World {
   }
 
   let scenario: Scenario
-  var daemon: Daemon
+  private(set) var daemon: Daemon
+  /// Whether the daemon has settings, and with them a vehicle.
+  private(set) var isRunning = false
+  /// The vehicle after the last call; nil before the first.
+  private(set) var settled: SettledVehicle?
   /// The daemon's vehicle, once there are settings.
   var agent: VehicleAgent {
     guard let run = daemon.run else { preconditionFailure("there are no settings yet") }
@@ -128,8 +148,9 @@ final class World {
   private var isNextVehicleInUse = false
   /// What was published.
   var published = Published()
-  /// The messages between the daemon's parts in the last step, and the vehicle before that.
-  private(set) var messages: [(message: Daemon.Message, before: VehicleState)] = []
+  /// The messages between the daemon's parts in the last step, and the vehicle before that, from the first fix without
+  /// a date on.
+  private(set) var messages: [(message: Daemon.Message, before: VehicleState?)] = []
   /// The ports of the program's sources, by their IDs.
   var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
@@ -338,6 +359,13 @@ final class World {
     checkAfterwards()
   }
 
+  /// Another process of the daemon, for the next `launch`.
+  func replaceDaemon(by new: Daemon) {
+    daemon = new
+    isRunning = false
+    settled = nil
+  }
+
   /// The program is started.
   func launch() {
     mayReadSettings = true
@@ -500,7 +528,7 @@ final class World {
 
   /// The settings that the daemon has requested.
   private func readSettings() {
-    if !mayReadSettings, daemon.run != nil { violate("settings are read without a reload") }
+    if !mayReadSettings, isRunning { violate("settings are read without a reload") }
     mayReadSettings = false
     for fault in scenario.faults where fault.place == .settings && scenario.hasRing && fault.isActive(at: second) {
       coverage.faults.meet(FaultCase(fault.kind))
@@ -580,7 +608,7 @@ final class World {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
           if !checkRejected(new, input) { configure(new) }
         // Before there are settings, it is not noticed.
-        case .vehicle(let input) where daemon.run != nil: reach.note(input, at: now)
+        case .vehicle(let input) where isRunning: reach.note(input, at: now)
         default: break
         }
         step { $0.handle(input, at: moment, observer: $1) }
@@ -601,16 +629,23 @@ final class World {
 
   /// Calls the daemon, and performs its effects.
   private func step(_ call: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
-    let failed = daemon.run?.vehicle.statistics.tokenFailures
+    let failed = isRunning ? settled?.tokenFailures ?? [:] : nil
     var planned: Plan.Step?
+    var hasFixWithoutDate = false
     messages.removeAll(keepingCapacity: true)
     let effects = call(&daemon) { [unowned self] message, vehicle in
+      if case .settled = message {
+        settled = SettledVehicle(vehicle, at: bootNow)
+        return
+      }
       if messages.isEmpty {
         calls += 1
         planned = checkPlan(of: vehicle)
       }
-      messages.append((message, VehicleState(vehicle)))
+      if case .toVehicle(.source(_, .fix(let fix))) = message, case .ofDay = fix.time { hasFixWithoutDate = true }
+      messages.append((message, hasFixWithoutDate ? VehicleState(vehicle) : nil))
     }
+    if !isRunning { isRunning = daemon.run != nil }
     let hasBacklogChanged = followMessages()
     if let stop = stop() { newStop = stop }
     // Another input may make the step unnecessary.
@@ -637,22 +672,19 @@ final class World {
       meet(effect)
       perform(effect)
     }
-    if let failed, daemon.run?.vehicle.statistics.tokenFailures != failed { tokenFailures.append(now) }
+    if let failed, settled?.tokenFailures ?? [:] != failed { tokenFailures.append(now) }
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
-    guard !messages.isEmpty else { return }
+    guard !messages.isEmpty, let settled else { return }
     hasCalledVehicle = true
     // Like a shell, the world queries it once after each call, and not again before the next.
-    notePlan()
-    guard hasBacklogChanged || calls % 16 == 0 else { return }
-    guard let delivery = daemon.run?.vehicle.delivery else { return }
-    let backlog = delivery.backlog
+    notePlan(settled.plan)
     // In addition to the live position in flight.
-    if delivery.pendingCount > configuration.delivery.maxLocations {
+    if settled.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
     }
-    if copy.count != backlog.count { violate("the copy of the backlog has another number of records") }
+    if copy.count != settled.backlogCount { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
-      let isSame = backlog.records.allSatisfy { copy[$0.id] == $0 }
+      let isSame = agent.delivery.backlog.records.allSatisfy { copy[$0.id] == $0 }
       if !isSame { violate("the copy of the backlog differs") }
     }
   }
@@ -730,8 +762,10 @@ final class World {
       case .toVehicle(.source(let id, .fix(let fix))):
         evaluate(fix, from: portsBySource[id] ?? 0)
         hasFixSinceTick = true
-        let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
-        checkDate(of: fix, from: before, to: next?.before ?? VehicleState(agent))
+        if let before {
+          let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
+          checkDate(of: fix, from: before, to: next?.before ?? VehicleState(agent))
+        }
       case .toVehicle: break
       case .fromVehicle(.backlog(let change)):
         hasBacklogChanged = true
@@ -741,7 +775,7 @@ final class World {
       case .fromVehicle(.needFixes(let areNeeded)): needFixes(areNeeded)
       case .fromVehicle(.readyForNextFix(let id)):
         if portsBySource[id].map({ !ports[$0].isFile }) ?? true { violate("a source is released that does not wait") }
-      case .fromVehicle: break
+      case .fromVehicle, .settled: break
       }
       if isTranscribing, let text = World.brief(message) { note("  . \(text)", isDetail: World.isDetail(message)) }
     }
