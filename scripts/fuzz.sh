@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=$1
+export seconds=$1
 shift
 # The directory of its seeds, and inputs a second.
 declare -A parsers=(
@@ -16,34 +16,47 @@ declare -A parsers=(
   [FuzzTokenResponse]="token-response 400" [FuzzJWT]="jwt 1000" [FuzzHTTP2]="http2 1000" [FuzzStoredToken]="stored-token 1000"
 )
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(printf '%s\n' "${!parsers[@]}" | sort)
 
-export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
-run=()
-build=$(mktemp)
-trap 'rm -f "$build"' EXIT
+export FUZZ=1 TESTS=none SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
+work=$(mktemp -d)
+export work run=""
+trap 'rm -rf "$work"' EXIT
 if [ -n "${SEED:-}" ]; then
   # Hash tables and addresses decide what counts as new.
   export SWIFT_DETERMINISTIC_HASHING=1
   # A container may forbid it; then a few inputs differ.
-  if setarch -R true 2>/dev/null; then run=(setarch -R); fi
+  if setarch -R true 2>/dev/null; then run="setarch -R"; fi
 fi
-for target in "${targets[@]}"; do
+
+build() {
   # --sanitize=fuzzer alone leaves Swift code without counters, and libFuzzer blind. Swift writes no table of addresses,
   # so C++ must not either.
-  swift build --product "$target" --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
-    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp -Xcxx -fno-sanitize-coverage=pc-table >"$build" 2>&1 ||
-    { cat "$build" >&2; exit 1; }
-  read -r seeds rate <<<"${parsers[$target]}"
-  if [ -n "${SEED:-}" ]; then limit=(-seed="$SEED" -runs=$((seconds * rate))); else limit=(-max_total_time="$seconds"); fi
-  corpus=$(mktemp -d)
-  log=$(mktemp)
-  echo "$target: ${limit[*]}"
-  if ! "${run[@]}" ".build/fuzz/debug/$target" "${limit[@]}" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-    -artifact_prefix="$PWD/.build/fuzz/$target-" "$corpus" "Fuzz/Seeds/$seeds" >"$log" 2>&1; then
-    tail -n 40 "$log" >&2
-    exit 1
-  fi
-  grep -E 'number_of_executed_units|new_units_added' "$log" || true
-  rm -rf "$corpus" "$log"
-done
+  swift build "$@" --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
+    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp -Xcxx -fno-sanitize-coverage=pc-table >"$work/build" 2>&1 ||
+    { cat "$work/build" >&2; exit 1; }
+}
+if [ ${#targets[@]} -gt 0 ]; then
+  for target in "${targets[@]}"; do build --product "$target"; done
+else
+  # At once: planning alone takes seconds.
+  build
+  mapfile -t targets < <(printf '%s\n' "${!parsers[@]}" | sort)
+fi
+
+fuzz() { # TARGET SEEDS RATE
+  local target=$1 log=$work/$1.log limit=(-max_total_time="$seconds") status=0
+  [ -z "${SEED:-}" ] || limit=(-seed="$SEED" -runs=$((seconds * $3)))
+  mkdir "$work/$target"
+  # shellcheck disable=SC2086
+  $run ".build/fuzz/debug/$target" "${limit[@]}" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+    -artifact_prefix="$PWD/.build/fuzz/$target-" "$work/$target" "Fuzz/Seeds/$2" >"$log" 2>&1 || status=$?
+  # In one piece, because several run at once.
+  echo "$target: ${limit[*]}
+$(if [ $status -eq 0 ]; then grep -E 'number_of_executed_units|new_units_added' "$log"; else tail -n 40 "$log"; fi)"
+  rm -rf "${work:?}/$target"
+  [ $status -eq 0 ] || { echo "$target" >>"$work/failed"; return 1; }
+}
+export -f fuzz
+for target in "${targets[@]}"; do echo "$target ${parsers[$target]}"; done |
+  xargs -P "$(nproc)" -L 1 bash -c 'fuzz "$@"' _ ||
+  { echo "fuzz.sh: failed: $(tr '\n' ' ' <"$work/failed")" >&2; exit 1; }
