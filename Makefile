@@ -26,6 +26,8 @@ RELEASE += -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld 
 # Of libstdc++ the programs use a tenth: linked in, it costs less memory and fewer relocations at each start than the library.
 STATIC_CXX = $(patsubst %,-Xlinker '--remap-inputs=*/libstdc++.so=%',$(wildcard $(shell $(CXX) -print-file-name=libstdc++.a)))
 BIN := .build/release
+# Without what only tests need.
+PROGRAM_TARGETS := fleet-locationd,fleet-locationctl,fleet-engine-emulator
 DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 
 # The architecture of the packages.
@@ -69,7 +71,7 @@ help: ## Every day: Lists the targets.
 .PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Use: Builds the programs for release.
-	swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
+	TESTS=$(PROGRAM_TARGETS) swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
 
 setup: setup-build setup-test ## Every day: Installs what building and testing need.
 
