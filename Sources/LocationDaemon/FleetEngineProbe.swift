@@ -38,7 +38,7 @@ package final class FleetEngineProbe {
   /// - Parameter completion: called once, in a later iteration of the loop.
   package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {
     ask(endpoint.dryRun(token: token)) { [vehicle = endpoint.vehicle] in
-      completion(UpdateOutcome($0, from: vehicle.service, showing: vehicle.names))
+      completion(UpdateOutcome($0, of: vehicle))
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Expectations
+import ExternalInput
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -27,6 +28,29 @@ import Timekeeping
     let request = try endpoint.request(for: AuthorizationFixture.context("a\"b\\c\n"))
     expectEqual(String(decoding: request.body, as: UTF8.self), #"{"vehicle":"a\"b\\c\u000a"}"#)
     expectEqual(request.headers.map(\.name), ["accept", "X-Key", "Content-Type"])
+  }
+
+  @Test("a server that answers without a token is named: its host for everyone, the path without user and query")
+  func address() {
+    func failure(_ url: String, _ response: HTTPResponse) -> TokenFailure? {
+      AuthorizationFixture.failure {
+        try TokenProvider.http(TokenEndpoint(urlTemplate: url, format: format)).token(
+          from: .http(.response(response)), for: AuthorizationFixture.context(), at: AuthorizationFixture.moment(100),
+          buildDate: AuthorizationFixture.buildDate)
+      }
+    }
+    let url = "https://me:hush@t.test:8443/token/{vehicle_id}?key=hush#hush"
+    let missing = failure(url, HTTPResponse(status: 404))
+    expectEqual(missing?.message, "the token provider answered HTTP 404 (t.test:8443/token/truck-17)")
+    expectEqual(missing?.sentence.ownText, "the token provider answered HTTP 404 (t.test:8443…)")
+    for plain in ["http://t.test", "http://t.test/", "http://t.test?key=hush"] {
+      expectEqual(failure(plain, HTTPResponse(status: 500))?.message, "the token provider answered HTTP 500 (t.test)")
+    }
+    let page = HTTPResponse(status: 200, headers: [], body: Array("<html>".utf8))
+    expectEqual(failure(url, page)?.message.hasSuffix("the wrong URL (t.test:8443/token/truck-17)"), true)
+    // What a secret may be is masked.
+    let token = AuthorizationFixture.token(AuthorizationFixture.claims())
+    expectEqual(failure("https://t.test/\(token)", page)?.message.contains(token), false)
   }
 
   @Test("without a vehicle there is no request: missingAuthorizationContext, as in the original protocol")

@@ -70,6 +70,7 @@ import Timekeeping
         case .offlineFailed(let failure, _): "offline failed \(failure.category)"
         case .resends(let failure): "resends \(failure.category)"
         case .suspectsBacklog(let failure): "suspects backlog \(failure.category)"
+        case .rejectsBacklog(let failure): "rejects backlog \(failure.category)"
         case .updateForm: "update form"
         }
       }
@@ -309,6 +310,27 @@ import Timekeeping
     expect(!bench.agent.mayBeLive(try Bench.location(0)))
     try expectEqual(bench.send(0, isDue: false, at: 300), ["send 3, plain"])
     expectEqual(bench.handle(.ended(id: 3, .accepted), at: 301).last, "accepted -10 and 0")
+  }
+
+  @Test("past positions count as rejected when the update without them is accepted, and not when it is denied too")
+  func backlogRejection() throws {
+    for isTokenDenied in [false, true] {
+      var bench = try Bench()
+      _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+      try expectEqual(bench.send(0), ["add 0", "send 1 with past"])
+      let denial = Bench.failure(.permissionDenied)
+      expectEqual(bench.handle(.ended(id: 1, denial), at: 1), ["suspects backlog permissionDenied"])
+      try expectEqual(bench.send(0, isDue: false, at: 2), ["send 2"])
+      if isTokenDenied {
+        expectEqual(bench.handle(.ended(id: 2, denial), at: 3), ["failed permissionDenied"])
+        try expectEqual(bench.send(0, isDue: false, at: 4), ["send 3, plain"])
+        expectEqual(bench.handle(.ended(id: 3, .accepted), at: 5), ["remove [0] delivered", "accepted 0 and 0"])
+      } else {
+        expectEqual(
+          bench.handle(.ended(id: 2, .accepted), at: 3),
+          ["remove [0] delivered", "rejects backlog permissionDenied", "accepted 0 and 0"])
+      }
+    }
   }
 
   @Test("a position that was accepted before and is now rejected alone is not replaced by an older one")

@@ -122,6 +122,27 @@ extension FleetEngineService {
     expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
   }
 
+  @Test("advice about a vehicle that does not exist, or that is denied, names its ID, its project and who creates it")
+  func names() throws {
+    func failure(_ status: Int, _ code: String, of service: FleetEngineService) throws -> UpdateFailure {
+      let body = Array("{\"error\":{\"code\":\(status),\"status\":\"\(code)\",\"message\":\"no\"}}".utf8)
+      let outcome = UpdateOutcome(
+        .response(HTTPResponse(status: status, headers: [], body: body)),
+        of: FleetEngineVehicle(service: service, providerID: "my-project", vehicleID: "truck-17"))
+      guard case .failed(let failure) = outcome else { throw CancellationError() }
+      return failure
+    }
+    try expectEqual(
+      failure(404, "NOT_FOUND", of: .deliveries).advice,
+      "the backend must create the vehicle first (CreateDeliveryVehicle); if it has, check vehicle.vehicle_id (truck-17) "
+        + "and vehicle.provider_id (my-project)")
+    try expect(failure(404, "NOT_FOUND", of: .trips).advice?.contains("(CreateVehicle)") == true)
+    try expectEqual(
+      failure(403, "PERMISSION_DENIED", of: .deliveries).advice,
+      "check vehicle.provider_id (my-project), vehicle.vehicle_id (truck-17) and the service account's role "
+        + "(roles/fleetengine.deliveryUntrustedDriver)")
+  }
+
   @Test("advice names the role that the service needs")
   func role() {
     let failure = UpdateFailure(.permissionDenied, "words", from: .rovers, cause: .role)

@@ -70,7 +70,7 @@ import Timekeeping
       }
       live = try? nextLive()
       guard !ids.isEmpty else {
-        backfill.acceptedWithoutPast(at: now)
+        _ = backfill.acceptedWithoutPast(at: now)
         return true
       }
       if !backfill.isControl { delivered += seconds }
@@ -211,6 +211,20 @@ import Timekeeping
     bench.answer = { _ in nil }
     bench.drain()
     expectEqual(bench.delivered.count, 300)
+  }
+
+  @Test("when a request without past positions is denied too, the next have none until one is accepted")
+  func tokenDenied() throws {
+    var bench = try Bench(300)
+    for _ in 0..<5 { expect(!bench.request(.permissionDenied)) }
+    expectEqual(bench.sizes, [100, 0, 0, 0, 0])
+    // A network that fails says nothing about the token.
+    expect(!bench.request(.network))
+    expect(bench.request())
+    expectNil(bench.backfill.suspendedUntil(with: bench.token, at: bench.now))
+    bench.drain()
+    expectEqual(bench.sizes, [100, 0, 0, 0, 0, 0, 0, 100, 100, 100])
+    expectEqual(bench.delivered, Array(0..<300))
   }
 
   @Test("a single temporary 403 suspends past positions for two minutes")

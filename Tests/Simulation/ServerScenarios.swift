@@ -71,6 +71,16 @@ import Timekeeping
     expect(!world.events(.tokenRefused).isEmpty)
   }
 
+  @Test("a role that is missing from the start: the first warning is about it, and three requests are made in a minute")
+  func deniedFromStart() throws {
+    let world = try World.drive(
+      Scenario(duration: 60, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 0..<60)]))
+    expect((1...3).contains(world.attempts(0..<60)))
+    expectEqual(world.events(.offline).count, 1)
+    expectEqual(world.events(.tokenRefused).count, 1)
+    expect(world.events(.backfillRefused).isEmpty)
+  }
+
   @Test("past locations that are denied are omitted, and live updates continue")
   func pastDenied() throws {
     let world = try World.drive(
@@ -115,7 +125,7 @@ import Timekeeping
   func missing() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))
     expect(world.attempts(0..<3600) < 120)
-    expect(world.events(.offline).contains { $0.contains("create the vehicle in the backend") })
+    expect(world.events(.offline).contains { $0.contains("the backend must create the vehicle first") })
     expect(!world.applied(3600..<3695).isEmpty)
     expect(world.fetches.count <= 2)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 
 /// An HTTP token provider: the request and the format of its response.
@@ -29,6 +30,18 @@ package struct TokenEndpoint: Equatable, Sendable {
     self.headers = headers
     self.format = format
     self.deadline = deadline
+  }
+
+  /// The host and the path that are asked, without user, query and whatever looks like a secret; nil if the context has
+  /// no value for a placeholder. Only the host is for everyone.
+  func address(for context: AuthorizationContext) -> Sentence? {
+    guard let url = try? ContextTemplate.fill(urlTemplate, context, \.percentEncoded) else { return nil }
+    let rest = url.parts(around: "://")?.after ?? url[...]
+    let authority = rest.prefix { !"/?#".contains($0) }
+    let host = ExternalText(authority.split(separator: "@").last ?? "", limit: 100, showing: context.names)
+    let path = rest.dropFirst(authority.count).prefix { $0 != "?" && $0 != "#" }
+    guard path.count > 1 else { return "\(forEveryone: host)" }
+    return "\(forEveryone: host)\(ExternalText(path, showing: context.names))"
   }
 
   /// The request for one token.

@@ -106,6 +106,14 @@ extension TokenFailure {
 }
 
 extension TokenFailure.Reason {
+  /// Whether another URL may give a token: a server has answered, and with none.
+  var mayBeDueToURL: Bool {
+    switch self {
+    case .status, .notJSON, .missingData, .missingField: true
+    default: false
+    }
+  }
+
   var advice: String? {
     switch self {
     case .missingAuthorizationContext:

@@ -37,8 +37,19 @@ package enum TokenProvider: Equatable, Sendable {
   package func token(
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
-    let (secret, json, response) = try find(in: outcome)
-    return try format.token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
+    do throws(TokenFailure) {
+      let (secret, json, response) = try find(in: outcome)
+      return try format.token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
+    } catch {
+      throw naming(error, for: context)
+    }
+  }
+
+  /// A failure that a wrong URL may explain, with the address that was asked.
+  private func naming(_ failure: TokenFailure, for context: AuthorizationContext) -> TokenFailure {
+    guard case .http(let endpoint) = self, failure.reason.mayBeDueToURL, let address = endpoint.address(for: context)
+    else { return failure }
+    return TokenFailure(failure.reason, "\(failure.sentence) (\(address))")
   }
 
   /// The token that arrived, not validated: for inspection only.

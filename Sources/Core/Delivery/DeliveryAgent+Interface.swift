@@ -120,6 +120,8 @@ extension DeliveryAgent {
     case forgetOthers(before: Timestamp)
     /// The request will be repeated without past positions before it counts as failed.
     indirect case suspectsBacklog(UpdateFailure)
+    /// An update was accepted without past positions that was rejected with them, for this reason.
+    indirect case rejectsBacklog(UpdateFailure)
   }
 
   /// What a request sets.

@@ -69,6 +69,9 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
+    /// Why an update was rejected whose past positions the next one omits; it is reported when they prove to be the
+    /// cause.
+    var backlogRejection: UpdateFailure?
     /// The live position of a compact update that was rejected: it is sent once more in the plain form.
     var comparedLive: VehicleLocation?
     /// Until when a request that was cancelled or timed out may still arrive.
@@ -521,8 +524,9 @@ package struct DeliveryAgent: Sendable {
     let past = attempt.isControl ? 0 : attempt.records.count
     noteAccepted(past: past, sentAt: attempt.sentAt, at: now)
     var changes = [Backlog.Change]()
+    var rejection: UpdateFailure?
     if attempt.records.isEmpty {
-      backfill.acceptedWithoutPast(at: now)
+      if backfill.acceptedWithoutPast(at: now) { rejection = vehicle.backlogRejection }
     } else {
       changes += backlog.remove(backfill.accepted(attempt.records), .rejected)
     }
@@ -531,7 +535,7 @@ package struct DeliveryAgent: Sendable {
     // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
     vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
     let findings = formNegotiation.accepted(attempt.form, at: now)
-    return DeliveryAgent.effects(changes) + [
+    return DeliveryAgent.effects(changes) + (rejection.map { [.rejectsBacklog($0)] } ?? []) + [
       .accepted(live: live, isQueued: attempt.isQueued, sentAt: attempt.sentAt, past: past)
     ] + (findings.map { [.updateForm($0, formNegotiation.summary)] } ?? [])
   }
@@ -566,6 +570,7 @@ package struct DeliveryAgent: Sendable {
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
+      vehicle.backlogRejection = failure
       return .suspectsBacklog(failure)
     }
     backOff(after: failure, at: now)

@@ -32,6 +32,9 @@ package struct FleetEngineService: Sendable {
   /// Whether vehicles are ONLINE or OFFLINE.
   package var hasState: Bool { offline != nil }
 
+  /// The method with which the backend creates a vehicle, as in `CreateDeliveryVehicle`: AIP-133.
+  var creation: String { "Create\(collection.prefix(1).uppercased())\(collection.dropFirst().dropLast())" }
+
   /// All services for vehicles.
   package static let all = [deliveries, trips]
 }

@@ -89,13 +89,15 @@ extension UpdateFailure.Category {
   }
 
   /// What to do; nil if it usually resolves itself.
-  func advice(for service: FleetEngineService) -> String? {
+  func advice(for service: FleetEngineService, _ vehicle: FleetEngineVehicle?) -> String? {
     switch self {
     case .network, .unavailable, .throttled: nil
     case .notFleetEngine: UpdateFailure.advice(for: .certificateUntrusted)
     case .unauthenticated: "a fresh token is fetched"
-    case .permissionDenied: UpdateFailure.roleAdvice(service)
-    case .notFound: "create the vehicle in the backend, or check vehicle.provider_id and vehicle.vehicle_id"
+    case .permissionDenied: UpdateFailure.roleAdvice(service, vehicle)
+    case .notFound:
+      "the backend must create the vehicle first (\(service.creation)); if it has, check vehicle.vehicle_id"
+        + "\(vehicle.named(\.vehicleID)) and vehicle.provider_id\(vehicle.named(\.providerID))"
     case .rejected: "Fleet Engine considers the request invalid; please report this message"
     case .clockSkew: UpdateFailure.advice(for: .certificateNotYetValid)
     }

@@ -49,6 +49,8 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
 
   /// The service of the request.
   package var service: FleetEngineService
+  /// The vehicle of the request, for advice; nil if it is not known.
+  package var vehicle: FleetEngineVehicle?
 
   package init(
     _ category: Category, _ sentence: Sentence, from service: FleetEngineService, httpStatus: Int? = nil,
@@ -99,7 +101,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// is not trusted, but may be due to this machine's clock.
   package var advice: String? {
     if transport == .certificateExpired { return UpdateFailure.advice(for: .certificateExpired) }
-    return tokenProblem?.advice ?? cause?.advice(for: service) ?? category.advice(for: service)
+    return tokenProblem?.advice ?? cause?.advice(for: service, vehicle) ?? category.advice(for: service, vehicle)
   }
 
   /// What to do next about an outage of this kind, as a sentence without its full stop.
@@ -120,14 +122,20 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
 
   /// What to do if Fleet Engine rejects fresh tokens too.
   package var tokenAdvice: String {
-    tokenProblem?.advice ?? cause?.advice(for: service)
+    tokenProblem?.advice ?? cause?.advice(for: service, vehicle)
       ?? (httpStatus == 401
         ? "check which key signs the tokens, and that its service account is of the project vehicle.provider_id"
-        : UpdateFailure.roleAdvice(service))
+        : UpdateFailure.roleAdvice(service, vehicle))
   }
 
   /// If the vehicle, the project or the role may be wrong.
-  static func roleAdvice(_ service: FleetEngineService) -> String {
-    "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))"
+  static func roleAdvice(_ service: FleetEngineService, _ vehicle: FleetEngineVehicle?) -> String {
+    "check vehicle.provider_id\(vehicle.named(\.providerID)), vehicle.vehicle_id\(vehicle.named(\.vehicleID)) and the "
+      + "service account's role (\(service.role))"
   }
+}
+
+extension FleetEngineVehicle? {
+  /// One of its names as it follows its key in a sentence, as in ` (truck-17)`; empty if it is not known.
+  func named(_ name: KeyPath<FleetEngineVehicle, String>) -> String { map { " (\($0[keyPath: name]))" } ?? "" }
 }

@@ -9,6 +9,14 @@ package enum UpdateOutcome: Equatable, Sendable {
   case accepted
   indirect case failed(UpdateFailure)
 
+  /// - Parameter vehicle: the vehicle of the request, which advice names.
+  package init(_ outcome: HTTPOutcome, of vehicle: FleetEngineVehicle) {
+    self.init(outcome, from: vehicle.service, showing: vehicle.names)
+    guard case .failed(var failure) = self else { return }
+    failure.vehicle = vehicle
+    self = .failed(failure)
+  }
+
   /// - Parameters:
   ///   - service: the service of the request.
   ///   - names: those of the request's vehicle, which are shown if the server quotes them.

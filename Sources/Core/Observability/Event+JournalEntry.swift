@@ -144,7 +144,7 @@ extension Event {
     case .backfillRefused(let failure, let suppressed):
       row(
         .backfillRefused,
-        "Fleet Engine rejected an update with past positions, which are left out next: \(failure.message)\(repeats(suppressed))",
+        "Fleet Engine rejects past positions, and accepts updates without them: \(failure.message)\(repeats(suppressed))",
         fields(failure))
     case .positionsDropped(let count, let reason, let within, let suppressed):
       row(.positionsDropped, positionsDropped(count, reason, within: within, suppressed: suppressed))

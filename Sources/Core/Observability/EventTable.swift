@@ -173,7 +173,7 @@ extension Event.Kind {
     case .backfillRefused:
       (
         "0a93b847b1ae42b494e9f157832a3fe5", .warning,
-        "Fleet Engine has rejected an update with past positions; the next one has none, which shows whether they are the cause."
+        "Fleet Engine has rejected an update with past positions, and accepted it without them: they, or one of them, are the cause. They are tried again later, and are not given up with this."
       )
     case .positionsDropped:
       (

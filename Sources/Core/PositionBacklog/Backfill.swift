@@ -15,6 +15,9 @@ package import Timekeeping
 /// rejected too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates
 /// the quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection
 /// that no past position can have caused resets the count.
+///
+/// When the server denies a request without past positions too, it is the token that is denied, and the next requests
+/// have none until one is accepted.
 package struct Backfill: Sendable {
   /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26
   /// kB; at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a
@@ -97,6 +100,8 @@ package struct Backfill: Sendable {
   /// A delivered position that is sent again as a past one, to see whether the server accepts any.
   private var control: Backlog.ID?
   private var suspension: Suspension?
+  /// The last request without past positions was denied: those before an acceptance need not have any.
+  private var isTokenDenied = false
   private var suspensionTime = shortestSuspension
 
   package init(limit: Int, endpoint: FleetEngineEndpoint) {
@@ -128,7 +133,9 @@ package struct Backfill: Sendable {
     from sendable: ArraySlice<Backlog.Record>, delivered: VehicleLocation?, with token: AccessToken, at now: BootInstant
   ) -> [Backlog.Record] {
     control = nil
-    guard unresolved == nil, suspendedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
+    guard unresolved == nil, !isTokenDenied, suspendedUntil(with: token, at: now) == nil, !sendable.isEmpty else {
+      return []
+    }
     if !suspects.isEmpty {
       let among = Set(suspects)
       let left = sendable.filter { among.contains($0.id) }
@@ -173,6 +180,7 @@ package struct Backfill: Sendable {
   /// - Returns: records that the server is now known to reject.
   package mutating func accepted(_ carried: [Backlog.ID]) -> [Backlog.ID] {
     unresolved = nil
+    isTokenDenied = false
     suspension = nil
     suspensionTime = Backfill.shortestSuspension
     let passed = Set(carried)
@@ -217,9 +225,12 @@ package struct Backfill: Sendable {
   }
 
   /// A request without past positions was accepted.
-  package mutating func acceptedWithoutPast(at now: BootInstant) {
+  ///
+  /// - Returns: whether the same request with them was rejected before.
+  package mutating func acceptedWithoutPast(at now: BootInstant) -> Bool {
     countAcceptance()
-    guard let unresolved else { return }
+    isTokenDenied = false
+    guard let unresolved else { return false }
     self.unresolved = nil
     switch unresolved {
     case .notPermitted(let token): suspend(token, at: now)
@@ -227,7 +238,7 @@ package struct Backfill: Sendable {
       guard carried.count == 1, let only = carried.first else {
         if suspects.isEmpty { (largestPassed, isBisectionCut) = (0, false) }
         suspects = carried
-        return
+        return true
       }
       suspects = []
       size = 1
@@ -239,6 +250,7 @@ package struct Backfill: Sendable {
         quarantined.append(Quarantined(id: only))
       }
     }
+    return true
   }
 
   /// A request was not accepted.
@@ -254,6 +266,7 @@ package struct Backfill: Sendable {
         // The live position alone is rejected as well: the backlog is not the only cause.
         unresolved = nil
         if suspected == .rejected { resetCounts() }
+        if suspected == .notPermitted, carried.isEmpty { isTokenDenied = true }
         return false
       }
       // The server accepted the control position before, so the position itself is not the cause.

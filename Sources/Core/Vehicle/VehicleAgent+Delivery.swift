@@ -110,7 +110,7 @@ extension VehicleAgent {
   private var vehicle: FleetEngineVehicle { configuration.delivery.endpoint.vehicle }
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let result = explained(UpdateOutcome(outcome, from: vehicle.service, showing: vehicle.names), at: now)
+    let result = explained(UpdateOutcome(outcome, of: vehicle), at: now)
     let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     guard !changes.isEmpty else { return lateUpdateEnded(outcome, at: now.boot, &effects) }
@@ -172,9 +172,8 @@ extension VehicleAgent {
       case .updateForm(let text, let summary):
         effects.append(.storeUpdateForm(text))
         if case .rejected(let status) = summary { effects.append(.event(.compactUpdatesRefused(httpStatus: status))) }
-      case .resends(let failure): count(failure)
-      case .suspectsBacklog(let failure):
-        count(failure)
+      case .resends(let failure), .suspectsBacklog(let failure): count(failure)
+      case .rejectsBacklog(let failure):
         report(eventLimiter.backfillRejected(failure, at: now.boot), &effects)
       case .failed(let failure, let token):
         count(failure)
