@@ -112,6 +112,11 @@ import Timekeeping
       _ = $0.handle(.source(0, .lost("/dev/gps0 is not there")), at: 10)
       for second in 11...50 { _ = $0.handle(.deadline, at: Double(second)) }
     },
+    Case(name: "no source any more, and a report was due", second: 15) {
+      try $0.comeOnline()
+      _ = $0.handle(.source(0, .lost("/dev/gps0 is open but silent")), at: 12)
+    },
+    Case(name: "a source is silent, and a report was due", second: 15) { try $0.comeOnline() },
     Case(name: "bytes, and no sentence at the speeds tried so far", second: 9) {
       let other = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
       _ = $0.handle(.sources([other]), at: 0)
@@ -383,7 +388,7 @@ import Timekeeping
     let retry = report.failure.map { "; retryIn \($0.retryIn.map { "\($0)" } ?? "null")" } ?? ""
     let next = (report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null") + retry
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
-    let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") || $0.hasPrefix("Duty") }
+    let shown = rows.filter { $0.hasPrefix("State") || $0.hasPrefix("Next update") || $0.hasPrefix("Duty") }
     let lines = [
       "STATUS=  \(snapshot.publicStatusLine)", "state    \(state.cause), \(state.level)",
       "advice   \(state.advice ?? "none")", "next     \(next)",
@@ -414,7 +419,7 @@ import Timekeeping
     let line = "\(state.label)\(state.detail)"
     expect(report.summary.lowercased().hasPrefix(line.lowercased()))
     let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
-    expect(rows.contains("Fleet Engine  \(line)"))
+    expect(rows.contains("State         \(line)"))
     expectEqual(StatusRows(report).state.text, state.label)
     // The problem is stated in one row.
     if state.level != "good", let problem = state.detail.parts(around: ": ")?.after {

@@ -109,7 +109,7 @@ import Testing
     expect(lines[0].hasPrefix("truck-17  online"))
     expect(lines[0].hasSuffix("0.1.0, up 3 h; q quits"))
     for row in [
-      "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms over HTTP/2",
+      "State         online", "Last update   3 s ago, with 20 past positions, answered in 84 ms over HTTP/2",
       "Next update   in 7 s",
       "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
       "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         valid for 53 min",
@@ -176,7 +176,7 @@ import Testing
     let lines = try StatusScreenTests.frame(StatusScreenTests.offline, 40, 12)
     expect(lines.count <= 12)
     expect(lines[0].hasPrefix("truck-17  offline"))
-    for name in ["Fleet Engine  offline for 3 min", "Last update   4 min ago", "Source", "Fix", "Token"] {
+    for name in ["State         offline for 3 min", "Last update   4 min ago", "Source", "Fix", "Token"] {
       expect(lines.contains { $0.hasPrefix(name) }, "\(name)\n\(lines.joined(separator: "\n"))")
     }
     expect(lines.contains { $0.contains("Online: Fleet Engine") })
@@ -262,7 +262,7 @@ import Testing
     expectEqual(lines[0], "Vehicle       truck-17, 0.1.0, up 3 h")
     expect(
       lines.contains(
-        "Fleet Engine  offline for 3 min (untrusted): the certificate of fleetengine.googleapis.com is not trusted: "
+        "State         offline for 3 min (untrusted): the certificate of fleetengine.googleapis.com is not trusted: "
           + "unable to get local issuer certificate"))
     expect(lines.contains("Next update   in 9 s, a retry"))
     expect(lines.contains("Last attempt  untrusted, 12 s ago, after 3100 ms"))
@@ -271,6 +271,25 @@ import Testing
       lines.contains(
         "Since start   23 of 26 updates accepted, 20 past positions, 2 of 240 fixes rejected"))
     expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
+  }
+
+  @Test("without a fix the status says what to do, and when all is well it does not")
+  func advice() throws {
+    func rows(_ state: [String: String]) throws -> [String] {
+      let status = try StatusScreenTests.status(["state": state])
+      return StatusScreen.lines(of: StatusRows(status), width: nil, capabilities: .plain).map(\.text)
+    }
+    let advice = "The antenna needs a view of the sky, and a cold start takes some minutes"
+    var state = ["cause": "noFix", "label": "waiting for a fix", "detail": " for 75 s", "level": "warning"]
+    state["advice"] = advice
+    try expectEqual(
+      Array(rows(state)[1...3]),
+      [
+        "State         waiting for a fix for 75 s", "What to do    \(advice)",
+        "Last update   3 s ago, with 20 past positions, answered in 84 ms over HTTP/2",
+      ])
+    let good = ["cause": "notDue", "label": "online", "detail": "", "level": "good"]
+    try expect(!rows(good).contains { $0.hasPrefix("What to do") })
   }
 
   @Test("a single print fits a small terminal, with a line left for the prompt")
@@ -292,6 +311,6 @@ import Testing
     ])
     let lines = StatusScreen.lines(of: StatusRows(answer), width: nil, capabilities: .plain).map(\.text)
     expect(lines.contains("Last update   3 s ago"))
-    expect(lines.contains("Fleet Engine  online"))
+    expect(lines.contains("State         online"))
   }
 }

@@ -165,7 +165,7 @@ interval = "1s"
         window.wait("there is a track", lambda t: "Track, " in t and "@" in t, 12)
         window.wait("80x24 has it all", lambda t: all(
             f"\n{name}" in t for name in
-            ("Fleet Engine  online", "Last update   ", "Next update   ", "Last ", "Source        the simulated route",
+            ("State         online", "Last update   ", "Next update   ", "Last ", "Source        the simulated route",
              "Fix           3D, simulated", "Token         valid for", "Backlog       ", "Since start   ")))
         check("events are shown", "First fix: 3D" in window.text, window.text)
         check("in colour", b"\x1b[32monline" in window.raw)
@@ -254,20 +254,20 @@ interval = "1s"
         window.end("ASCII", 0)
 
         once = Window(["status", "--socket", socket])
-        once.wait("read once", lambda t: "Fleet Engine  online" in t and "Events" in t)
+        once.wait("read once", lambda t: "State         online" in t and "Events" in t)
         check("read once, it fits", "Vehicle       truck-17" in once.text, once.text)
         check("in colour", b"\x1b[32m" in once.raw)
         once.process.wait()
         check("read once: no screen of its own", b"\x1b[?1049h" not in once.raw)
         dumb = Window([*watch], TERM="dumb")
-        dumb.wait("a dumb terminal gets a block after the other", lambda _: dumb.raw.count(b"Fleet Engine  online") >= 2)
+        dumb.wait("a dumb terminal gets a block after the other", lambda _: dumb.raw.count(b"State         online") >= 2)
         check("without a single sequence", b"\x1b" not in dumb.raw)
         dumb.process.kill()
         dumb.process.wait()
 
         # Pipes.
         plain = ctl("status").stdout
-        check("plain for other programs", "\x1b" not in plain and "\nFleet Engine  online\n" in plain, plain)
+        check("plain for other programs", "\x1b" not in plain and "\nState         online\n" in plain, plain)
         for arguments, read in ((["--json"], lambda line: json.loads(line)["vehicle"] == "truck-17"),
                                 ([], lambda line: line[0].isdigit() and line.endswith("Z"))):
             stream = subprocess.Popen(

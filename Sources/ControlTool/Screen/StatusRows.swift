@@ -58,7 +58,7 @@ struct StatusRows {
       name: "Vehicle", text: StyledText(vehicle, .strong) + StyledText(daemon.isEmpty ? "" : ", \(daemon)"), weight: 9)
   }
 
-  // MARK: - Fleet Engine
+  // MARK: - State and updates
 
   /// The state that the daemon reports; earlier releases report only whether it is online.
   private static func state(_ status: StatusReport) -> StyledText {
@@ -74,13 +74,13 @@ struct StatusRows {
     return StyledText(state.label, style)
   }
 
-  /// The problem that the row of Fleet Engine names, which the other rows do not repeat; nil if it names none.
+  /// The problem that the row of the state names, which the other rows do not repeat; nil if it names none.
   private static func problem(_ status: StatusReport) -> String? {
     guard let state = status.state, state.level != "good" else { return nil }
     return state.detail.parts(around: ": ").map { String($0.after) }
   }
 
-  /// A sentence without what the row of Fleet Engine says.
+  /// A sentence without what the row of the state says.
   private static func shortened(_ sentence: String, _ status: StatusReport) -> String {
     guard let parts = problem(status).flatMap({ sentence.parts(around: $0) }) else { return sentence }
     return "\(parts.before)as above\(parts.after)"
@@ -93,10 +93,11 @@ struct StatusRows {
   }
 
   private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
-    var rows = [
-      Row(name: "Fleet Engine", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10),
-      Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9),
-    ]
+    var rows = [Row(name: "State", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10)]
+    if let advice = status.state?.advice {
+      rows.append(Row(name: "What to do", text: StyledText(advice), weight: 6))
+    }
+    rows.append(Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9))
     if let outcome = status.lastOutcome, outcome.result != "accepted" {
       rows.append(
         Row(

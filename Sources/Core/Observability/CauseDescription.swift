@@ -121,7 +121,7 @@ extension VehicleAgent.Snapshot {
         "notDue",
         isParked
           ? "the vehicle is parked, and the next heartbeat is due in \(wait(until: until))"
-          : "the next report is due in \(wait(until: until))")
+          : "the next report is due \(seconds(until: until) > 0 ? "in \(wait(until: until))" : "with the next fix")")
     }
   }
 

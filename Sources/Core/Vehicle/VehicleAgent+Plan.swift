@@ -332,6 +332,14 @@ extension VehicleAgent {
     return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
 
+  /// A plan for display: a report whose time is over waits for a fix, and without one the position is repeated later.
+  func repeating(_ plan: Plan, at now: BootInstant) -> Plan {
+    guard case .wait(let until, let cause, .report(let due)?) = plan, due <= now, lifecycle.isRunning,
+      case .wait(_, .attempt(let attempt?)) = decide(at: now), let at = attempt.at
+    else { return plan }
+    return .wait(until: until, for: cause, next: .heartbeat(at))
+  }
+
   /// Whether every source has ended, and the last position is not delivered yet.
   private var hasUndeliveredLastPosition: Bool {
     guard case .draining = lifecycle.state, let newest = policy.newest else { return false }

@@ -143,10 +143,10 @@ extension VehicleAgent {
   /// The plan; if a step is due at this moment, the wait after it.
   private func outlook(at now: Moment) -> Plan {
     let plan = plan(at: now.boot)
-    guard case .act = plan else { return plan }
+    guard case .act = plan else { return repeating(plan, at: now.boot) }
     var copy = self
     _ = copy.handle(.deadline, at: now)
-    return copy.plan(at: now.boot)
+    return copy.repeating(copy.plan(at: now.boot), at: now.boot)
   }
 }
 
