@@ -35,9 +35,14 @@ package enum ClockFindings {
       .warn(
         .clockOffset,
         "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
-        "Positions have GNSS time; tokens and certificates are checked with the clock: timedatectl set-ntp true"))
+        consequence))
     return findings
   }
+
+  /// What a wrong clock of this machine means, and what to do: the same against the receiver's time and Fleet Engine's.
+  static let consequence =
+    "Positions and tokens do not need this clock. The journal's times are wrong by this, and a certificate may seem "
+    + "expired or not valid yet: timedatectl set-ntp true"
 
   private static func tenths(_ duration: Duration) -> String {
     let value = duration.nanoseconds / 100_000_000

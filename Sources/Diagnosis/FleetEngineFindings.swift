@@ -119,8 +119,7 @@ package enum FleetEngineFindings {
     return .warn(
       .clockOffset,
       "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") Fleet Engine's Date",
-      "Positions and tokens still work; certificates are checked with the clock, and the journal's times are wrong: "
-        + "timedatectl set-ntp true")
+      ClockFindings.consequence)
   }
 }
 

@@ -97,10 +97,7 @@ struct ModemManagerCheck: Check {
       report(.pass("a fix: \(FixText.quality(received.fix))"))
       for finding in ClockFindings.findings(received, buildDate: environment.buildDate) { report(finding) }
     } else if isRead {
-      report(
-        .warn(
-          .noFix, "no fix\(FixText.inView(inView))",
-          "\(SkyAdvice.text(inView: inView)); is the antenna connected?"))
+      report(.warn(.noFix, "no fix\(FixText.inView(inView))", SkyAdvice.text(inView: inView)))
     } else {
       report(
         .fail(

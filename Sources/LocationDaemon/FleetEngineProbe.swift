@@ -46,8 +46,7 @@ package final class FleetEngineProbe {
     lastID += 1
     var request = request
     let now = loop.now
-    request.certificateTime = CertificateTime.at(
-      now, buildDate: Release.buildDate, known: clockError.map { now.wall - $0 })
+    request.certificateTime = CertificateTime.at(now, buildDate: Release.buildDate, clockError: clockError)
     let id = lastID
     exchanges.start(id, request) { [weak exchanges] in
       exchanges?.ended(id)

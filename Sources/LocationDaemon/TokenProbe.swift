@@ -98,7 +98,7 @@ package final class TokenProbe {
     let start = loop.now
     let request = try provider.request(for: context)
       .checkingCertificates(
-        at: CertificateTime.at(start, buildDate: Release.buildDate, known: clockError.map { start.wall - $0 }))
+        at: CertificateTime.at(start, buildDate: Release.buildDate, clockError: clockError))
     fetcher.start(1, request) { [loop, provider] outcome in
       let now = loop.now
       completion(

@@ -3,6 +3,7 @@ import Expectations
 import Vehicle
 import FleetEngine
 import HTTPMessages
+import Positioning
 import Testing
 import Timekeeping
 
@@ -83,14 +84,24 @@ import Timekeeping
   }
 
   @Test("a clock error is reported with its size and its direction")
-  func clock() {
+  func clock() throws {
     let behind = Self.findings(401, Self.refusal, date: "Tue, 01 Dec 2026 03:00:00 GMT")[2]
     expectEqual(behind.severity, .warn)
     expectEqual(behind.sentence, "this machine's clock is 3 h behind Fleet Engine's Date")
     let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
     expectEqual(ahead.sentence, "this machine's clock is 60 s ahead of Fleet Engine's Date")
     expectEqual(Self.findings(401, Self.refusal, date: nil)[2].severity, .warn)
+    // The receiver's time says the same about the same clock.
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    let fix = Fix(coordinate: place, time: .utc(Self.build + .seconds(1)))
+    let received = ReceiverProbe.Received(fix: fix, at: Moment(boot: .boot, wall: Self.build + .seconds(91)))
+    let ofReceiver = try #require(ClockFindings.findings(received, buildDate: Self.build).last)
+    expectEqual(ofReceiver.severity, .warn)
+    expectEqual(ofReceiver.advice, ahead.advice)
+    expectEqual(ahead.advice?.contains("tokens do not need"), true)
   }
+
+  private static let build = Timestamp(seconds: 1_795_219_200)
 
   @Test("each transport error fails with advice", arguments: TransportFailure.Kind.allCases)
   func failures(_ kind: TransportFailure.Kind) {

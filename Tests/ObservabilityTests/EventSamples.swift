@@ -167,7 +167,7 @@ enum EventSamples {
     .clockWrong(TimeEstimator.Error(offset: .seconds(31), reference: .tokenProvider)),
     .clockWrong(TimeEstimator.Error(offset: .seconds(-1_795_000_000), reference: .fleetEngine)), .clockRight,
     .receiverClock(.seconds(18), suppressed: 0), .receiverClock(.seconds(-86_400), suppressed: 2),
-    .receiverClock(.zero, suppressed: 0),
+    .receiverClock(.seconds(-1024 * 7 * 86_400), suppressed: 0), .receiverClock(.zero, suppressed: 0),
     .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
     .trafficOfDay(traffic(updates: 2880)), .trafficOfDay(traffic(updates: 1)), .trafficOfDay(traffic(updates: 0)),
     .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),

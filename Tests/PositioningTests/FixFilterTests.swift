@@ -159,6 +159,24 @@ import Timekeeping
     }
   }
 
+  @Test("a date that is 1024 weeks behind is an error of the receiver's clock, and that of a recording is not")
+  func rolloverCorrection() throws {
+    let step = Duration.seconds(1024 * 7 * 86_400)
+    for (isRecording, behind) in [(false, Duration.zero), (false, step), (true, step)] {
+      var filter = filter { $0.usesRecordedTimes = isRecording }
+      for second in 1..<4 {
+        let stamp = FixFilterTests.start + .seconds(second) - behind
+        let fix = try fix(Double(second)) { $0.time = .utc(stamp) }
+        guard case .success(let accepted) = filter.evaluate(fix, at: moment(Double(second))) else {
+          Issue.record("refused at \(second)")
+          return
+        }
+        expectEqual(accepted.time, isRecording ? stamp : stamp + behind)
+        expectEqual(accepted.clockCorrection, isRecording ? .zero : .zero - behind)
+      }
+    }
+  }
+
   @Test("the timestamps of a recording stay unchanged, at any pace")
   func usesRecordedTimes() throws {
     var filter = filter { $0.usesRecordedTimes = true }

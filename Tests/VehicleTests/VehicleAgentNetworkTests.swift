@@ -111,6 +111,12 @@ import Timekeeping
     expectEqual(CertificateTime.at(moment, buildDate: build), build)
     expectEqual(CertificateTime.at(moment, buildDate: build, known: unset), build)
     expectNil(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time))
+    // As a program computes it that knows the clock's error: 100 s behind, unknown, or ahead.
+    let behind = build - .seconds(1) - time - .seconds(100)
+    let early = Moment(boot: .boot, wall: build - .seconds(1))
+    expectEqual(CertificateTime.at(early, buildDate: build, clockError: behind), time + .seconds(100))
+    expectEqual(CertificateTime.at(early, buildDate: build, clockError: nil), build)
+    expectEqual(CertificateTime.at(early, buildDate: build, clockError: .seconds(100)), build)
   }
 
   @Test(

@@ -12,4 +12,11 @@ package enum CertificateTime {
     guard now.wall < buildDate else { return nil }
     return max(known ?? buildDate, buildDate)
   }
+
+  /// The same for a program that knows the error of this machine's clock from the daemon.
+  ///
+  /// - Parameter clockError: how far the clock is ahead; nil if it is not known.
+  package static func at(_ now: Moment, buildDate: Timestamp, clockError: Duration?) -> Timestamp? {
+    at(now, buildDate: buildDate, known: clockError.map { now.wall - $0 })
+  }
 }

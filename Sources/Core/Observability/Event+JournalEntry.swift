@@ -172,7 +172,10 @@ extension Event {
       )
 
     case .clockUnset:
-      row(.clockUnset, "The clock of this machine is not set: it shows a time before this program was built")
+      row(
+        .clockUnset,
+        "The clock of this machine is not set: it shows a time before this program was built; timedatectl set-ntp true sets it, if a time server can be reached"
+      )
     case .clockStepped(let step, let suppressed): row(.clockStepped, clockStepped(step, suppressed: suppressed))
     case .clockWrong(let error):
       row(
@@ -350,7 +353,11 @@ extension Event {
     let field = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
     guard offset != .zero else { return ("The receiver's clock is right again", field) }
     let size = max(offset, .zero - offset).humanReadable
-    let cause = offset == .seconds(18) ? ", it has no leap seconds yet" : ""
+    let cause =
+      offset == .seconds(18)
+      ? ", it has no leap seconds yet"
+      : offset < .zero && offset.wholeSeconds % (1024 * 7 * 86_400) == 0
+        ? ", its GPS week number has rolled over (newer firmware may correct that)" : ""
     return (
       "The receiver's clock is \(size) \(offset < .zero ? "behind" : "ahead")\(cause): positions are sent with the corrected "
         + "time\(repeats(suppressed))", field

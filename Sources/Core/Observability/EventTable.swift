@@ -304,7 +304,7 @@ extension Event.Kind {
     case .receiverClock:
       (
         "9104c93bd50f4f878ff4e24460e89ebf", .warning,
-        "The receiver's clock differs from that of Fleet Engine or the token provider, and its positions are sent with corrected times; or it is right again. A receiver that is 18 s ahead has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it persists, restart the receiver or update its firmware."
+        "The receiver's clock differs from that of Fleet Engine or the token provider, or its date is 1024 weeks behind (GPS week rollover), and its positions are sent with corrected times; or it is right again. A receiver that is 18 s ahead has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it persists, restart the receiver or update its firmware."
       )
     }
   }

@@ -190,7 +190,16 @@ package struct FixFilter: Sendable {
     reference = candidate
     contradiction = nil
     settling = nil
-    return .success(Accepted(fix: fix, time: time, clockCorrection: clock.offset))
+    return .success(Accepted(fix: fix, time: time, clockCorrection: clockCorrection(of: fix, to: time)))
+  }
+
+  /// By how much a receiver's clock is ahead: the offset by which its timestamps are corrected; negative, a multiple of
+  /// 1024 weeks, after a week rollover.
+  private func clockCorrection(of fix: Fix, to time: Timestamp) -> Duration {
+    guard clock.offset == .zero, case .utc(let stamp)? = fix.time, stamp < configuration.buildDate,
+      !configuration.usesRecordedTimes, stamp.afterRollover(notBefore: configuration.buildDate) == time
+    else { return clock.offset }
+    return stamp - time
   }
 
   // MARK: - Quality
