@@ -140,7 +140,8 @@ package struct SettingsFile: Equatable, Sendable {
     } catch {
       let advice =
         switch error {
-        case .missing: "; fleet-locationd --example-settings prints one to start with"
+        case .missing:
+          "; sudo fleet-locationctl setup writes it, and fleet-locationd --example-settings prints one to start with"
         case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
         case .denied:
           "; the user of the service must be able to read it (chmod 644) and to enter its directory (chmod 755), and cannot see "

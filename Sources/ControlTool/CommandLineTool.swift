@@ -37,6 +37,7 @@ import Release
   /// - Parameter arguments: the program's name first, as `main` gets them.
   /// - Returns: the exit status.
   package static func run(_ arguments: [String]) -> Int32 {
+    var help = "\(name) --help"
     do throws(CommandError) {
       let options = try parse(arguments, [], stopsAtOperand: true)
       if options.has("help") { return try StandardOutput.write(usage) }
@@ -44,14 +45,18 @@ import Release
       guard let word = options.operands.first else {
         throw CommandError(.usage, "no command given; the commands are: \(commandNames)")
       }
-      guard word == helpWord else { return try run(try command(word), options.operands) }
+      guard word == helpWord else {
+        let command = try command(word)
+        help = "\(name) \(helpWord) \(command.name)"
+        return try run(command, options.operands)
+      }
       guard let topic = options.operands.dropFirst().first(where: { !$0.hasPrefix("-") }), topic != helpWord else {
         return try StandardOutput.write(usage)
       }
       return try StandardOutput.write(try command(topic).usage)
     } catch {
       StandardError.write("\(name): \(error.message)\n")
-      if error.code == .usage { StandardError.write("Try \"\(name) --help\".\n") }
+      if error.code == .usage { StandardError.write("Try \"\(help)\".\n") }
       return error.code.rawValue
     }
   }

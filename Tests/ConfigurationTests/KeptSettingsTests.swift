@@ -229,6 +229,43 @@ import Testing
     expect(said.hasPrefix("are not used"), "\(said)")
   }
 
+  @Test(
+    "an unknown key of a section that decides nothing stops the service if it may be a misspelling of one that decides",
+    arguments: [
+      // One edit, a beginning, and a third of the letters.
+      ("log", "proxxy", false), ("log", "prxoy", false), ("log", "ulr", false), ("log", "pro", false),
+      ("log", "url2", false), ("reporting", "endpiont", false), ("source", "vehicel", false),
+      // Two edits, of four letters or more, with the same first letter.
+      ("log", "prxi", false), ("log", "bode", false), ("source", "fils", false), ("source", "bude", false),
+      // The same without the first letter, or with three letters; more edits; what is close to a harmless key only.
+      ("log", "rxi", true), ("log", "ubl", false), ("log", "uxx", true), ("log", "oryx", true), ("log", "bach", true),
+      ("log", "levle", true), ("log", "positons", true), ("log", "colour", true), ("reporting", "intrvl", true),
+      ("reporting", "heartbt", true), ("source", "devise", true), ("source", "tpye", true), ("backlog", "batsh", true),
+      ("backlog", "max_location", true), ("filter", "max_acuracy", true),
+    ])
+  func misspelledKey(section: String, key: String, isUsed: Bool) throws {
+    let written = Self.good.contains("[\(section)]\n")
+    let line = "[\(section)]\n\(key) = \"x\"\n"
+    let text = written ? Self.good.replacing("[\(section)]\n", with: line) : Self.good + "\n" + line
+    let said = try outcome(text)
+    expectEqual(said == used, isUsed, "\(said)")
+  }
+
+  @Test(
+    "an unknown section stops the service unless its name is close to that of one that decides nothing",
+    arguments: [
+      ("lgo", true), ("lock", true), ("mtrics", true), ("sauce", true), ("reprtng", true), ("backlok", true),
+      ("tokn", false), ("tkon", false), ("vehicles", false), ("vhicl", false), ("fleet", false), ("server", false),
+      ("xog", true), ("xoxg", false),
+    ])
+  func misspelledSection(name: String, isUsed: Bool) throws {
+    let text = Self.good + "\n[\(name)]\nlevel = \"info\"\n"
+    let said = try outcome(text)
+    expectEqual(said == used, isUsed, "\(said)")
+    // With a key that may decide, it is never harmless.
+    try expectEqual(outcome(text + "endpont = \"https://other.example.com\"\n") == used, false)
+  }
+
   @Test("they are not used if the new file is missing or not text")
   func gone() throws {
     let kept = try kept()

@@ -14,7 +14,7 @@ import Testing
     let help = try ChildProcess(program, ["--help"])
     try expectEqual(help.finish(), 0)
     expect(help.output.text.contains("Usage: \(program)"))
-    expect(help.errors.text.isEmpty)
+    expect(help.errors.text.isEmpty && help.output.lines.allSatisfy { $0.count <= 120 })
     let version = try ChildProcess(program, ["--version"])
     try expectEqual(version.finish(), 0)
     expectEqual(version.output.lines.first?.hasPrefix("\(program) "), true)
@@ -24,6 +24,16 @@ import Testing
     "invalid arguments are reported on standard error",
     arguments: [
       ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
+      ("fleet-locationd", ["-check"], 64, "long options have two dashes: did you mean --check?"),
+      ("fleet-locationd", ["-config=/tmp/f.toml"], 64, "did you mean --config?"),
+      ("fleet-locationd", ["-h", "-version"], 64, "did you mean --version?"),
+      ("fleet-locationd", ["-cheque", "--check"], 78, "heque"),
+      ("fleet-locationd", ["-c", "-check", "--check"], 78, "-check: does not exist"),
+      ("fleet-locationd", ["--config", "-check", "--check"], 78, "-check: does not exist"),
+      ("fleet-locationd", ["--check", "-c/nonexistent"], 78, "sudo fleet-locationctl setup writes it, and"),
+      ("fleet-locationctl", ["status", "-json"], 64, "did you mean --json?"),
+      ("fleet-locationctl", ["status", "--bogus"], 64, "Try \"fleet-locationctl help status\"."),
+      ("fleet-locationctl", ["bogus"], 64, "Try \"fleet-locationctl --help\"."),
       ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
       ("fleet-locationctl", ["bogus"], 64, "bogus"),
       ("fleet-locationctl", ["restart"], 64, "did you mean systemctl restart fleet-locationd?"),
@@ -122,6 +132,7 @@ import Testing
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     try expectEqual(beside.finish(), 0)
     expectEqual(beside.output.text, "\(path): valid\n")
+    expect(beside.errors.text.hasPrefix("the credential was not checked, because only the service gets it: sudo "))
     expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("was not checked"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()

@@ -41,6 +41,9 @@ package struct CommandLineOptions: Equatable, Sendable {
   package init(
     _ arguments: [String], options: [Option], stopsAtOperand: Bool = false
   ) throws(Mistake) {
+    if let word = CommandLineOptions.singleDash(in: arguments, options, stopsAtOperand: stopsAtOperand) {
+      throw Mistake(message: "unknown option \"-\(word)\"; long options have two dashes: did you mean --\(word)?")
+    }
     // The leading colon prevents getopt from printing errors.
     var short = stopsAtOperand ? "+:" : ":"
     for option in options {
@@ -89,6 +92,30 @@ package struct CommandLineOptions: Equatable, Sendable {
 
   /// The name of a long option in its word, which may have a value.
   private static func name(in word: String) -> String { String(word.dropFirst(2).prefix { $0 != "=" }) }
+
+  /// The name of a long option that was given with one dash, which getopt reads as short ones: `-check` as `-c heck`.
+  private static func singleDash(
+    in arguments: [String], _ options: [Option], stopsAtOperand: Bool
+  ) -> String? {
+    var words = arguments.dropFirst()
+    while let word = words.popFirst(), word != "--" {
+      guard word.hasPrefix("-"), word.count > 1 else {
+        if stopsAtOperand { return nil }
+        continue
+      }
+      if word.hasPrefix("--") {
+        let hasValue = word.contains("=")
+        if !hasValue, options.contains(where: { $0.takesValue && $0.name == name(in: word) }) { _ = words.popFirst() }
+        continue
+      }
+      let written = String(word.dropFirst().prefix { $0 != "=" })
+      if written.count > 1, options.contains(where: { $0.name == written }) { return written }
+      // A value is the rest of the word, or, after its last letter, the next one.
+      let letter = word.dropFirst().first { letter in options.contains { $0.takesValue && $0.short == letter } }
+      if let letter, word.last == letter { _ = words.popFirst() }
+    }
+    return nil
+  }
 
   /// The error: getopt has advanced past a long option, and returns the letter of a short one or the value that stands
   /// for a long one.
