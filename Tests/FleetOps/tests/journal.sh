@@ -14,7 +14,7 @@ outside=$((port + 2)) inner=$((port + 3)) pushes=$((port + 4))
 id() { sed -nE "s/^\| $1 \|.*\`([0-9a-f]{32})\`.*/\1/p" "$repository/docs/journal.md"; }
 # The number of entries of an event in the central journal. The last of each upload is sent again with the next (systemd 252).
 events() {
-  inside journalctl --file=/var/log/journal/remote/fleet.journal -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
+  inside journalctl --directory=/var/log/journal/remote -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
     sort -u | grep -c . || true
 }
 upload() { inside systemctl start systemd-journal-upload; }
@@ -74,7 +74,7 @@ upload || fail "upload"
 use central
 until_true 20 sh -c "[ $(events started) -eq 1 ]" || fail "$(events started) times started"
 [ "$(events online)" -eq 1 ] || fail "$(events online) times online"
-others=$(inside journalctl --file=/var/log/journal/remote/fleet.journal -o json --no-pager --output-fields=_SYSTEMD_UNIT,MESSAGE |
+others=$(inside journalctl --directory=/var/log/journal/remote -o json --no-pager --output-fields=_SYSTEMD_UNIT,MESSAGE |
   grep -cvE '"_SYSTEMD_UNIT":"(fleet-locationd|systemd-journald@fleet).service"' || true)
 [ "$others" -eq 0 ] || fail "$others entries of other units"
 
@@ -95,7 +95,7 @@ each=$((($(carried) - few) / 16))
 connection=$((few - 2 * each))
 use central
 [ "$(events pauseEnded)" -eq 10 ] || fail "$(events pauseEnded) of 10 ends of a pause"
-inside journalctl --file=/var/log/journal/remote/fleet.journal --no-pager -o json --output-fields=MESSAGE,_HOSTNAME,FLEET_EVENT MESSAGE_ID="$(id online)" |
+inside journalctl --directory=/var/log/journal/remote --no-pager -o json --output-fields=MESSAGE,_HOSTNAME,FLEET_EVENT MESSAGE_ID="$(id online)" |
   grep '"_HOSTNAME":' | grep '"FLEET_EVENT":"online"' >/dev/null || fail "the fields are not there"
 
 step "an outage of the central machine: what happened meanwhile follows"
@@ -113,6 +113,36 @@ use box
 upload || fail "upload after the outage"
 use central
 [ "$(events pauseEnded)" -eq 11 ] || fail "$(events pauseEnded) of 11 ends of a pause"
+
+step "the central machine begins another file when one is full, and deletes the oldest"
+# On a small file system they are small: 0.4 MB in place of 36.
+use central
+inside systemctl stop systemd-journal-remote.socket systemd-journal-remote
+inside mount -t tmpfs -o size=32M tmpfs /var/log/journal/remote
+for file in fleet-journal-limit.service fleet-journal-limit.timer; do
+  sed 's/--vacuum-size=24G/--vacuum-size=1M/' "$recipes/journal/$file" | write "/etc/systemd/system/$file"
+done
+inside systemctl daemon-reload
+inside systemctl enable -q --now systemd-journal-remote.socket fleet-journal-limit.timer
+# In the format of uploads, until now: 10,000 events of boxes.
+awk -v now="$(date +%s)" -v id="$(id offline)" 'BEGIN {
+  for (i = 1; i <= 10000; i++)
+    printf "__REALTIME_TIMESTAMP=%d000000\n__MONOTONIC_TIMESTAMP=%d000000\n_BOOT_ID=%032d\n_HOSTNAME=truck-%d\n" \
+      "MESSAGE_ID=%s\nMESSAGE=Offline: number %d\n\n", now - 10000 + i, i, 1, i % 50, id, i
+}' >"$work/export"
+curl -sf -H 'Content-Type: application/vnd.fdo.journal' --data-binary "@$work/export" "http://127.0.0.1:$inner/upload" >/dev/null || fail "10,000 events"
+files() { inside sh -c 'ls /var/log/journal/remote/fleet*.journal | wc -l'; }
+kilobytes() { inside du -sk /var/log/journal/remote | cut -f1; }
+before="$(files) files, $(kilobytes) kB"
+[ "$(files)" -ge 4 ] || fail "10,000 events are in $before"
+[ "$(events offline)" -eq 10000 ] || fail "$(events offline) of 10,000 events are found in $before"
+inside systemctl start fleet-journal-limit
+[ "$(kilobytes)" -le 2048 ] || fail "$(kilobytes) kB are left of $before"
+left=$(events offline)
+[ "$left" -ge 500 ] && [ "$left" -lt 10000 ] || fail "$left events are left of $before"
+inside journalctl --directory=/var/log/journal/remote -q -o cat | grep -x 'Offline: number 10000' >/dev/null || fail "the newest event is gone"
+! inside journalctl --directory=/var/log/journal/remote -q -o cat | grep -x 'Offline: number 1' >/dev/null || fail "the oldest event is left"
+echo "   10,000 events: $before; after fleet-journal-limit.service: $left events, $(kilobytes) kB"
 
 lines=$(grep -c . "$repository/Tests/Simulation/diary.txt")
 # Every hour of ten hours.
