@@ -7,6 +7,21 @@ import Testing
 
 @Suite struct FailureTableTests {
   @Test(
+    "two equal failures have the same text, however long they took",
+    arguments: [
+      (
+        "Failed to connect to 127.0.0.1 port 9 after 3 ms: Couldn't connect to server",
+        "Failed to connect to 127.0.0.1 port 9: Couldn't connect to server"
+      ),
+      ("Connection timed out after 10001 milliseconds", "Connection timed out"),
+      ("look after 3 msgs", "look after 3 msgs"), ("the day after", "the day after"),
+      ("gone after ms", "gone after ms"),
+    ])
+  func durations(message: String, expected: String) {
+    expectEqual(FailureTable.message(nil, message), expected)
+  }
+
+  @Test(
     "a TLS alert about the client certificate is named, other alerts are not",
     arguments: [
       ("SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", true),

@@ -80,13 +80,23 @@ nonisolated enum FailureTable {
     [" alert certificate", " alert bad certificate", " alert unknown ca"].contains { message.contains(text: $0) }
   }
 
+  /// libcurl's text without the time that it took, as in ` after 3 ms`: equal failures have equal texts.
+  private static func withoutDuration(_ text: String) -> String {
+    guard let (before, after) = text.parts(around: " after ") else { return text }
+    let rest = after.drop { $0.isASCII && $0.isNumber }
+    guard rest.startIndex > after.startIndex, let unit = [" milliseconds", " ms"].first(where: rest.hasPrefix),
+      case let end = rest.dropFirst(unit.count), end.first?.isLetter != true
+    else { return text }
+    return String(before + end)
+  }
+
   /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
   /// never contains the path or the query of the URL.
   static func message(_ endpoint: WebAddress?, _ reason: String) -> String {
     let printable = reason.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
     }
-    var text = String(printable)
+    var text = withoutDuration(String(printable))
     // libcurl has found no certificate authorities: Debian has them in a package of their own.
     if text.hasSuffix(systemAuthorities) { text += "; install the package ca-certificates" }
     if isAboutOwnCertificate(text) {
