@@ -361,7 +361,7 @@ def rehearse(rig):
     until(20, "it is online with the kept settings", lambda: rig.status("kept").get("settings", {}).get("isKept"))
 
     step("the series of a vehicle are those that relabel.yml names")
-    pattern = re.search(r'regex: "(fleet_locationd_.*?)"', read(FLEET, "metrics/relabel.yml"), re.S)[1].replace("\\\n", "").replace(" ", "")
+    pattern = re.search(r'regex: "(fleet_box_off.*?)"', read(FLEET, "metrics/relabel.yml"), re.S)[1].replace("\\\n", "").replace(" ", "")
     wanted = {"fleet_locationd_" + n for n in re.search(r"\((.*)\)", pattern)[1].split("|")}
     until(120, "all series of the vehicle with a line", lambda: {
         s["metric"]["__name__"] for s in rig.ask("query", query='{__name__=~"fleet_locationd_.*", vehicle="noisy"}')} == wanted)

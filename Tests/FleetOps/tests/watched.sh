@@ -45,7 +45,7 @@ use box
 inside systemctl disable -q --now prometheus
 inside systemctl disable -q --now victoria-metrics
 install_package fleet-locationd
-for file in fleet-metrics.socket fleet-metrics@.service fleet-metrics-push.service; do
+for file in fleet-metrics.socket fleet-metrics@.service fleet-metrics-push.service fleet-metrics-off.service; do
   here < "$recipes/metrics/$file" | write "/etc/systemd/system/$file"
 done
 here < "$recipes/metrics/scrape.yml" | write /etc/fleet-metrics/scrape.yml
@@ -57,7 +57,7 @@ write /etc/fleet-locationd/conf.d/metrics.toml < "$recipes/metrics/metrics.toml"
 settings '"truck-17"'
 inside systemctl daemon-reload
 inside systemctl restart fleet-locationd haproxy
-inside systemctl enable -q --now fleet-metrics.socket fleet-metrics-push
+inside systemctl enable -q --now fleet-metrics.socket fleet-metrics-push fleet-metrics-off
 until_true 20 accepted truck-17 || fail "no update arrives"
 inside curl -sf "http://127.0.0.1:$served/metrics" | grep '^fleet_locationd_build_info' >/dev/null || fail "the socket does not answer with metrics"
 until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "nothing is pushed: $(inside journalctl -u fleet-metrics-push -o cat --no-pager | tail -n 5)"
@@ -96,3 +96,17 @@ step "a daemon that is stopped has no metrics, and the rules know the box all th
 inside systemctl stop fleet-locationd
 until_true 30 is "" 'fleet_locationd_online{vehicle="truck-17"}' || fail "it is still there"
 is 1 fleet:boxes || fail "the box is no part of the fleet any more"
+is "" fleet_box_off_timestamp_seconds || fail "that is announced like a shutdown"
+
+step "a box that is shut down announces it, although its next push is minutes away"
+inside systemctl start fleet-locationd
+inside sed -i s/flushInterval=3s/flushInterval=6m/ /etc/systemd/system/fleet-metrics-push.service
+until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "it does not come back"
+inside systemctl daemon-reload
+inside systemctl restart fleet-metrics-push
+container down
+use central
+announced='fleet_box_off_timestamp_seconds{provider="test-project", vehicle="truck-17"}'
+until_true 10 is 1 "count($announced)" || fail "it is not announced: $(ask fleet_box_off_timestamp_seconds)"
+is 1 "count($announced >= on (vehicle) last_over_time(fleet_locationd_last_update_timestamp_seconds[1h]))" ||
+  fail "it is from before the last update: $(ask "$announced")"
