@@ -115,8 +115,9 @@ crash-test: setup ## Tests with real programs: Kills the daemon at 200 (CRASH_RO
 damage: setup ## Tests of hostile input and memory: Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
 	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
 
-explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states of the daemon.
-	EXPLORATION_DEPTH=$(or $(DEPTH),6) TESTS=Exploration swift test --scratch-path build/exploration
+explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states; then MERGED_DEPTH (5), with like states merged.
+	EXPLORATION_DEPTH=$(or $(DEPTH),6) EXPLORATION_MERGED_DEPTH=$(or $(MERGED_DEPTH),5) EXPLORATION_COMPARED=$(or $(COMPARED),100) \
+	  TESTS=Exploration swift test --scratch-path build/exploration
 
 simulate: setup ## Tests in virtual time: Runs 12,000 random drives; SEED=81 TRACE=1 prints one, SEEDS=1..1000000 runs many.
 	@mkdir -p build

@@ -36,21 +36,53 @@ import Testing
 
   private static let environment = ProcessInfo.processInfo.environment
 
+  private static func number(_ name: String, _ usual: Int) -> Int { environment[name].flatMap { Int($0) } ?? usual }
+
   @Test("no order of events violates an invariant, and after each the vehicle comes online", arguments: starts)
   func everyOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
-    let depth = Self.environment["EXPLORATION_DEPTH"].flatMap { Int($0) } ?? 4
-    var world = SmallWorld(try isOfTrips ? AgentFixture.tripsConfiguration() : AgentFixture.configuration())
+    let depth = Self.number("EXPLORATION_DEPTH", 4)
+    var exploration = Exploration()
+    exploration.explore(try world(isOfTrips, .seeded, steps), depth: depth)
+    report(exploration.findings, name)
+    show("\(name): \(exploration.states) states to depth \(depth); online again within \(exploration.longestRecovery)")
+  }
+
+  @Test("nor where states that are alike are explored once, whatever the jitter", arguments: starts)
+  func everyDifferentOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
+    for jitter in Jitter.allCases {
+      let name = "\(name), jitter \(jitter)"
+      var exploration = MergedExploration(
+        from: try world(isOfTrips, jitter, steps), comparing: Self.number("EXPLORATION_COMPARED", 100))
+      exploration.explore(depth: Self.number("EXPLORATION_MERGED_DEPTH", 2)) { depth, states in
+        show("\(name): \(states) states at depth \(depth)")
+      }
+      report(exploration.findings, name)
+      show(
+        "\(name): \(exploration.states) states, \(exploration.equal) equal to one, \(exploration.compared) compared; "
+          + "online again within \(exploration.longestRecovery)")
+    }
+  }
+
+  private func world(_ isOfTrips: Bool, _ jitter: Jitter, _ steps: [Step]) throws -> SmallWorld {
+    var world = SmallWorld(try isOfTrips ? AgentFixture.tripsConfiguration() : AgentFixture.configuration(), jitter)
     for (index, step) in steps.enumerated() {
-      try #require(world.allows(step), "\(name): step \(index), \(step), is not possible")
+      try #require(world.allows(step), "step \(index), \(step), is not possible")
       world.take(step)
     }
     expectNil(world.violation)
-    var exploration = Exploration()
-    exploration.explore(world, depth: depth)
-    for finding in exploration.findings {
+    return world
+  }
+
+  private func report(_ findings: [Exploration.Finding], _ name: String) {
+    for finding in findings {
       let path = finding.steps.map(\.rawValue).joined(separator: " ")
       Issue.record("\(name), \(path): \(finding.violation)")
     }
-    print("\(name): \(exploration.states) states to depth \(depth); online again within \(exploration.longestRecovery)")
+  }
+
+  /// At once: hours may pass until the next.
+  private func show(_ line: String) {
+    print(line)
+    fflush(nil)
   }
 }

@@ -31,6 +31,7 @@ struct SmallWorld {
   private(set) var daemon: Daemon
 
   private let configuration: Daemon.Configuration
+  private let seed: UInt64
   /// Since the machine was created; `bootedAt` is that of the daemon's zero.
   private var now = BootInstant.boot
   private var bootedAt = BootInstant.boot
@@ -47,8 +48,8 @@ struct SmallWorld {
   /// When the last updates of this boot were sent.
   private var attempts: [BootInstant] = []
   private var lastAcceptedAt: BootInstant?
-  /// The times of fixes during pauses, as in a request.
-  private var pausedStamps: [String] = []
+  /// The times of the last fixes during pauses.
+  private var pausedStamps: [Timestamp] = []
   // On disk.
   private var disk: [Backlog.ID: Backlog.Record] = [:]
   private var storedToken: Secret?
@@ -56,9 +57,10 @@ struct SmallWorld {
   private var pauseRecord: PauseRecord?
   private var dutyRecord: DutyRecord?
 
-  init(_ vehicle: VehicleAgent.Configuration) {
+  init(_ vehicle: VehicleAgent.Configuration, _ jitter: Jitter) {
+    seed = jitter.seed
     configuration = Daemon.Configuration(vehicle: vehicle, store: StoreAgent.Configuration(), settingsText: "settings")
-    daemon = Daemon(running: configuration)
+    daemon = Daemon(running: configuration, seed: seed)
     start()
   }
 
@@ -120,6 +122,13 @@ struct SmallWorld {
     if !daemon.isProgressing(at: moment.boot) { violate("the watchdog would restart the daemon") }
   }
 
+  /// The world after these steps.
+  func after(_ steps: [Step]) -> SmallWorld {
+    var world = self
+    for step in steps { world.take(step) }
+    return world
+  }
+
   /// Time passes, and the daemon is called at its deadlines.
   mutating func wait(_ duration: Duration) {
     let end = now + duration
@@ -143,14 +152,17 @@ struct SmallWorld {
     }
   }
 
+  /// It drives to the north, 14 m from fix to fix.
+  private static func latitude(after fixes: Int) -> Double { 48 + Double(fixes) * 14 / 111_200 }
+
   private mutating func passFix() {
     fixes += 1
-    guard let coordinate = Coordinate(latitude: 48 + Double(fixes) * 14 / 111_200, longitude: 11) else { return }
+    guard let coordinate = Coordinate(latitude: SmallWorld.latitude(after: fixes), longitude: 11) else { return }
     var fix = Fix(coordinate: coordinate, time: .utc(moment.wall))
     fix.speed = 14
     fix.horizontalAccuracy = 3
     fix.satellites = 9
-    if isPaused { pausedStamps = pausedStamps.suffix(7) + [moment.wall.rfc3339] }
+    if isPaused { pausedStamps = pausedStamps.suffix(7) + [moment.wall] }
     pass(.vehicle(.source(0, .fix(fix))))
   }
 
@@ -192,7 +204,7 @@ struct SmallWorld {
     now = now + .seconds(20)
     bootedAt = now
     (update, fetch, attempts, lastAcceptedAt) = (nil, nil, [], nil)
-    daemon = Daemon(running: configuration)
+    daemon = Daemon(running: configuration, seed: seed)
     start()
   }
 
@@ -207,6 +219,32 @@ struct SmallWorld {
     pass(.request(id: 0, .monitorPositions))
     pass(.vehicle(.sources([AgentFixture.source])))
     pass(.vehicle(.source(0, .reading("/dev/gps0"))))
+  }
+
+  /// What decides how it goes on.
+  ///
+  /// - Parameter isListed: whether its values are wanted.
+  func projection(isListed: Bool = false) -> Projection {
+    var projection = Projection(at: moment, latitude: SmallWorld.latitude(after: fixes), isListed: isListed)
+    // Its own instants as the daemon's.
+    func add(_ instants: [BootInstant], _ name: String) {
+      projection.add(instants.map { .boot + ($0 - bootedAt) } as [BootInstant], name)
+    }
+    projection.add(update.map { $0.body == SmallWorld.offline } as Any, "update")
+    add([update, fetch].compactMap { $0?.endsBy }, "endsBy")
+    add(lastAcceptedAt.map { [$0] } ?? [], "lastAcceptedAt")
+    add(attempts, "attempts")
+    projection.add(isNetworkUp, "isNetworkUp")
+    projection.add(isPaused, "isPaused")
+    projection.add(longestBackoff, "longestBackoff")
+    projection.add(pausedStamps, "pausedStamps")
+    projection.add(storedToken != nil, "storedToken")
+    projection.add(storedUpdateForm as Any, "storedUpdateForm")
+    projection.add(pauseRecord as Any, "pauseRecord")
+    projection.add(dutyRecord as Any, "dutyRecord")
+    projection.add(disk.values.sorted { $0.id < $1.id }, "disk")
+    if let run = daemon.run { projection.add(run, "run") }
+    return projection
   }
 
   // MARK: - Effects
@@ -265,7 +303,9 @@ struct SmallWorld {
     if attempts.count > 24 { violate("\(attempts.count) updates in a minute") }
     let body = String(decoding: request.body, as: UTF8.self)
     if isPaused, body != SmallWorld.offline { violate("an update in a pause") }
-    for stamp in pausedStamps where body.contains(stamp) { violate("the position of \(stamp), which is from a pause") }
+    for stamp in pausedStamps.map(\.rfc3339) where body.contains(stamp) {
+      violate("the position of \(stamp), which is from a pause")
+    }
     update = Request(id: id, body: body, endsBy: now + request.deadline)
   }
 
@@ -288,7 +328,8 @@ struct SmallWorld {
   }
 
   /// Without further faults, the time until Fleet Engine has the next position.
-  /// || - Returns: nil if that takes longer than the last failure allows.
+  ///
+  /// - Returns: nil if that takes longer than the last failure allows.
   mutating func recover() -> Duration? {
     let start = now
     if !isNetworkUp { take(.networkUp) }

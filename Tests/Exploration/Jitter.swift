@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// How long the waits are that a run draws.
+enum Jitter: CaseIterable {
+  /// Those of a seed.
+  case seeded
+  /// The first three of the updates and the first three of the tokens are in the shortest, or in the longest, eighth.
+  case least, most
+
+  private static let leastSeed = seed { $0 < 1 << 61 }
+  private static let mostSeed = seed { $0 >= 7 << 61 }
+
+  /// A run that begins with it draws so.
+  var seed: UInt64 {
+    switch self {
+    case .seeded: 1
+    case .least: Jitter.leastSeed
+    case .most: Jitter.mostSeed
+    }
+  }
+
+  /// The tokens draw with the seed, the updates with the next.
+  private static func seed(_ isWanted: (UInt64) -> Bool) -> UInt64 {
+    var seed: UInt64 = 1
+    while true {
+      var (tokens, updates) = (SplitMix64(seed: seed), SplitMix64(seed: seed + 1))
+      if (0..<3).allSatisfy({ _ in isWanted(tokens.next()) && isWanted(updates.next()) }) { return seed }
+      seed += 1
+    }
+  }
+}
