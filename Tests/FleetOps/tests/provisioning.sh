@@ -74,11 +74,17 @@ inside rm /etc/apt/sources.list
 trial
 seed=/var/lib/cloud/seed/nocloud
 printf 'instance-id: box-1\nlocal-hostname: truck-17\n' | write $seed/meta-data
-here < "$work/user-data" | sed -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
+# Also the two commands for a token provider that asks for the certificate.
+[ "$(grep -c '^  # - install' "$work/user-data")" -eq 2 ] || fail "the commands for the certificate"
+here < "$work/user-data" | sed -e 's/^  # - install/  - install/' -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
 d}" | write $seed/user-data 600
 container crash
 container boot
 check_box truck-17
+inside cmp -s /etc/fleet-locationd/box.pem /etc/fleet-metrics/box.pem || fail "no certificate for the token provider"
+[ "$(inside stat -c '%a %G' /etc/fleet-locationd/box.pem)" = '640 fleet-locationd' ] || fail "its mode: $(inside stat /etc/fleet-locationd/box.pem)"
+inside fleet-locationctl settings | grep 'client_certificate.*/etc/fleet-locationd/box.pem' >/dev/null || fail "the settings do not name it"
+inside grep -x 10min /etc/fleet-locationd/fleet-locationd.toml.confirm >/dev/null || fail "new settings are not taken back"
 
 step "after a power cut cloud-init is over, and the box delivers with the same credential"
 rm "$work/record.jsonl"
