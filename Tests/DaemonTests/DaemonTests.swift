@@ -136,13 +136,13 @@ import Timekeeping
     expect(read(40, wall: 4010).isEmpty)
   }
 
-  @Test("an observer sees the messages between vehicle and store")
+  @Test("an observer sees the messages between vehicle and store, and when the vehicle has settled")
   mutating func observer() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
     var messages: [Daemon.Message] = []
     _ = daemon.handle(.storeEnded(.read([])), at: DaemonTests.moment(3)) { message, _ in messages.append(message) }
-    expectEqual(messages, [.toVehicle(.restored([])), .toVehicle(.store(.healthy))])
+    expectEqual(messages, [.toVehicle(.restored([])), .toVehicle(.store(.healthy)), .settled])
   }
 }
 

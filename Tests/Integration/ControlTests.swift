@@ -38,7 +38,7 @@ import Testing
     try bench.wait("two updates") { bench.emulator?.accepted.count == 2 }
     let status = try ask(bench, "status")
     expectEqual(status.exitCode, 0)
-    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
+    expect(status.output.lines.contains { $0.hasPrefix("State") && $0.hasSuffix("online") })
     expect(status.output.lines.contains { $0.contains("2 of 2 updates accepted") })
     let healthy = try ask(bench, "status", "--healthy")
     expectEqual(healthy.exitCode, 0)
@@ -162,7 +162,7 @@ import Testing
     expect(try ask(bench, "explain").output.text.contains("A pause is in force since 20"))
     let status = try ask(bench, "status")
     expectEqual(status.exitCode, 1)
-    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })
+    expect(status.output.lines.contains { $0.hasPrefix("State") && $0.contains("paused since 20") })
     expect(
       try ask(bench, "metrics").output.text.contains(/\nfleet_locationd_paused{provider="[^"]+",vehicle="[^"]+"} 1\n/))
     daemon.process.signal(SIGKILL)

@@ -61,7 +61,7 @@ import Testing
     expect(!receiver.isOpened)
     let status = try ctl(bench, "status")
     expectEqual(status.exitCode, 1)
-    expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains(holder) })
+    expect(status.output.lines.contains { $0.hasPrefix("State") && $0.contains(holder) })
     expect(status.output.lines.contains { $0.hasPrefix("Source") && $0.contains("not opened") })
     expect(try ctl(bench, "explain").output.text.contains("The vehicle has been in use \(holder)"))
     try expectEqual(ctl(bench, "status", "--healthy").exitCode, 1)
