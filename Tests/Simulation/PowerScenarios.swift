@@ -24,6 +24,35 @@ import Timekeeping
     expect(world.attempts.count <= 12 * 4 + 2)
   }
 
+  @Test(
+    "what an outage has collected is written five seconds after it, unless the kill or the full disk comes right then",
+    arguments: [true, false])
+  func whileAnOutageIsWritten(isKilled: Bool) throws {
+    let killed = Scenario(
+      seed: 39_063, duration: 453, drive: .steady(14.0),
+      faults: [
+        Fault(.captivePortal, 210..<222), Fault(.latency(6000), 193..<414),
+        Fault(.answers(503, "UNAVAILABLE", retryAfter: nil, retryInfo: nil), 0..<448),
+      ],
+      acts: [
+        (269, .networkUp), (420, .networkUp), (417, .kill(afterEffects: 6, seconds: 15)),
+        (30, .kill(afterEffects: 10, seconds: 48)),
+      ], tokenLife: 40, noise: 0.0)
+    let full = Scenario(
+      seed: 37_625, duration: 684, drive: .steady(14.0),
+      faults: [
+        Fault(.diskFull, 533..<669), Fault(.badConnections(every: 1, .headersTooLarge), 292..<526),
+        Fault(.answers(503, "UNAVAILABLE", retryAfter: nil, retryInfo: nil), 41..<53),
+        Fault(.refusesCompact(1.0, .page(403)), 540..<650),
+      ],
+      acts: [
+        (57, .powerCut(afterEffects: 0, seconds: 16)), (657, .kill(afterEffects: 4, seconds: 30)),
+        (420, .network(true)), (646, .networkUp),
+      ], noise: 0.0)
+    let world = try World.drive(isKilled ? killed : full)
+    expect(!world.lostAt.isEmpty)
+  }
+
   @Test("after an outage updates are sent every five seconds at once, whatever was attempted during it")
   func rhythmAfterOutage() throws {
     let world = try World.drive(

@@ -37,8 +37,8 @@ extension World {
     }
     let usual = time(scenario.commitInterval ?? Disk.commitInterval)
     let inOutage = time(scenario.commitInterval ?? Disk.commitIntervalInOutage)
-    // Changes collected in an outage are written soon after its end.
-    let outages = reach.outageEndedAt.map { $0 <= usual ? $0 : .boot } ?? .boot
+    // Changes collected in an outage are written soon after its end; exactly then they may be under way.
+    let outages = reach.outageEndedAt.map { $0 < usual ? $0 : .boot } ?? .boot
     return Disk.WrittenUntil(usual: usual, inOutage: max(inOutage, outages))
   }
 
