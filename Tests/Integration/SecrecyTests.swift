@@ -150,6 +150,12 @@ import Testing
       ["report", "--config", bench.directory("fleet-locationd.toml"), "-o", bench.directory("open.tar.gz")])
     try expectEqual(again.finish(), 74)
     expect(again.errors.text.contains("exists already"))
+    let nowhere = try ChildProcess(
+      "fleet-locationctl",
+      ["report", "--config", bench.directory("fleet-locationd.toml"), "-o", bench.directory("missing/open.tar.gz")])
+    try expectEqual(nowhere.finish(), 74)
+    expect(nowhere.errors.text.contains("cannot be written: No such file or directory; name another file"))
+    expectEqual(nowhere.output.text, "")
     daemon.process.signal(SIGTERM)
     _ = try bench.exitCode()
     let stopped = try contents("stopped")

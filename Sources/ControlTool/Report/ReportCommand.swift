@@ -54,8 +54,14 @@ enum ReportCommand: Command {
     let output =
       options.value("output")
       ?? "fleet-locationd-report-\(now.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z.tar.gz"
-    if !options.has("list"), FileAccess.refusal(output, F_OK) == nil {
-      throw CommandError(.io, "\(output): exists already; name another file with --output")
+    if !options.has("list") {
+      guard FileAccess.refusal(output, F_OK) != nil else {
+        throw CommandError(.io, "\(output): exists already; name another file with --output")
+      }
+      // Before the checks of doctor, which take up to a minute.
+      if let why = FileAccess.refusal(AtomicFile.directory(of: output), W_OK | X_OK) {
+        throw CommandError(.io, "\(output): cannot be written: \(why); name another file with --output, as in /tmp")
+      }
     }
     guard let own = ProgramRun.ownTool else { throw CommandError(.io, "/proc is not mounted") }
     let service = InstalledService(settings: path)

@@ -84,10 +84,16 @@ package enum AtomicFile {
     return Array(buffer.prefix(count))
   }
 
+  /// The directory of a file.
+  ///
+  /// - Returns: `.` for a path without `/`.
+  package static func directory(of path: String) -> String {
+    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
+
   /// A rename is only durable after its directory was synced.
   private static func syncDirectory(of path: String) throws(Errno) {
-    let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let directory = try Descriptor.open(parent, O_RDONLY | O_DIRECTORY)
-    _ = try Errno.retrying { fsync(directory.rawValue) }
+    let parent = try Descriptor.open(directory(of: path), O_RDONLY | O_DIRECTORY)
+    _ = try Errno.retrying { fsync(parent.rawValue) }
   }
 }
