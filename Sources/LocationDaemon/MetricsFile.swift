@@ -9,7 +9,7 @@ struct MetricsFile {
 
   /// Replaces the file, readable for every user.
   ///
-  /// - Returns: a new error and its remedy; nil if it succeeded, or failed as the last time.
+  /// - Returns: a new error and its remedy; nil if it succeeded, or failed with the same error as last time.
   mutating func write(_ text: String, to path: String) -> String? {
     var new: String?
     do throws(Errno) {

@@ -36,7 +36,7 @@ struct TrafficFile {
 
   /// Replaces the file. It is on disk when this returns.
   ///
-  /// - Returns: a new error; nil if it succeeded, or failed as the last time.
+  /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String) -> String? {
     guard let path else { return nil }
     var new: String?

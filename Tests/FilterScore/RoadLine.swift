@@ -91,7 +91,7 @@ struct RoadSource {
     return line.prefix(count).flatMap(\.bytes)
   }
 
-  /// A line opens at once, and again after a gap in the recording.
+  /// Opening the line succeeds at once, also when it is opened again after a gap in the recording.
   private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) -> [SourceReport] {
     var reports: [SourceReport] = []
     for effect in effects {

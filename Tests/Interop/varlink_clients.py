@@ -340,7 +340,7 @@ def monitor(daemon):
 
 
 def receiver(work):
-    """The source of a vehicle with many positions a second, and its line: a pipe from which each is read on request."""
+    """A source with many positions a second: its settings, the simulator, and the pipe from which each position is read on request."""
     os.mkfifo(f"{work}/line")
     line = os.open(f"{work}/line", os.O_RDWR)
     simulator = subprocess.Popen(

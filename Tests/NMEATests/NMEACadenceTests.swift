@@ -85,7 +85,7 @@ import NMEATesting
     cadence.contradict()
     expectEqual(firstComplete(&cadence, every: 1000, from: 20_000), 12)
     cadence.contradict()
-    // Eight times two seconds at 10 Hz.
+    // The two seconds of 10 Hz sentences have been doubled three times: 16 s.
     expectEqual(firstComplete(&cadence, every: 100, from: 40_000), 161)
   }
 }

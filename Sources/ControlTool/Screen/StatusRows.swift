@@ -25,7 +25,7 @@ struct StatusRows {
   /// Newest first: its age and its sentence.
   var events: [(age: String, text: StyledText)]
   var sketch: TrackSketch?
-  /// Updates of the last minutes, for a row of bars.
+  /// Updates in the last few minutes, for a row of bars.
   var minutes: UpdateBars?
 
   init(_ status: StatusReport) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Observability
 
-/// The vehicle's track of the last minutes, drawn with characters, north up.
+/// The vehicle's track over the last few minutes, drawn with characters, north up.
 struct TrackSketch {
   /// The dots of one character: a braille pattern (from U+2800) has two columns of four dots, about evenly spaced.
   private static let dots = (across: 2, down: 4)

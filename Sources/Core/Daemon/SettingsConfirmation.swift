@@ -96,7 +96,7 @@ struct SettingsConfirmation: Sendable {
     return runningSince + max(min(limit, stored ?? used) - used, .zero)
   }
 
-  /// The rest of the time.
+  /// The time that remains for the confirmation, zero or more.
   func left(at now: BootInstant) -> Duration {
     max(limit - used - (runningSince.map { max(now - $0, .zero) } ?? .zero), .zero)
   }

@@ -96,7 +96,7 @@ extension DeliveryAgent {
     indirect case configured(Configuration, isOtherVehicle: Bool)
   }
 
-  /// What the shell has to do, or the vehicle's agent to know. Each case has all data that it needs.
+  /// An action for the shell to perform, or news for `VehicleAgent`. Each case carries all the data that it needs.
   package enum Effect: Equatable, Sendable {
     case send(id: UInt64, HTTPRequest)
     case cancel(id: UInt64)

@@ -61,7 +61,7 @@ package struct DeliveryAgent: Sendable {
     /// The last accepted live position, and since when the vehicle has been there: for `timeSinceUpdate`.
     var livePlace: (location: VehicleLocation, since: BootInstant)?
     var hasOverduePosition = false
-    /// The last attempt was not processed, or its connection was closed without a response, and it is repeated.
+    /// The last attempt is repeated: the server did not process it, or closed the connection without a response.
     var isResending = false
     /// The number of attempts in a row that failed while the connection stayed open.
     var resets = 0

@@ -27,7 +27,7 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// For name resolution, TCP and TLS together; limited by the request's deadline.
   package var connectTimeout: Duration = .seconds(10)
   /// Idle time before TCP keep-alive probes, whole seconds, 1 or more. Longer than the time between two heartbeats, so
-  /// that a parked vehicle pays for none: its next update finds a dead connection as well.
+  /// that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.
   package var keepAliveIdle: Duration = .seconds(65)
   /// Idle connections are not reused after this time: heartbeats come at least once a minute, so an older one has seen
   /// an outage or a change. Whole seconds, 1 or more.

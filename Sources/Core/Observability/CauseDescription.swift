@@ -197,7 +197,7 @@ extension VehicleAgent.Snapshot {
   /// In a unit that a person would use, rounded up to a whole second.
   private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).humanReadable }
 
-  /// Whole seconds, rounded up; 0 when the time has come.
+  /// Whole seconds, rounded up; 0 if the time has passed.
   func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }
 }
 

@@ -8,7 +8,7 @@ import NMEA
 import Positioning
 import Timekeeping
 
-/// Every metric there is. What Prometheus reads, `docs/metrics.md` and the tests are made from this one table.
+/// All metrics. The Prometheus output, `docs/metrics.md` and the tests are generated from this table.
 package enum MetricTable {
   /// In the order in which they are written.
   package static let all: [Metric] = service + updates + fixes + lines + tokens + backlog + traffic

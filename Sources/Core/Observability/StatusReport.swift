@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The response to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the
-/// shape of the track of the last minutes.
+/// shape of the track over the last few minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
   /// The newest accepted fix, without coordinates.
   package struct Fix: Equatable, Sendable, Codable {

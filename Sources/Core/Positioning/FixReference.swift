@@ -22,7 +22,7 @@ struct FixReference: Sendable {
   private static let swerve = 5.0
   /// The maximum time, in seconds, for which a heading predicts the position.
   private static let predictionHorizon = 5.0
-  /// The heading is meaningful from this speed on, in metres per second.
+  /// Minimum speed at which the heading is meaningful, in metres per second.
   private static let headingSpeed = 3.0
   /// The time constant of the drift, in seconds.
   private static let driftMemory = 10.0

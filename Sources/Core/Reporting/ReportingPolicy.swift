@@ -62,8 +62,8 @@ package struct ReportingPolicy: Sendable {
   /// `scheduled`: the start of the interval after it.
   private var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
 
-  /// A receiver's course is the vehicle's heading from this speed on, in metres per second. Below it the course points
-  /// anywhere: it is the direction in which the position drifts.
+  /// Minimum speed at which the receiver's course is used as the vehicle's heading, in metres per second. At lower
+  /// speeds the course is meaningless: it follows the drift of the position.
   package static let courseSpeed = 2.0
   /// A fix that arrives this much early, at most, is sent right away instead of the next one.
   private static let earlyTolerance = Duration.milliseconds(500)

@@ -78,8 +78,8 @@ package struct SourceOverview: Equatable, Sendable {
     return sources[used]
   }
 
-  /// The name of the used source, or else of the first that is read; nil if there is none. A single source keeps its
-  /// name after it was lost.
+  /// The name of the used source, or else of the first that is read; nil if there is none. If there is
+  /// only one source, it keeps its name after it has ended.
   package var name: String? {
     if let source = usedSource ?? sources.first(where: \.isRead) { return source.name }
     return sources.count == 1 && sources[0].condition == .ended ? sources[0].name : nil

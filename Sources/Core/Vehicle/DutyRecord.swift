@@ -5,8 +5,8 @@ package import Timekeeping
 package struct DutyRecord: Equatable, Sendable {
   /// When the driver went off duty; nil if the time was unknown then.
   package var since: Timestamp?
-  /// The vehicle for which the driver did: service, provider and vehicle, percent-encoded; nil if the file could not
-  /// be written or read: then it applies to the vehicle of the settings, until the driver chooses again.
+  /// The vehicle of the driver who went off duty: service, provider and vehicle, percent-encoded. Nil if the file could
+  /// not be written or read: the record then applies to the vehicle of the settings, until the driver chooses again.
   package var vehicle: String?
   /// Whether Fleet Engine has accepted OFFLINE for this vehicle.
   package var isAccepted = false

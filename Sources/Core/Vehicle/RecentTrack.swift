@@ -2,7 +2,7 @@
 package import Positioning
 package import Timekeeping
 
-/// The track of the last minutes, downsampled: enough to draw its shape.
+/// The track over the last few minutes, downsampled: enough to draw its shape.
 package struct RecentTrack: Equatable, Sendable {
   /// The maximum number of points.
   package static let capacity = 120
@@ -43,7 +43,7 @@ package struct RecentTrack: Equatable, Sendable {
       let heading = newest.heading(to: point.coordinate) ?? 0
       let direction = Trigonometry.rotation(degrees: heading)
       let distance = newest.distance(to: point.coordinate)
-      // Whole metres, at capacity half of the Earth's circumference.
+      // Whole metres. A distance is at most half of the Earth's circumference, so `Int` cannot overflow.
       return [Int((distance * direction.sine).rounded()), Int((distance * direction.cosine).rounded())]
     }
     if shape.last != [0, 0] { shape.append([0, 0]) }

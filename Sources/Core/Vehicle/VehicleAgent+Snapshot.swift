@@ -66,7 +66,7 @@ extension VehicleAgent {
     package var newestCameAt: BootInstant { agent.policy.newestAt }
     /// Whether the vehicle is parked.
     package var isParked: Bool { agent.isParked }
-    /// The track of the last minutes.
+    /// The track over the last few minutes.
     package var track: RecentTrack { agent.fixes.track }
 
     /// Whether a request is in flight.

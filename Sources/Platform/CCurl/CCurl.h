@@ -83,8 +83,8 @@ static inline void fleet_tls_set_time(void *context, int64_t seconds) {
 static inline int fleet_tls_offer_http2(void *context) {
   return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\x02h2\x08http/1.1", 12);
 }
-/// Reads whole records, and allows the unsent rest of a write to be sent from another buffer with more data appended. A
-/// server cannot renegotiate (TLS 1.2): a write would then wait for readable data, which is not watched for.
+/// Reads whole records, and allows the unsent rest of a write to be sent from another buffer with more data appended.
+/// Disables renegotiation (TLS 1.2): with it, a write might have to wait for readable data, which the loop does not do.
 static inline void fleet_tls_set_modes(void *context) {
   SSL_CTX_set_read_ahead((SSL_CTX *)context, 1);
   SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -2,7 +2,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-// SQLITE_TRANSIENT is a macro that casts: SQLite copies the text.
+// SQLITE_TRANSIENT makes SQLite copy the text. It is a macro with a cast, which Swift cannot import.
 static inline int fleet_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
   return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }

@@ -130,8 +130,8 @@ final class HTTP2Transport {
     isInCall = false
   }
 
-  /// The next request uses a new connection; the current one may finish. What is known of the server's protocols may be
-  /// from another network.
+  /// The next request uses a new connection; the current one may finish. Which protocols the server supports is
+  /// negotiated again, because a proxy of the previous network may have answered in its place.
   func dropConnections() {
     http1Origin = nil
     isStale = true

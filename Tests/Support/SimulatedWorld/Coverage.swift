@@ -81,7 +81,7 @@ struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
 
 // Cases for which the core has no list. A new case does not compile until it is added here.
 
-/// The agent's causes of waiting.
+/// The reasons why the agent waits.
 enum CauseCase: CaseIterable {
   case stopping, stopped, vehicleInUse, paused, goingOffline, noSource, noFixYet, noFixAnyMore, behind, contradicted,
     noNetwork, firstToken, noToken, failed, floor, attempts, waking, inFlight, notDue

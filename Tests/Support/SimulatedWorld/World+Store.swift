@@ -37,7 +37,7 @@ struct Disk {
 
 /// The file as the program has it open; a power cut closes it.
 struct OpenFile {
-  /// Its contents when the disk failed; nil: the disk works.
+  /// Its contents when the disk failed; nil while the disk works.
   var troubledSince: Disk.WrittenUntil?
   /// The number of deletions before the open file was created; nil before the first.
   fileprivate var openedAfter: Int?

@@ -498,7 +498,7 @@ final class World {
 
   // MARK: - Suspend
 
-  /// The machine is suspended: events continue elsewhere, and it receives none.
+  /// Suspends the machine: the rest of the world goes on, and the machine receives none of its events.
   func suspend(until wake: BootInstant) {
     let suspendedAt = now
     while let time = queue.nextTime, time < wake, let event = queue.next() {

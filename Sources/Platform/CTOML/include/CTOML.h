@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// toml++ behind a C header: parse a text, walk what it says. It decides nothing.
+// A C interface to toml++: parses a text and walks the resulting tree. It contains no logic of its own.
 #pragma once
 
 #include <stdbool.h>
