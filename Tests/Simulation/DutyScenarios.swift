@@ -386,4 +386,15 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
     expectEqual(world.server.states.last?.isOnline, true)
   }
+
+  @Test("an OFFLINE without a response arrives after ONLINE and a power cut: the first update afterwards sets ONLINE")
+  func cutAfterOnline() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 22_775, duration: 110, drive: .steady(14),
+        faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 78..<79)],
+        acts: [(78, .goOffline), (78, .goOnline), (78, .powerCut(afterEffects: 2, seconds: 25))], noise: 0,
+        settings: Self.trips))
+    expectEqual(states(world, from: 78), [true, false, true])
+  }
 }

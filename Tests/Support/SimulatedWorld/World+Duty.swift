@@ -86,7 +86,8 @@ extension World {
       let (from, until) = (World.seconds(sent.at), World.seconds(sent.at) + 15 + 12)
       let isDisturbed =
         scenario.faults.contains { Double($0.from) < until && Double($0.until) > change.at }
-        || scenario.acts.contains { Double($0.second) > from && Double($0.second + $0.act.lasts) < until }
+        || scenario.acts.contains { Double($0.second) > from && Double($0.second) < until }
+        || cutAt.contains { from < World.seconds($0) && World.seconds($0) < until }
         || until > World.seconds(finishedAt ?? now)
         || server.states[(index + 1)...].contains { $0.vehicle == change.vehicle && $0.at < until }
       if !isDisturbed {

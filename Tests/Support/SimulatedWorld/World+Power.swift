@@ -14,6 +14,7 @@ extension World {
   func cutPower(for seconds: Int, isOfPower: Bool) {
     note(isOfPower ? "* the power is cut" : "* the program is killed")
     cut = nil
+    cutAt.append(now)
     coverage.acts.meet(isOfPower ? .powerCut : .kill)
     meetStatistics()
     if isOfPower {

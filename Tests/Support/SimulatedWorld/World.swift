@@ -213,6 +213,8 @@ final class World {
   var suspendedFor = Duration.zero
   /// Effects until the power is cut, or the program killed, and for how long.
   var cut: (effects: Int, seconds: Int, isOfPower: Bool)?
+  /// When the power was cut, or the program killed: an act takes effect after as many effects as it names.
+  var cutAt: [BootInstant] = []
   /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
   var boots = 0
   var storedToken: Secret?
