@@ -232,4 +232,29 @@ import Timekeeping
         noise: 0, hasCertificates: true))
     expectEqual(world.applied(61..<62).count, 1)
   }
+
+  @Test(
+    "a position whose time the servers contradict is not repeated, and without a fix nothing is sent",
+    arguments: [
+      (
+        Scenario(
+          seed: 34_538, duration: 90, drive: .steady(0),
+          faults: [
+            Fault(.speed(38400), 2..<64), Fault(.providerUndated(backdating: 60), 1..<2),
+            Fault(.ahead(50_000_000), 1..<2),
+          ], noise: 0), 2..<64
+      ),
+      (
+        Scenario(
+          seed: 13_734, duration: 490, drive: .steady(14),
+          faults: [
+            Fault(.behind(1000), 221..<227), Fault(.noTime, 227..<474), Fault(.serverClock(-3600), 332..<385),
+          ], noise: 0, hasCertificates: true), 383..<474
+      ),
+    ])
+  func contradicted(scenario: Scenario, seconds: Range<Int>) throws {
+    let world = try World.drive(scenario)
+    expectEqual(world.attempts(seconds), 0)
+    expect(!world.applied(seconds.upperBound..<seconds.upperBound + 16).isEmpty)
+  }
 }

@@ -162,6 +162,11 @@ extension World {
   private func checkGaps() {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
+    let overruled = Set(server.applied.filter(isOverruled).map(\.request))
+    /// Since when there is something to repeat after this update.
+    func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
+      overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
+    }
     // Stored positions are not repeated: without a fix there is nothing to send after them.
     let stored = Set(server.applied.filter(isStored).map(\.request))
     var last: Attempt?
@@ -173,8 +178,8 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, last.boots == attempt.boots, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        if last.runNumber == attempt.runNumber, arrival - before > 60 + transit, !hasPaused(from: before, to: arrival),
-          !isOffOrSuspended(before..<arrival),
+        if last.runNumber == attempt.runNumber, arrival - repeatable(after: last, at: before) > 60 + transit,
+          !hasPaused(from: before, to: arrival), !isOffOrSuspended(before..<arrival),
           !failures.contains(where: { before < $0 && $0 < arrival })
         {
           violate("\(arrival - before) s without an update while online")
@@ -183,12 +188,27 @@ extension World {
       last = attempt.isAccepted && !stored.contains(attempt.id) ? attempt : nil
     }
     if let last, last.runNumber == runNumber, !isOff, let before = arrivals[last.id], finishedAt == nil,
-      second - before > 60 + transit,
+      second - repeatable(after: last, at: before) > 60 + transit,
       !failures.contains(where: { before < $0 }), !hasPaused(from: before, to: second),
       !isOffOrSuspended(before..<second)
     {
       violate("\(second - before) s without an update at the end, while online")
     }
+  }
+
+  /// Whether the live position was in the future when it arrived, by the true time, or by a server's wrong clock that
+  /// can have outvoted the others by then. The daemon drops such a position, and does not repeat it.
+  private func isOverruled(_ applied: FleetEngineServer.Applied) -> Bool {
+    let errors = applied.at < scenario.secondClockErrorAt ? [] : clockErrors(until: applied.at)
+    return ([0] + errors).contains { error in
+      applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)) + .seconds(error)) > .seconds(3)
+    }
+  }
+
+  /// The second of the fifth good position after this one: with a wrong time so many are needed to be accepted.
+  private func fifthSoundFix(after second: Double) -> Double? {
+    let sound = track.indices.dropFirst(Int(second)).lazy.filter { [track] in track[$0].hasFix }
+    return sound.dropFirst(4).first.map { Double($0 + 1) }
   }
 
   /// Whether the machine was suspended in between, or knew that it had no network, or the driver was off duty.

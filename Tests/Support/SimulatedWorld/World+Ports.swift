@@ -357,7 +357,7 @@ extension World {
   }
 
   /// The errors of servers' clocks in seconds, for faults that began before this second.
-  private func clockErrors(until second: Double) -> [Int64] {
+  func clockErrors(until second: Double) -> [Int64] {
     scenario.faults.compactMap { fault in
       switch fault.kind {
       case .serverClock(let error), .providerClock(let error): Double(fault.from) <= second ? error : nil
