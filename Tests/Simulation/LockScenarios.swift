@@ -97,4 +97,13 @@ import Timekeeping
     expectEqual(world.finishedAt, World.time(200))
     expectEqual(world.attempts(0..<600), 0)
   }
+
+  @Test("the end of a receiver that is not opened yet is none: it is opened when the vehicle is free, and again later")
+  func endOfUnopened() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 36_916, duration: 449, drive: .steady(14), faults: [Fault(.unplugged, 366..<367), Self.other(0..<40)],
+        acts: [(36, .sourceEnded)], noise: 0, hasModem: true))
+    expect(!world.applied(385..<398).isEmpty)
+  }
 }

@@ -116,9 +116,10 @@ extension World {
     }
   }
 
-  /// The recordings are at their end.
+  /// The recordings are at their end. A receiver's line that is not opened, because another daemon has the vehicle,
+  /// does not end.
   func endSources() {
-    for index in ports.indices where !isOff {
+    for index in ports.indices where !isOff && (inUseSince == nil || ports[index].recording != nil) {
       ports[index].hasEnded = true
       if ports[index].recording != nil { readRecording(index) } else { handlePort(index, .endOfInput) }
     }
