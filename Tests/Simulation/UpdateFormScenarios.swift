@@ -120,4 +120,14 @@ import Timekeeping
     expect(world.events(.compactUpdatesRefused).isEmpty)
     expect(world.agent.delivery.backlog.isEmpty)
   }
+
+  @Test("a position that is sent in both forms, 14 s apart, is repeated a heartbeat after the second")
+  func comparedLate() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 53_676, duration: 117, drive: .random,
+        faults: [Fault(.slow(14), 42..<43), Fault(.refusesCompact(1, .status(500, "INTERNAL")), 36..<43)], noise: 0))
+    expectEqual(world.applied(57..<117).map { Int($0.at) }, [57, 107])
+    expectEqual(world.applied(57..<117).map { World.second(of: $0.live) }, [42, 106])
+  }
 }

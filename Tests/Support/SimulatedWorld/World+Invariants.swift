@@ -243,6 +243,7 @@ extension World {
     for removal in removals where removal.reason != .delivered { add(removal.record.location.time) }
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
+    let delays = comparisonDelays
     let end = Int(second) - 1
     let heartbeat = 52
     for stamp in stamps.sorted() + [end] {
@@ -253,11 +254,26 @@ extension World {
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
       // An update that was just accepted delays the next by the minimum interval of 5 s, and the limiter by 9 s.
-      let allowed = (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0)
+      let allowed =
+        (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)
       if stamp - before > allowed {
         violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
       }
     }
+  }
+
+  /// The seconds by which a position was sent again, in the plain form, after its compact update had been sent, which
+  /// was rejected for its form: the next heartbeat is due an interval after that. By the second of the position.
+  private var comparisonDelays: [Int: Int] {
+    let sent = Dictionary(attempts.map { ($0.id, $0.at) }) { first, _ in first }
+    var delays: [Int: Int] = [:]
+    for applied in server.applied where !applied.isCompact && server.refusedForms.contains(applied.request - 1) {
+      guard let refused = sent[applied.request - 1], let again = sent[applied.request] else { continue }
+      for reported in reported(at: applied.live.time) {
+        delays[reported.second] = Int((again - refused).wholeSeconds) + 1
+      }
+    }
+    return delays
   }
 
   /// Positions that the backlog counts as delivered are at the server.
