@@ -421,4 +421,14 @@ import Timekeeping
     expect(world.longestGap(215..<890) <= 12)
     expectEqual(world.fetches.count, 1)
   }
+
+  @Test("the place of a stop in a long outage is not written if the full backlog drops it as the oldest in that step")
+  func droppedStop() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 27_327, duration: 254, drive: .random, faults: [Fault(.answersLost, 56..<260)],
+        acts: [(70, .powerCut(afterEffects: 0, seconds: 6))], wallError: -779_128, noise: 0,
+        settings: [.maxLocations(1)], isDateless: true))
+    expect(world.removals.contains { $0.reason == .full && Int($0.at.nanoseconds / 1_000_000_000) == 241 })
+  }
 }

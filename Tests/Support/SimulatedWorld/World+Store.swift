@@ -122,10 +122,12 @@ extension World {
     return added
   }
 
-  /// Such a position is on disk at once, if possible.
+  /// Such a position is on disk at once, if possible, unless the full backlog has dropped it in the same step.
   func checkStop() {
     defer { newStop = nil }
-    guard let newStop, !isOff, openFile.troubledSince == nil, disk.held[vehicle]?[newStop] == nil else { return }
+    guard let newStop, copy[newStop] != nil, !isOff, openFile.troubledSince == nil,
+      disk.held[vehicle]?[newStop] == nil
+    else { return }
     violate("the place of a stop in a long outage is not on disk")
   }
 
