@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import PositionBacklog
 import Delivery
 import Expectations
 import Vehicle
@@ -71,5 +72,16 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
     expect(world.longestGap(5..<1490) <= 30)
     expectEqual(world.agent.delivery.pendingCount, 0)
+  }
+
+  @Test("positions that the first receiver dates decades ahead, while no other time is known, are dropped as misdated")
+  func rolledOver() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 52_934, duration: 148, drive: .steady(14), faults: [Fault(.undated, 71..<131)],
+        acts: [(20, .powerCut(afterEffects: 12, seconds: 26))], wallError: -2_000_000, noise: 0,
+        second: Scenario.Second(lag: 3000), hasCertificates: true))
+    expectEqual(world.removals.count { $0.reason == .misdated }, 6)
+    expect(!world.applied(138..<140).isEmpty)
   }
 }

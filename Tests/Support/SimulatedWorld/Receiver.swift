@@ -255,6 +255,11 @@ struct Receiver {
         self.reported[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
           reported)
       }
+      if stamp < Scenario.buildDate {
+        // Without any other clock it counts as a week rollover.
+        let repaired = stamp.afterRollover(notBefore: Scenario.buildDate)
+        self.reported[repaired.milliseconds, default: []].append(reported)
+      }
       if recent.count >= 4 { recent.removeFirst() }
       recent.append((stamp, reported))
     } else {
