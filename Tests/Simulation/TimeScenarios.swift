@@ -257,4 +257,34 @@ import Timekeeping
     expectEqual(world.attempts(seconds), 0)
     expect(!world.applied(seconds.upperBound..<seconds.upperBound + 16).isEmpty)
   }
+
+  @Test(
+    "a time that a server has given once, against the receiver's, expires after a minute: one update is ahead",
+    arguments: [
+      (
+        Scenario(
+          seed: 27_738, duration: 200, drive: .steady(14),
+          faults: [
+            Fault(.noFix, 120..<187), Fault(.providerUndated(backdating: 0), 0..<70), Fault(.ahead(3600), 0..<118),
+          ], wallError: 1_576_800_000, noise: 0), 180
+      ),
+      (
+        Scenario(
+          seed: 30_371, duration: 90, drive: .steady(0),
+          faults: [Fault(.noise(0.3), 3..<59), Fault(.ahead(18), 0..<78)],
+          wallError: -86_400, noise: 0, hasModem: true), 63
+      ),
+      (
+        Scenario(
+          seed: 30_371, duration: 90, drive: .steady(0),
+          faults: [
+            Fault(.noise(0.3), 3..<61), Fault(.providerUndated(backdating: 60), 1..<2), Fault(.ahead(18), 0..<78),
+          ], wallError: -86_400, noise: 0), 63
+      ),
+    ])
+  func givenOnce(scenario: Scenario, second: Int) throws {
+    let world = try World.drive(scenario)
+    let ahead = world.server.applied.filter { Double(World.second(of: $0.live)) > $0.at && $0.at > 60 }
+    expectEqual(ahead.map { Int($0.at) }, [second])
+  }
 }

@@ -209,8 +209,12 @@ struct Scenario {
   /// throughout, and agrees with each `iat`.
   var hasAgreeingIssueTimes: Bool {
     let isBackdated = faults.contains { if case .providerUndated(let seconds) = $0.kind { seconds > 3 } else { false } }
-    let isStepped = acts.contains { if case .clockStep = $0.act { true } else { false } }
-    return wallError == 0 && !isStepped && !isBackdated
+    return hasRightClock && !isBackdated
+  }
+
+  /// Whether the machine's clock is right throughout.
+  var hasRightClock: Bool {
+    wallError == 0 && !acts.contains { if case .clockStep = $0.act { true } else { false } }
   }
 
   func isActive(at second: Double, _ matches: (Fault.Kind) -> Bool) -> Bool {

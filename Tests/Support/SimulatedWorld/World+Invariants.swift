@@ -119,17 +119,24 @@ extension World {
     }
   }
 
-  /// Whether it was sent before the first response of Fleet Engine in this boot, with a cached token or one of a
-  /// provider without a time: only the receiver and the machine's clock had reported one.
+  /// Whether no server's time was known when it was sent: only the receiver and the machine's clock had reported one. A
+  /// time that was reported once in this boot, and that the machine's clock does not confirm, expires after a minute,
+  /// and is not stored for the next run.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let start = starts[attempt.runNumber] ?? .boot
-    let hasProviderTime = fetches.contains { fetch in
-      start <= fetch && fetch < attempt.at
-        && (scenario.hasAgreeingIssueTimes
-          || !scenario.isActive(at: World.seconds(fetch)) { if case .providerUndated = $0 { true } else { false } })
+    // A provider without a `Date` reports none.
+    let provided = received.compactMap { token, arrival in
+      provider.issued[token].flatMap { issued in
+        let isDated =
+          scenario.hasAgreeingIssueTimes
+          || !scenario.isActive(at: issued.issuedAt) { if case .providerUndated = $0 { true } else { false } }
+        return isDated && issued.vehicle == applied.vehicle && issued.lifetime > 0 && start <= arrival ? arrival : nil
+      }
     }
-    return !hasProviderTime && isBeforeFirstResponse(attempt)
+    let times = (provided + responses(before: attempt)).filter { $0 < attempt.at }
+    guard let only = times.first else { return true }
+    return times.count == 1 && !scenario.hasRightClock && (attempt.at - only >= .seconds(60) || only < start)
   }
 
   /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
@@ -141,8 +148,11 @@ extension World {
     return at < start && isBeforeFirstResponse(attempt)
   }
 
-  private func isBeforeFirstResponse(_ attempt: Attempt) -> Bool {
-    !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
+  private func isBeforeFirstResponse(_ attempt: Attempt) -> Bool { responses(before: attempt).isEmpty }
+
+  /// When Fleet Engine had accepted an update in this boot.
+  private func responses(before attempt: Attempt) -> [BootInstant] {
+    attempts.filter { $0.boots == attempt.boots && $0.isAccepted }.compactMap(\.endedAt).filter { $0 <= attempt.at }
   }
 
   /// Whether the live position is from before the start of the program, or before a pause: without a fix it is the
