@@ -38,7 +38,7 @@ package import Timekeeping
     }
   }
 
-  /// What a check is about; none is ever renamed.
+  /// What a check is about. The raw values are part of `doctor --json` and do not change.
   package enum Subject: String, CaseIterable, Sendable {
     case settings, source, token, fleetEngine, service
     /// Whether systemd can start a process with the properties of the service.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The active faults. To each request the first one applies that matches it.
+/// The active faults. The first fault that matches a request applies to it.
 package struct FaultPlan: Sendable {
   private(set) var faults: [Fault] = []
   private var lastID = 0

@@ -2,7 +2,7 @@
 
 /// Injected faults: how they begin, apply and end.
 extension FleetService {
-  /// Ends the faults whose time is over, and publishes that.
+  /// Ends the faults whose duration has elapsed, and publishes that.
   ///
   /// - Returns: steady milliseconds when the next one ends.
   package func endFaults(at now: ServerTime) -> Int64? {

@@ -308,7 +308,7 @@ def monitor(daemon):
     # The route is at 54.78 north.
     check("no coordinates", not re.search(r"latitude|\b54\.[78]", text), text)
 
-    # The maximum number of clients, one more, and requests beside them.
+    # As many clients as are allowed, then one more, and other requests meanwhile.
     clients = []
     for _ in range(16):
         client = daemon.connect()
@@ -421,7 +421,7 @@ def positions(daemon):
         client.sendall(monitor)
         until("one more call closes the connection", lambda: monitors()["connected"] == 0)
 
-    # The maximum number of clients, one more, and requests beside them.
+    # As many clients as are allowed, then one more, and other requests meanwhile.
     clients = [daemon.connect(daemon.positions) for _ in range(3)]
     for client in clients:
         client.sendall(monitor)

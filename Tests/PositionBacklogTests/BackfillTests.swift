@@ -171,7 +171,7 @@ import Timekeeping
     bench.drain(8000)
     expect(bench.backlog.isEmpty)
     expect(bench.refused.isEmpty)
-    // It is searched for twice, and then known.
+    // The limit is searched for twice, and then known.
     expect(bench.refusals <= 20)
     expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
   }

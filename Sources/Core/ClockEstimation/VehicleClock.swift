@@ -137,7 +137,7 @@ package struct VehicleClock: Sendable {
     estimator.time(at: now)?.0 ?? (now.wall >= buildDate ? now.wall : nil)
   }
 
-  /// The same, and kept for this moment, in which it is needed several times.
+  /// As `bestTime`, but caches the estimate for this moment, because one moment needs it several times.
   package mutating func currentTime(at now: Moment) -> Timestamp? {
     estimator.updateEstimate(at: now)
     return bestTime(at: now)

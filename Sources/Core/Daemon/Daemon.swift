@@ -28,11 +28,11 @@ package struct Daemon: Sendable {
     package var metricsFile: String?
     /// Whether other programs on the machine may monitor the positions.
     package var servesPositions: Bool
-    /// What they are compared with others by.
+    /// Digests of the settings, to compare them with other settings.
     package var parts: SettingsParts
-    /// The same of the last settings that worked, as far as they are stored; nil if none are.
+    /// The digests of the last settings that worked; nil if none are stored.
     package var kept: SettingsParts?
-    /// The time for their confirmation that a file beside them asks for; nil: none does.
+    /// The time for their confirmation, from the file beside them; nil if there is no such file.
     package var confirmation: Duration?
     /// A probable mistake in valid settings, with what to do.
     package var warnings: [String]

@@ -26,9 +26,9 @@ package struct Run: Sendable {
   var monitor: MonitorWatch?
   /// Whether the settings in force have a socket for positions.
   var servesPositions = false
-  /// Reports of the store that the vehicle has not been passed yet.
+  /// Reports of the store that have not been passed to the vehicle yet.
   private var reports: [VehicleAgent.Input] = []
-  /// The sources have not been passed yet whether fixes are needed.
+  /// Whether fixes are needed has changed, and the sources have not been notified yet.
   var hasNeedChanged = false
   /// How the run has ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?

@@ -43,7 +43,7 @@ package struct KnownSettings: Equatable, Sendable {
 package enum KeptSettingsOutcome: Equatable, Sendable {
   /// There are none.
   case none
-  /// They were read. `invalid`: why they are not used, as a sentence; `missing`: likewise.
+  /// They were read. The text of `invalid` and `missing` is a sentence that says why they are not used.
   case read(SettingsOutcome)
 }
 

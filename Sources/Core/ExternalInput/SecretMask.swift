@@ -13,7 +13,7 @@
 ///
 /// The names that the settings give to provider and vehicle are no secrets, even if they look like one (VINs, UUIDs):
 /// they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
-/// passphrase of natural words without its name is not found.
+/// passphrase of natural words is masked only if a name such as `password` precedes it.
 enum SecretMask {
   private static let replacement = "<redacted>".unicodeScalars
 

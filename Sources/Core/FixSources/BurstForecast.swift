@@ -17,7 +17,7 @@ struct BurstForecast: Sendable {
   /// A shorter period is not worth a prediction. A longer one would delay a fix too much when the receiver's rate
   /// changes.
   private static let periods: ClosedRange<Int64> = 200...1000
-  /// The lateness before anything was measured.
+  /// The assumed lateness before the first measurement.
   private static let initialLateness = Duration.milliseconds(12)
   private static let leastLateness = Duration.milliseconds(4)
   /// With bursts that are later than this on average, predictions would cost more than a few milliseconds.

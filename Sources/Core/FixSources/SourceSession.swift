@@ -4,8 +4,8 @@ package import Timekeeping
 
 /// A source of fixes, as a value: it decides when its line is opened, read and opened again, and reports.
 ///
-/// A line is what a source reads: a serial port, a socket, the message bus or a recording. All sessions have the same
-/// words for its life; each has those of them that its source can need.
+/// A line is what a source reads: a serial port, a socket, the message bus or a recording. All sessions
+/// share these inputs and effects; each uses the ones that its kind of source needs.
 package protocol SourceSession: Sendable {
   /// When to handle `deadline`; nil while waiting for something else.
   var nextDeadline: BootInstant? { get }

@@ -92,7 +92,7 @@ struct NMEAAssembler {
     case .position(let report):
       // Without a time, a second sentence of a kind begins the next epoch.
       if report.time == nil, report.validity == .valid, epoch.contains(report.kind) { close(into: emit) }
-      // The epoch that ends here need not be of this date; but any date is better than none.
+      // The epoch that ends here may be of another date, but any date is better than none.
       if calendar.isBlank { note(report, at: now) }
       let isInTime = open(report.time, into: emit)
       note(report, at: now)

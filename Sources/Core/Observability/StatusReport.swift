@@ -204,7 +204,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var sentence: String
     /// Why the clock is stopped; nil while it runs.
     package var standstill: String?
-    /// Why they stay in force if the time passes; nil: they are taken back.
+    /// Why the settings stay in force after the timeout; nil if they are taken back then.
     package var obstacle: String?
   }
 

@@ -14,8 +14,8 @@ package import Timekeeping
 ///
 /// The clocks of two receivers may differ, and Fleet Engine must never see a vehicle go back in time. So an accepted
 /// fix is passed on if its timestamp is after the last reported position; until a source whose clock is behind has
-/// caught up, its fixes are held. A difference of more than `FixFilter.Configuration.maxAge` is not waited for: after
-/// five consecutive fixes the new clock is accepted.
+/// caught up, its fixes are held. If the clocks differ by more than `FixFilter.Configuration.maxAge`, fixes are
+/// not held for that long: after five consecutive fixes the new clock is accepted.
 package struct SourceSelector: Sendable {
   /// A configured source.
   package struct ConfiguredSource: Equatable, Sendable {

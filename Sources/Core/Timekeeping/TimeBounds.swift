@@ -3,7 +3,7 @@
 /// Lower and upper bound of the current time, extrapolated with elapsed time.
 ///
 /// A `Date` header is truncated to the second and was written between the request and the arrival of the response, so
-/// it bounds the time from both sides. Several of them give closer bounds than one.
+/// it bounds the time from both sides. Several headers give tighter bounds than one.
 package struct TimeBounds: Equatable, Sendable {
   /// Assumed drift of elapsed time: one part in this many (200 ppm).
   private static let drift: Int64 = 5000

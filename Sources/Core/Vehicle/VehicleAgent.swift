@@ -111,7 +111,8 @@ package struct VehicleAgent: Sendable {
     /// one now.
     case pause(PauseRecord?)
     case resume
-    /// The driver takes no new trips. The stored record of a previous run comes before the first fix; nil: from now on.
+    /// The driver takes no new trips. The stored record of a previous run comes before the first fix; nil begins one
+    /// now.
     /// Without effect while there is a `dutyRefusal`.
     case goOffline(DutyRecord?)
     /// The driver takes trips.

@@ -196,7 +196,7 @@ import URLReader
     return isAccepted
   }
 
-  /// The server keeps libcurl busy: fails every request, and closes the connection.
+  /// Fails every request and closes the connection, because the server keeps libcurl busy without end.
   private func giveUp() {
     let given = active.map { (completion: $0.completion, failure: $0.overwork) }
     for transfer in active { retire(transfer) }

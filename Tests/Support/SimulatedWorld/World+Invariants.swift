@@ -101,7 +101,7 @@ extension World {
 
   /// No position is from the future, and none is ignored because an earlier one was.
   private func checkTimes() {
-    // The lag of another receiver's clock is waited for, up to a limit.
+    // Positions wait for a receiver whose clock lags, but not longer than this.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
     // Two time sources with the same error can outvote the others. The newest live position from the future that this
     // allows: Fleet Engine ignores earlier ones.

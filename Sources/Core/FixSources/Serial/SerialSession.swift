@@ -15,7 +15,7 @@ package struct SerialSession: ElapsedTimeSession {
   private enum Reading {
     /// Data is passed on when it arrives.
     case watching
-    /// The next read is due then; whether that is when the next fix is predicted.
+    /// Nothing is read until then. `isForecast`: the time is a prediction of the next fix.
     case paused(until: BootInstant, isForecast: Bool = false)
     /// A read is in progress; whether it has returned data.
     case draining(hasBytes: Bool = false, isForecast: Bool)
@@ -194,7 +194,7 @@ package struct SerialSession: ElapsedTimeSession {
       + leaveUnread(at: now)
   }
 
-  /// Without those that were received before fixes were needed again.
+  /// Reports of these fixes, except those that were received before fixes were needed again.
   private mutating func reports(of fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
     fixes.filter { !delay.isStale($0, at: now) }.map { .report(.fix($0)) }
   }
