@@ -8,7 +8,7 @@ import Timekeeping
 /// North is up. There is no background map and no coordinate in it; scale bars show distances.
 package struct ReviewMap: Sendable {
   /// The number of detail maps, for the longest episodes.
-  private static let mostDetails = 6
+  private static let maximumDetails = 6
   /// The time before and after an episode in its detail map.
   private static let context = Duration.seconds(15)
   private static let width = 1200.0
@@ -28,7 +28,7 @@ package struct ReviewMap: Sendable {
 
   /// The SVG document, in UTF-8.
   package var svg: String {
-    let details = Array(review.episodes.prefix(ReviewMap.mostDetails))
+    let details = Array(review.episodes.prefix(ReviewMap.maximumDetails))
     let overviewTop = 76.0
     let detailsTop = overviewTop + ReviewMap.overviewHeight + 44
     let rows = Double((details.count + 2) / 3)

@@ -66,7 +66,7 @@ package struct TokenAgent: Sendable {
     var token: Secret?
 
     /// Whether the configuration is likely wrong, rather than one token.
-    var isOfConfiguration: Bool { count >= 2 }
+    var suggestMisconfiguration: Bool { count >= 2 }
   }
 
   private struct Fetch {
@@ -257,7 +257,7 @@ package struct TokenAgent: Sendable {
   /// Reads the file at once, whatever the backoff; while the rate limit applies, the next update reads it.
   private mutating func fileChanged(at now: Moment) -> [Effect] {
     isFileChanged = true
-    if !rejections.isOfConfiguration {
+    if !rejections.suggestMisconfiguration {
       gate.reset()
     } else if gate.notBefore - now.boot > TokenAgent.fileChangeMaximumWait {
       gate.hold(for: TokenAgent.fileChangeMaximumWait, at: now.boot)
@@ -269,7 +269,7 @@ package struct TokenAgent: Sendable {
   /// The network came up: resets the backoff, at most once in 30 s, and never a wait that the provider or Fleet Engine
   /// asked for.
   private mutating func reset(at now: BootInstant) {
-    guard !rejections.isOfConfiguration, outage?.isAskedToWait != true else { return }
+    guard !rejections.suggestMisconfiguration, outage?.isAskedToWait != true else { return }
     gate.resetUnlessRecent(at: now)
   }
 
@@ -280,7 +280,7 @@ package struct TokenAgent: Sendable {
     outage?.isAskedToWait = false
     rejections.token = token.secret
     rejections.count += 1
-    guard rejections.isOfConfiguration else {
+    guard rejections.suggestMisconfiguration else {
       gate.endWait()
       return [.discardStored]
     }

@@ -12,21 +12,21 @@ import Timekeeping
 /// are noticed. Receivers whose bursts do not come on a grid are watched.
 struct BurstForecast: Sendable {
   /// The number of fixes a period apart before the first prediction.
-  private static let leastRegular = 5
-  private static let mostRegular = 320
+  private static let minimumRequired = 5
+  private static let maximumRequired = 320
   /// A shorter period is not worth a prediction. A longer one would delay a fix too much when the receiver's rate
   /// changes.
   private static let periods: ClosedRange<Int64> = 200...1000
   /// The assumed lateness before the first measurement.
   private static let initialLateness = Duration.milliseconds(12)
-  private static let leastLateness = Duration.milliseconds(4)
+  private static let minimumLateness = Duration.milliseconds(4)
   /// With bursts that are later than this on average, predictions would cost more than a few milliseconds.
-  private static let mostLateness = Duration.milliseconds(20)
+  private static let maximumLateness = Duration.milliseconds(20)
   /// A single burst that is later than this says nothing about the next one.
   private static let outlier = Duration.milliseconds(40)
   /// The first prediction needs fixes that come a period apart, more or less than this.
-  private static let mostDeviation = Duration.milliseconds(20)
-  private static let mostMisses = 3
+  private static let maximumDeviation = Duration.milliseconds(20)
+  private static let maximumMisses = 3
   /// How often a read that must be too early comes before the predicted one, and by how much.
   private static let predictionsPerCheck = 16
   private static let advance = Duration.milliseconds(50)
@@ -38,7 +38,7 @@ struct BurstForecast: Sendable {
   private var period: Int64 = 0
   /// How many fixes in a row were a period apart, and how many have to be.
   private var regular = 0
-  private var required = leastRegular
+  private var required = minimumRequired
   /// The smoothed time by which a fix comes after a read that was too early.
   private var lateness = initialLateness
   /// The predicted time of the next fix.
@@ -75,12 +75,12 @@ struct BurstForecast: Sendable {
     regular = min(regular + 1, required)
     guard regular == required else { return nil }
     guard let expected else {
-      self.expected = complete + .milliseconds(period) + Self.leastLateness
+      self.expected = complete + .milliseconds(period) + Self.minimumLateness
       return self.expected
     }
     guard !isCheck, let target = target(expected, complete) else {
       // Bursts come earlier than before, or not on a grid.
-      if !isCheck { required = min(required * 2, Self.mostRegular) }
+      if !isCheck { required = min(required * 2, Self.maximumRequired) }
       reset()
       return nil
     }
@@ -117,20 +117,20 @@ struct BurstForecast: Sendable {
   /// Whether a fix was complete a period after the one before.
   private func isOnGrid(after last: BootInstant, _ complete: BootInstant) -> Bool {
     let deviation = complete - last - .milliseconds(period)
-    return max(deviation, .zero - deviation) <= Self.mostDeviation
+    return max(deviation, .zero - deviation) <= Self.maximumDeviation
   }
 
   /// Where on the grid of the predictions this fix should have been read; nil if there is no such grid.
   private mutating func target(_ expected: BootInstant, _ complete: BootInstant) -> BootInstant? {
     guard isMissed else {
       misses = 0
-      lateness = max(lateness - lateness / 32, Self.leastLateness)
+      lateness = max(lateness - lateness / 32, Self.minimumLateness)
       return expected - lateness / 32
     }
     misses += 1
     let late = complete - expected
-    lateness = max(lateness + (min(late, Self.outlier) - lateness) / 4, Self.leastLateness)
-    guard misses < Self.mostMisses, lateness <= Self.mostLateness else { return nil }
+    lateness = max(lateness + (min(late, Self.outlier) - lateness) / 4, Self.minimumLateness)
+    guard misses < Self.maximumMisses, lateness <= Self.maximumLateness else { return nil }
     return late <= Self.outlier ? complete + lateness / 2 : expected + lateness
   }
 }

@@ -56,7 +56,7 @@ package struct LineStatistics: Equatable, Sendable {
   package static let window: UInt64 = 500
   /// A larger share of wrong checksums, 0 to 1, is reported.
   package static let mostWrong = 0.02
-  private static let mostRefused = 4
+  private static let maximumRefused = 4
   /// No share is computed for fewer lines.
   private static let fewest: UInt64 = 50
 
@@ -99,7 +99,7 @@ package struct LineStatistics: Equatable, Sendable {
     var latest = Refused(address: address, reason: reason, count: 0, last: now)
     if let index = refused.firstIndex(where: { $0.address == address && $0.reason == reason }) {
       latest.count = refused.remove(at: index).count
-    } else if refused.count == LineStatistics.mostRefused {
+    } else if refused.count == LineStatistics.maximumRefused {
       refused.removeFirst()
     }
     latest.count &+= 1

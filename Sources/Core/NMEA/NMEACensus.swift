@@ -3,7 +3,7 @@
 /// Counts the sentences of a receiver by address, for diagnosis only.
 package struct NMEACensus: Equatable, Sendable {
   /// Bounds the memory for noise with valid checksums.
-  private static let mostAddresses = 64
+  private static let maximumAddresses = 64
 
   /// Sentences with valid checksums by address, as in `GPRMC` or `PUBX`.
   package private(set) var counts: [String: Int] = [:]
@@ -37,7 +37,7 @@ package struct NMEACensus: Equatable, Sendable {
     }
     guard address.count >= 3 else { return }
     let name = String(decoding: address, as: UTF8.self)
-    guard counts[name] != nil || counts.count < NMEACensus.mostAddresses else { return }
+    guard counts[name] != nil || counts.count < NMEACensus.maximumAddresses else { return }
     counts[name, default: 0] += 1
   }
 

@@ -43,7 +43,7 @@ package struct NMEADecoder {
   /// Whether the previous byte was the end of a line.
   private var isLineStart = false
   /// Maximum number of GSV talkers; more than there are constellations.
-  private static let mostSystems = 16
+  private static let maximumSystems = 16
   /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
   /// every 1 to 5 s, so this is at least three cycles.
   package static let longestSkyAge = Duration.seconds(15)
@@ -193,7 +193,7 @@ package struct NMEADecoder {
     inView.removeAll { now - $0.at > NMEADecoder.longestSkyAge }
     if let index = inView.firstIndex(where: { $0.address == address }) {
       inView[index] = (address, count, now)
-    } else if inView.count < NMEADecoder.mostSystems {
+    } else if inView.count < NMEADecoder.maximumSystems {
       // A sender could make up all talkers of two letters.
       inView.append((address, count, now))
     }

@@ -9,7 +9,7 @@ struct FixArrivals: Equatable, Sendable {
   /// After a longer gap the grid starts anew, with the same period.
   private static let longestGap = Duration.seconds(5)
   /// This many arrivals in a row that are not one period apart show another period.
-  private static let mostIrregular = 3
+  private static let maximumIrregular = 3
   /// The minimum time to wait for a fix after its predicted arrival.
   private static let shortestGrace = Duration.milliseconds(100)
 
@@ -38,7 +38,7 @@ struct FixArrivals: Equatable, Sendable {
     guard interval <= FixArrivals.longestGap else { return restart(period: period, at: now) }
     let twice = interval + interval
     irregular = twice > period && twice < period + period + period ? 0 : irregular + 1
-    guard irregular < FixArrivals.mostIrregular else { return restart(period: interval, at: now) }
+    guard irregular < FixArrivals.maximumIrregular else { return restart(period: interval, at: now) }
     let elapsed = now - grid
     let count = (elapsed / period).rounded()
     guard count >= 1 else { return }

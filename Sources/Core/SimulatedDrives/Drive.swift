@@ -8,7 +8,7 @@ struct Drive: Sendable {
   private static let recordedShortcut = 0.5
   /// Maximum distance of a waypoint from the route, in metres.
   private static let widestOffset = 200.0
-  private static let mostStops = 1000
+  private static let maximumStops = 1000
 
   struct State: Equatable {
     /// Metres along the route, within a lap.
@@ -67,8 +67,9 @@ struct Drive: Sendable {
       braking: settings.braking, lateral: settings.lateral)
     let marked = route.waypoints.filter { $0.dwell != nil }
     // Each requires a search along the whole route.
-    guard marked.count <= Drive.mostStops else {
-      throw SimulationError(.waypoint, "the route marks \(marked.count) stops; at most \(Drive.mostStops) are expected")
+    guard marked.count <= Drive.maximumStops else {
+      throw SimulationError(
+        .waypoint, "the route marks \(marked.count) stops; at most \(Drive.maximumStops) are expected")
     }
     var stops: [SpeedProfile.Stop] = []
     for waypoint in marked {

@@ -6,7 +6,7 @@ import Timekeeping
 struct RepeatLimiter: Sendable {
   static let period = Duration.seconds(600)
   /// More than there are reasons; bounds the memory for subjects with variable text.
-  private static let mostRows = 32
+  private static let maximumRows = 32
 
   private struct Row {
     var lastAt: BootInstant
@@ -19,7 +19,7 @@ struct RepeatLimiter: Sendable {
   /// - Returns: nil if this event is suppressed; otherwise the number suppressed since the last one admitted.
   mutating func admit(_ subject: String, at now: BootInstant) -> Int? {
     guard let row = rows[subject] else {
-      if rows.count == RepeatLimiter.mostRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
+      if rows.count == RepeatLimiter.maximumRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
         rows[oldest.key] = nil
       }
       rows[subject] = Row(lastAt: now)

@@ -12,7 +12,7 @@ package import FixSources
   /// The timeout for enabling a modem's receiver.
   private static let enableLimit = Duration.seconds(60)
   /// Maximum size of the sentences in a reply. A receiver with everything enabled has three thousand.
-  private static let mostBytes = 65_536
+  private static let maximumBytes = 65_536
   /// MMModemPortType of the port with the receiver's sentences.
   fileprivate nonisolated static let receiverPort: UInt32 = 5
 
@@ -81,7 +81,7 @@ package import FixSources
   /// Gets the position of a modem.
   package func locate(_ path: String) {
     ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
-      reply throws(MessageBusError) in .position(try ModemPosition(reply, most: ModemManagerClient.mostBytes))
+      reply throws(MessageBusError) in .position(try ModemPosition(reply, most: ModemManagerClient.maximumBytes))
     }
   }
 

@@ -10,7 +10,7 @@ package final class SerialPort {
   /// The read size; at 921,600 baud 4 KiB arrive in 44 ms.
   private static let bufferSize = 4096
   /// Maximum number of reads per iteration of the loop.
-  private static let mostReads = 4
+  private static let maximumReads = 4
   /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
   private static let pseudoTerminals: ClosedRange<UInt32> = 136...143
 
@@ -80,7 +80,7 @@ package final class SerialPort {
   /// Reports available data.
   package func readNow() {
     // Bounded for a device with endless data.
-    for _ in 0..<SerialPort.mostReads {
+    for _ in 0..<SerialPort.maximumReads {
       guard read() == SerialPort.bufferSize else { break }
     }
   }

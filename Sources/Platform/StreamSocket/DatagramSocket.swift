@@ -24,9 +24,9 @@ package final class DatagramSocket {
   /// The maximum size of a datagram.
   private static let bufferSize = 65_536
   /// Maximum number of datagrams per iteration of the loop, so that a flood does not block other events.
-  private static let mostPerTurn = 64
+  private static let maximumPerTurn = 64
   /// Maximum number of datagrams in `readNow`: more than the kernel keeps.
-  private static let mostKept = 1024
+  private static let maximumKept = 1024
 
   private let descriptor: Descriptor
   private let name: String
@@ -61,7 +61,7 @@ package final class DatagramSocket {
     try join()
     do {
       source = try loop.addIO(descriptor.rawValue, .readable) { [weak self] _ in
-        self?.receive(upTo: DatagramSocket.mostPerTurn)
+        self?.receive(upTo: DatagramSocket.maximumPerTurn)
       }
     } catch {
       throw StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
@@ -134,7 +134,7 @@ package final class DatagramSocket {
   package func watch() { source?.watch(for: .readable) }
 
   /// Reports the datagrams that have come.
-  package func readNow() { receive(upTo: DatagramSocket.mostKept) }
+  package func readNow() { receive(upTo: DatagramSocket.maximumKept) }
 
   private func receive(upTo most: Int) {
     for _ in 0..<most {

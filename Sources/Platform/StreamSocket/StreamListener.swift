@@ -19,7 +19,7 @@ package final class StreamListener {
   private static let backlog: Int32 = 16
   /// Maximum number of accepted connections per iteration of the loop, so that a thousand at once do not block other
   /// events.
-  private static let mostPerTurn = 16
+  private static let maximumPerTurn = 16
   /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
   /// spin.
   private static let pauseWithoutResources = Duration.seconds(1)
@@ -72,7 +72,7 @@ package final class StreamListener {
   }
 
   private func accept() {
-    for _ in 0..<StreamListener.mostPerTurn {
+    for _ in 0..<StreamListener.maximumPerTurn {
       // A handler may have closed it.
       guard source != nil else { return }
       let rawValue = fleet_accept(descriptor.rawValue)

@@ -9,7 +9,7 @@ package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
   /// Maximum number of reads in `readNow`.
-  private static let mostReads = 16
+  private static let maximumReads = 16
 
   private let loop: EventLoop
   /// Host and port, for messages.
@@ -123,7 +123,7 @@ package final class StreamSocket {
   /// Reports available data.
   package func readNow() {
     // Bounded for a peer that sends without end.
-    for _ in 0..<StreamSocket.mostReads {
+    for _ in 0..<StreamSocket.maximumReads {
       guard read() == StreamSocket.bufferSize else { break }
     }
   }

@@ -31,7 +31,7 @@ package final class Terminal {
   private static let entering = Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8)
   /// Sent when it is entered already, in case another program has changed it: a terminal that enters the alternate
   /// screen twice loses the saved cursor position.
-  private static let retaking = Array("\u{1b}[?25l".utf8)
+  private static let reentering = Array("\u{1b}[?25l".utf8)
   /// Moves to the last line first, for terminals without an alternate screen.
   private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
   private static let writeTimeout: Int32 = 1000
@@ -72,7 +72,7 @@ package final class Terminal {
       unsafe $0[Int(VTIME)] = 0
     }
     try set(attributes)
-    let sequence = isEntered ? Terminal.retaking : Terminal.entering
+    let sequence = isEntered ? Terminal.reentering : Terminal.entering
     isEntered = true
     try write(sequence)
   }

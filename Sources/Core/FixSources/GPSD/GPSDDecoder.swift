@@ -59,7 +59,7 @@ package struct GPSDDecoder: Sendable {
   /// Minor version of the protocol of gpsd 3.20. From then on a TPV says whether its position is extrapolated.
   private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
-  private static let mostReceivers = 32
+  private static let maximumReceivers = 32
   /// Standard deviations of 95 % confidence.
   private static let sigmasOf95Percent = 1.96
 
@@ -239,7 +239,7 @@ package struct GPSDDecoder: Sendable {
   }
 
   private mutating func update(_ path: String, _ change: (inout Receiver) -> Void) {
-    guard receivers[path] != nil || receivers.count < GPSDDecoder.mostReceivers else { return }
+    guard receivers[path] != nil || receivers.count < GPSDDecoder.maximumReceivers else { return }
     change(&receivers[path, default: Receiver()])
   }
 }

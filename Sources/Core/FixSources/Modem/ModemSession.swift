@@ -94,7 +94,7 @@ package struct ModemSession: Sendable {
   /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
   private static let shift = Duration.milliseconds(250)
   /// How often polling is shifted while the first position after a rest is awaited.
-  private static let mostShifts = 8
+  private static let maximumShifts = 8
   /// Retry period without permission: no signal reports that it was granted.
   private static let rightsPeriod = Duration.seconds(60)
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
@@ -107,7 +107,7 @@ package struct ModemSession: Sendable {
   private var modem: Modem?
   private var switchedOn: Enabled?
   /// A change was signalled since the last list, which was requested at `listedAt`.
-  private var hasNews = false
+  private var hasUnlistedChange = false
   private var listedAt: BootInstant?
   private var sentences = ModemSentences()
   private var lastRawTime: String?
@@ -140,7 +140,7 @@ package struct ModemSession: Sendable {
   package var nextDeadline: BootInstant? {
     switch state {
     case .closed: gate.notBefore
-    case .waiting(let time): hasNews ? min(time ?? nextList, nextList) : time
+    case .waiting(let time): hasUnlistedChange ? min(time ?? nextList, nextList) : time
     case .connecting, .asking: nil
     }
   }
@@ -167,10 +167,10 @@ package struct ModemSession: Sendable {
     case (.openFailed(let why), .connecting): return close(why, at: now)
     case (.ended(let why), _) where state != .closed: return close(why, at: now)
     case (.changed, .waiting):
-      hasNews = true
+      hasUnlistedChange = true
       return listIfDue(at: now) ?? []
     case (.changed, .asking):
-      hasNews = true
+      hasUnlistedChange = true
       return []
     case (.deadline, .waiting(let time)):
       if let effects = listIfDue(at: now) { return effects }
@@ -210,7 +210,7 @@ package struct ModemSession: Sendable {
     state = .asking(request)
     switch request {
     case .list:
-      hasNews = false
+      hasUnlistedChange = false
       listedAt = now
       return [.list]
     case .enable(let modem, let sources):
@@ -236,7 +236,7 @@ package struct ModemSession: Sendable {
 
   /// - Returns: nil unless there was a change, and the last list was long enough ago.
   private mutating func listIfDue(at now: BootInstant) -> [Effect]? {
-    hasNews && now >= nextList ? ask(.list, at: now) : nil
+    hasUnlistedChange && now >= nextList ? ask(.list, at: now) : nil
   }
 
   private mutating func choose(among modems: [Modem], at now: BootInstant) -> [Effect] {
@@ -300,7 +300,7 @@ package struct ModemSession: Sendable {
   private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newsAt >= silenceTimeout else {
-      let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.mostShifts : 1)
+      let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)
       let pause = isShifted ? ModemSession.shift : ModemSession.period
       return wait(until: max(askedAt + pause, now), at: now)
     }

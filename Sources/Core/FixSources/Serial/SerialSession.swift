@@ -29,7 +29,7 @@ package struct SerialSession: ElapsedTimeSession {
   /// silent.
   private static let emptyingPeriod = Duration.seconds(20)
   /// More reads than the kernel's buffers need, which for some drivers hold 640 kB.
-  private static let mostRepeats = 256
+  private static let maximumRepeats = 256
   /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
   private static let largeRead = 2048
 
@@ -307,7 +307,7 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func discarded(at now: BootInstant) -> [SourceEffect] {
     guard case .draining(let hasBytes, _) = reading else { return [] }
     // More than was read at once may be left.
-    if hasBytes, repeats < SerialSession.mostRepeats {
+    if hasBytes, repeats < SerialSession.maximumRepeats {
       repeats += 1
       reading = .draining(isForecast: false)
       return [.line(.read)]
