@@ -28,7 +28,7 @@ enum DaemonClient {
   private static let instancePrefix = "/run/fleet-locationd-"
   private static let socketSuffix = "/control.sock"
 
-  /// What the daemon is asked to go on telling.
+  /// The call that subscribes to the events, or to the positions.
   static func monitorCall(_ socket: LocalSocket) -> [UInt8] {
     switch socket {
     case .control: VarlinkCall(interface, "Monitor", acceptsMore: true).encoded

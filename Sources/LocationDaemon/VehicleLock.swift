@@ -68,7 +68,7 @@ nonisolated final class VehicleLock {
     return attempt.trouble == reported ? nil : attempt.trouble
   }
 
-  /// The user to whom the directory belongs; nil if others than this user and root have access to it.
+  /// The owner of the directory; nil if anyone but this user and root has access to it.
   private func owner() throws(Errno) -> uid_t? {
     let status = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).status()
     return status.st_mode & 0o077 == 0 ? status.st_uid : nil

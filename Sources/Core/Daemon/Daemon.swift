@@ -186,7 +186,7 @@ package struct Daemon: Sendable {
     case settled
   }
 
-  /// Is told what passes between the parts.
+  /// Receives each message between the parts.
   package typealias Observer = (Message, VehicleAgent) -> Void
 
   private let seed: UInt64
@@ -228,8 +228,8 @@ package struct Daemon: Sendable {
 
   /// Handles an input, and returns the effects in order. Before there are settings, what needs them is ignored.
   ///
-  /// - Parameter observer: is told what passes between the parts, with the vehicle before that, or once it has settled.
-  ///   It must not use this value.
+  /// - Parameter observer: receives each message between the parts, with the vehicle before that, or once it has
+  ///   settled. It must not use this value.
   package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     if let effects = run?.handle(input, at: now, observer: observer) {
       nextDeadline = run?.nextDeadline

@@ -50,7 +50,7 @@ extension Run {
 
   // MARK: - The driver's choices on disk
 
-  /// What the driver has chosen, on its way to the disk.
+  /// The driver's choices that are not stored on disk yet.
   struct Choices: Sendable {
     /// The request that is being handled.
     var driver: (request: UInt64, isDuty: Bool)?

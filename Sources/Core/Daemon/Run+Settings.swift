@@ -151,7 +151,7 @@ extension Run {
     effects.append(.event(.settingsUnconfirmed(why, obstacle: obstacle)))
   }
 
-  /// The last settings that worked were read, to take back those in force.
+  /// The last settings that worked were read, and now replace those in force.
   mutating func keptSettingsRead(_ outcome: KeptSettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
     guard let why = settings.takingBack else { return }
     guard settings.wasRead() != nil else {

@@ -77,7 +77,7 @@ struct SettingsLife: Sendable {
   private(set) var confirmation: SettingsConfirmation?
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
-  /// The last settings that worked are read, to take back those in force; why.
+  /// Why the settings in force are taken back; nil unless the last settings that worked are being read for that.
   private(set) var takingBack: String?
 
   /// - Parameters:
@@ -229,7 +229,7 @@ struct SettingsLife: Sendable {
     return steps
   }
 
-  /// The last settings that worked are to be read, to take back those in force.
+  /// Requests the last settings that worked, to replace those in force with them.
   mutating func takeBack(because why: String) {
     _ = read(for: nil)
     takingBack = why

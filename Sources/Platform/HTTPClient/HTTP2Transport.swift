@@ -329,7 +329,7 @@ final class HTTP2Transport {
   // MARK: - Time
 
   private func armTimer() {
-    // An idle connection has none, and so neither has the one that is to be replaced.
+    // An idle connection has no deadline, so a connection that the next request will replace has none either.
     var deadline = channel?.connection?.nextDeadline
     for request in waiting { deadline = min(deadline ?? request.deadline, request.deadline) }
     guard deadline != armedAt else { return }

@@ -11,7 +11,7 @@ package enum RecordingFormat: Equatable, Sendable {
   case json
 
   /// - Parameter bytes: the first bytes of the file; empty for an empty file.
-  /// - Returns: nil if they tell nothing.
+  /// - Returns: nil if they do not show the format.
   package init?(firstBytes bytes: some Sequence<UInt8>) {
     let start = Array(bytes.prefix(2))
     switch (start.first, start.last) {
