@@ -116,7 +116,8 @@ struct BurstForecast: Sendable {
 
   /// Whether a fix was complete a period after the one before.
   private func isOnGrid(after last: BootInstant, _ complete: BootInstant) -> Bool {
-    let deviation = complete - last - .milliseconds(period)
+    let interval: Duration = complete - last
+    let deviation = interval - .milliseconds(period)
     return max(deviation, .zero - deviation) <= Self.maximumDeviation
   }
 
