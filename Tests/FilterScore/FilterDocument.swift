@@ -68,9 +68,9 @@ enum FilterDocument {
       * **After a gap** of 5 s or more in a stream of at least one fix every 2 s, a fix is rejected until a second one agrees with
         it within 20 m (or 2.15 times the combined accuracy), for 8 s at most: after a gap receivers often converge from far away, and
         report a good accuracy meanwhile. A first fix within 20 m of the predicted position is accepted at once. Fixes
-        rejected for their HDOP, or for the accuracy that follows from it, do not count as a gap; all others that are rejected for their
-        quality do: dead reckoning, a reported accuracy that is too poor, too few satellites, 0, 0. This rule does not apply to a recording whose
-        own times are kept.
+        that are rejected as dead reckoning, for a poor reported accuracy, for too few satellites or as 0, 0 count as missing, so they make a gap.
+        Fixes that are rejected for their HDOP, or for the accuracy that is computed from it, do not. This rule does not apply to a recording
+        whose own times are kept.
       * **Fast.** The filter knows no roads, so it accepts ferries and trains like cars. A vehicle faster than `max_speed` is rejected
         until ten fixes in a row, over 9 s, have positions and speeds that confirm each other; then it is accepted while it is this fast.
       * **Parked.** This is not a rejection: below \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its position is kept constant. It moves

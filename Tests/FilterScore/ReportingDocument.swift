@@ -105,7 +105,8 @@ enum ReportingDocument {
       straight line from the last update to the newest position would miss a position between them by more than that. Starting and stopping
       do so, too.
     * Two updates are at least 5 s apart, because Fleet Engine accepts no more.
-    * A parked vehicle, and one without a new fix, is sent each `heartbeat` ([filter.md](filter.md) says when a vehicle counts as parked).
+    * For a parked vehicle, and for one without a new fix, an update is sent each `heartbeat` ([filter.md](filter.md) says when a vehicle
+      counts as parked).
 
     ## Corners
 
@@ -122,8 +123,8 @@ enum ReportingDocument {
     with `deviation = "5 m"`. The corner is the one that the defaults cut most in the drive through Mountain View.
 
     **Recommended: `deviation = "5 m"`**, which `fleet-locationd --example-settings` has: for as many updates as `heading = 20` or an interval
-    of 9 s need, the track is closer to the road than with either. The default is 0, so that an upgrade changes no bill. A month of
-    [79,200 updates](performance.md#mobile-data), which are 37.7 MB, becomes larger by \(monthly(corners)).
+    of 9 s need, the track is closer to the road than with either. The default is 0, so that an upgrade does not increase anyone's bill. A month
+    of [79,200 updates](performance.md#mobile-data), which are 37.7 MB, becomes larger by \(monthly(corners)).
 
     ## The age of a fix
 
