@@ -166,7 +166,7 @@ extension SettingType where Value == [String] {
       _ = try context.environment.readFile(program, 1)
     } catch {
       switch error {
-      // An executable program need not be readable, and this process may run as another user than the daemon.
+      // An executable program need not be readable, and this process may run as a different user from the daemon.
       case .tooLarge, .denied, .refused: break
       case .missing, .directory, .notRegular:
         throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")

@@ -15,7 +15,7 @@ import Timekeeping
 enum InspectTokenCommand: Command {
   static let name = "token"
   static let summary = "fetch a token as the daemon would, and show its contents and problems"
-  /// Options that request a token for another scope than the vehicle of the settings.
+  /// Options that request a token for a scope other than the vehicle of the settings.
   private static let scopes: [(option: String, scope: @Sendable (String) -> AuthorizationContext.Scope)] = [
     ("delivery-vehicle", { .deliveryVehicle($0) }), ("vehicle", { .vehicle($0) }), ("trip", { .trip($0) }),
     ("task", { .task($0) }), ("tracking-id", { .trackingID($0) }),

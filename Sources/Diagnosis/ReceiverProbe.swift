@@ -26,7 +26,7 @@ package struct ReceiverProbe: Sendable {
   package private(set) var baud: Int?
   /// Number of bytes received, at all speeds.
   package private(set) var byteCount = 0
-  /// The protocol that the receiver sends, if it is another one than NMEA.
+  /// The protocol that the receiver sends, if it is not NMEA.
   package var otherProtocol: ReceiverProtocol? { protocols.found }
   /// The received sentences, counted by kind.
   package var census: NMEACensus { decoder.census ?? NMEACensus() }

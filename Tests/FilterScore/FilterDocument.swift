@@ -53,9 +53,9 @@ enum FilterDocument {
         computed that from HDOP.
       * **Dead reckoning.** A position without satellites is extrapolated. It is rejected unless the receiver reports its accuracy, as
         receivers with wheel ticks and inertial sensors do. It is also rejected if speed, course and accuracy have not changed by a digit for
-        2 s, from 2 m/s on: such a receiver goes on with its last measurement.
+        2 s at 2 m/s or more: such a receiver repeats its last measurement.
       * **Jump.** Reported speeds are measured by Doppler shift, and are right even if the position is wrong. A fix is rejected if it is
-        further from the last one than the higher of both speeds and an acceleration of 4 m/s² allow. Within 5 s, and from 3 m/s on, it is
+        further from the last one than the higher of both speeds and an acceleration of 4 m/s² allow. Within 5 s, and at 3 m/s or more, it is
         also rejected if it is further than 2.5 m × (seconds)² from the predicted position. Both rules tolerate an additional
         2.15 times the combined accuracy of both fixes (the root of the sum of the squares: 99 % of differences), but at least 30 m. If the
         receiver reports no speed, the prediction uses the motion between the last three fixes. If accepted positions contradict the
@@ -78,7 +78,7 @@ enum FilterDocument {
         three times the accuracy; or at once, if the first fix after a gap of 5 s or more is further away than 30 m and than its
         accuracy: the vehicle was moved, for example on a ferry.
       * **Heading.** Below \(tenths(ReportingPolicy.courseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
-        not, is reported with the last course from this speed on, without its accuracy; without a heading, if there has been none.
+        not, is reported with the last course at this speed or more, without its accuracy; without a heading, if there has been none.
 
       ## Accuracy
 

@@ -30,7 +30,7 @@ import Timekeeping
   ///
   /// - Parameters:
   ///   - words: its name, which is searched for in PATH, or its path; and its arguments.
-  ///   - accepted: exit statuses that are no failure.
+  ///   - accepted: exit statuses that are not failures.
   func run(_ words: [String], within limit: Duration, accepting accepted: [Int32] = [0]) -> SupportReport.Collected {
     guard let name = words.first, let path = ProgramRun.path(of: name) else {
       return SupportReport.Collected(output: [], trouble: "\(words.first ?? ""): no such program")

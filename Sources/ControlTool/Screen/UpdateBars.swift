@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A bar chart of the updates in the last minutes, one character per minute.
+/// A bar chart of the updates in the last few minutes, one character per minute.
 struct UpdateBars: Equatable {
   /// The numbers of accepted and failed updates in each minute, oldest first.
   private let minutes: [(accepted: Int, failed: Int)]

@@ -85,7 +85,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The same ID in the other service; nil if it is no vehicle.
+  /// The same ID in the other service; nil if it is not a vehicle.
   var inOtherService: AuthorizationContext.Scope? {
     switch self {
     case .deliveryVehicle(let id): .vehicle(id)

@@ -39,7 +39,7 @@ struct CertificateClock: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - estimate: the current time by its references; nil if there is none.
-  ///   - newest: timestamp of the newest position, for a receiver whose date is no reference.
+  ///   - newest: timestamp of the newest position, for a receiver whose date is not used as a reference.
   mutating func time(
     at now: Moment, estimate: TimeEstimator.Estimate?, newest: Timestamp?, buildDate: Timestamp
   ) -> Timestamp? {

@@ -148,7 +148,7 @@ package struct VehicleClock: Sendable {
 
   /// The time at which to verify the certificates of the next request; nil: the machine's clock.
   ///
-  /// - Parameter newest: timestamp of the newest position, for a receiver whose date is no reference.
+  /// - Parameter newest: timestamp of the newest position, for a receiver whose date is not used as a reference.
   package mutating func certificateTime(at now: Moment, newest: Timestamp?) -> Timestamp? {
     certificates.time(at: now, estimate: estimator.estimate(at: now), newest: newest, buildDate: buildDate)
   }

@@ -106,7 +106,7 @@ package struct NetworkTable: Equatable, Sendable {
     state.addresses = global
     state.isIsolated = !links.isEmpty && links.values.allSatisfy(\.isLoopback)
     for family in [Family.ipv4, .ipv6] where global.contains(where: { $0.family == family }) {
-      // The address may be on another link than the route: unnumbered links borrow one.
+      // The address may be on a different link from the route: unnumbered links borrow one.
       let usable = routes.filter { route in
         route.family == family && route.links.contains { links[$0]?.leadsOut == true }
       }

@@ -208,7 +208,7 @@ package struct Daemon: Sendable {
   ///   - seed: of every jitter.
   ///   - waits: whether a missing file or credential is waited for. On a terminal it is reported instead.
   ///   - version: the daemon's release.
-  ///   - buildDate: an earlier time is no time.
+  ///   - buildDate: an earlier time means that the clock is not set.
   ///   - pause: the pause of an earlier run; nil if there is none.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
   ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.

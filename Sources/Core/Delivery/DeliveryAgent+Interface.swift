@@ -110,7 +110,7 @@ extension DeliveryAgent {
     /// OFFLINE with this token was not accepted.
     indirect case offlineFailed(UpdateFailure, AccessToken)
     /// The server did not process the request, or may not accept its form: it is repeated at once, on another
-    /// connection or in the plain form. This is no outage.
+    /// connection or in the plain form. This is not an outage.
     indirect case resends(UpdateFailure)
     /// What the next run has to know about the form of updates, and the result so far.
     case updateForm(String, UpdateFormNegotiation.Summary)

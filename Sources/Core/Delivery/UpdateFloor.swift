@@ -9,7 +9,7 @@ import Timekeeping
 struct UpdateFloor: Sendable {
   /// The last update of this vehicle that was accepted, or may have been; nil if there was none.
   private(set) var start: BootInstant?
-  /// The starts of vehicles that the settings named in the last seconds, and may name again.
+  /// The starts of vehicles that the settings named in the last few seconds, and may name again.
   private var others: [(endpoint: FleetEngineEndpoint, start: BootInstant)] = []
 
   /// The earliest time of the next update.

@@ -85,7 +85,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   private var server: String
   private var state = State.untested(failures: 0)
   private var record = Record()
-  /// Changes to plain in a row for other reasons than a rejection.
+  /// The number of consecutive changes to the plain form for reasons other than a rejection.
   private var fallbacks = 0
 
   /// - Parameter server: scheme, host and port of Fleet Engine.

@@ -11,7 +11,7 @@
 ///   in pieces;
 /// - the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
 ///
-/// The names that the settings give to provider and vehicle are no secrets, even if they look like one (VINs, UUIDs):
+/// The names that the settings give to provider and vehicle are not secrets, even if they look like one (VINs, UUIDs):
 /// they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
 /// passphrase of natural words is masked only if a name such as `password` precedes it.
 enum SecretMask {

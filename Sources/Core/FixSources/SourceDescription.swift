@@ -13,7 +13,7 @@ package enum SourceDescription: Sendable {
   case network(name: String, NMEANetworkSession.Transport, allow: [AddressRange])
   /// A modem's receiver.
   case modem(ModemSelection)
-  /// A simulated drive; an earlier time than the build date is no time.
+  /// A simulated drive; a time before the build date means that the clock is not set.
   indirect case drive(name: String, RouteSimulator, buildDate: Timestamp)
   /// A recording: at its own speed times `pace`; 0: as fast as its fixes are handled.
   case recording(name: String, pace: Double, shiftsTimes: Bool)

@@ -120,7 +120,7 @@ extension HTTP2Connection {
     } catch {
       return failStream(error)
     }
-    // An interim response is no progress.
+    // An interim response does not count as progress.
     if stream?.status == nil { try countFrameWithoutProgress(at: now) }
     if block.isLast { completeResponse(at: now) }
   }

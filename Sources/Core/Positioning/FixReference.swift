@@ -47,7 +47,7 @@ struct FixReference: Sendable {
   /// The motion computed from three consecutive positions, if the receiver does not report one: metres per second and
   /// degrees.
   private var motion: (speed: Double, heading: Double)?
-  /// The accumulated difference, in metres, between the positions of the last seconds and those predicted from the
+  /// The accumulated difference, in metres, between the positions of the last few seconds and those predicted from the
   /// reported speeds and headings. Errors of single positions cancel out.
   private var drift = Displacement()
 

@@ -41,7 +41,7 @@ package struct MotionDetector: Sendable {
   private var awaySince: Timestamp?
   /// The timestamp of the last fix, and the time since the one before.
   private var last: (time: Timestamp, period: Duration?)?
-  /// Positions of the last seconds, for receivers that do not report a speed.
+  /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
   /// until it reports one.

@@ -9,7 +9,7 @@ struct RoutePath: Sendable {
   private static let nearest = 1.0
   /// The maximum distance of an arc's start from its corner, at which the Earth is still flat. Metres.
   private static let longestTangent = 150.0
-  /// Smaller angles are no turn. Degrees.
+  /// Smaller angles are not turns. Degrees.
   private static let smallestTurn = 0.05
   /// With a smaller radius it is a turn on the spot. Metres.
   private static let smallestRadius = 0.05

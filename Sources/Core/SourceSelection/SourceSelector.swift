@@ -237,7 +237,7 @@ package struct SourceSelector: Sendable {
     return .accepted(accepted, areLaterMisdated: areLaterMisdated)
   }
 
-  /// Why a fix with this timestamp is held: it is of another source than the last one; nil if it is not.
+  /// Why a fix with this timestamp is held: it comes from a different source from the last one; nil if it is not held.
   private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
     guard let reported, let clock else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.

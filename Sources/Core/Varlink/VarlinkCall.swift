@@ -55,7 +55,7 @@ package struct VarlinkCall: Equatable, Sendable {
     (self.isOneway, self.acceptsMore, self.isUpgrade) = (isOneway, acceptsMore, isUpgrade)
   }
 
-  /// - Returns: nil if it is no flag.
+  /// - Returns: nil if it is not a flag.
   private static func flag(_ value: JSONValue?) -> Bool? {
     guard let value, value != .null else { return false }
     return value.bool

@@ -29,7 +29,7 @@ package struct VarlinkReply: Equatable, Sendable {
 
   /// Parses a message from a service, without its NUL.
   ///
-  /// - Returns: nil if it is no reply.
+  /// - Returns: nil if it is not a reply.
   package init?(parsing message: [UInt8]) {
     guard let members = (try? JSONValue(parsing: message))?.object else { return nil }
     error = members["error"]?.string

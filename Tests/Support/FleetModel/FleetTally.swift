@@ -17,7 +17,7 @@ struct FleetTally: Sendable {
   var connections = 0
   /// Bytes sent through each cell.
   var cellBytes = [Int](repeating: 0, count: FleetModel.cells)
-  /// Positions that were due and can no longer arrive, or were removed for another reason than `delivered`.
+  /// Positions that were due and can no longer arrive, or were removed for a reason other than `delivered`.
   var lost = 0
   /// Fixes that the filter rejected: the model's fixes are good.
   var rejectedFixes = 0

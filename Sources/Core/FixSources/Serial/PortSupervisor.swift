@@ -44,7 +44,7 @@ package struct PortSupervisor: Sendable {
       self.advice = advice
     }
 
-    /// A receiver that sends another protocol than NMEA 0183.
+    /// A receiver that sends a protocol other than NMEA 0183.
     init(sending other: ReceiverProtocol) {
       self.init("sends \(other.name) and no NMEA sentence", other.advice)
     }
