@@ -146,17 +146,36 @@ import Timekeeping
 
   @Test("stored records are inserted once, and thinned if there are too many")
   func restore() throws {
-    let stored = try backlog([5, 15, 20, 90]).records
+    let stored = try backlog([2, 4, 5, 20, 90]).records
     var some = try backlog([10, 20, 30])
-    expect(some.restore(stored.reversed(), limit: 100).isEmpty)
-    expectEqual(seconds(some.records), [5, 10, 15, 20, 30, 90])
-    expect(some.restore(stored, limit: 5).contains { $0.isRemoval(.thinned) })
-    expectEqual(some.count, 4)
+    _ = some.restore(stored.reversed(), limit: 100)
+    expectEqual(seconds(some.records), [2, 4, 5, 10, 20, 30, 90])
+    expect(some.restore(stored, limit: 6).contains { $0.isRemoval(.thinned) })
+    expectEqual(seconds(some.records), [2, 5, 10, 30, 90])
     expect(some.restore([], limit: 0).contains { $0.isRemoval(.full) })
     expect(some.isEmpty)
     _ = some.restore(stored, limit: 5)
     some.forget()
     expect(some.isEmpty)
+  }
+
+  @Test(
+    "nothing is thinned between stored records and those queued before these were read: their clock may be another",
+    arguments: [false, true])
+  func restoredBeside(isSegmentBroken: Bool) throws {
+    var backlog = Backlog()
+    if isSegmentBroken { backlog.breakSegment() }
+    for second in [100, 110] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
+    let queued = backlog.records
+    let changes = backlog.restore(try self.backlog([10, 20, 30]).records + queued, limit: 100)
+    let broken = Backlog.Record(try location(100), interpolationError: .infinity)
+    expectEqual(changes, isSegmentBroken ? [] : [.changed([broken])])
+    expectEqual(backlog.records.map(\.interpolationError), [0, 0, 0, .infinity, 0])
+    _ = backlog.append(try location(120), limit: 5)
+    expectEqual(seconds(backlog.records), [10, 30, 100, 120])
+    // Those from between the queued ones are alone.
+    _ = backlog.restore(try self.backlog([50, 105, 130]).records, limit: 100)
+    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [50, 100, 105, 120, 130])
   }
 
   @Test("a time is stored once: its first position stays")

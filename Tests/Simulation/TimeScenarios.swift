@@ -204,6 +204,20 @@ import Timekeeping
     }
   }
 
+  @Test("positions of the previous run are not thinned by those of a receiver that is ahead since")
+  func thinnedAcrossRuns() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 30_199, duration: 135, drive: .steady(14.0),
+        faults: [
+          Fault(.unresolved, 76..<135), Fault(.ahead(18), 72..<131),
+          Fault(.badConnections(every: 1, .internalError), 22..<45),
+        ],
+        acts: [(42, .powerCut(afterEffects: 0, seconds: 38))], noise: 0.0, settings: [.maxLocations(5)], hasModem: true,
+        hasCertificates: true))
+    expect(world.removals.contains { $0.reason == .thinned })
+  }
+
   @Test(
     "Fleet Engine is an hour behind while the only receiver with a time, or with a fix, lags by 8 s: the provider's time is used",
     arguments: [

@@ -126,15 +126,20 @@ package struct Backlog: Equatable, Sendable {
   /// - Parameter limit: the maximum number of records, 0 or more.
   package mutating func append(_ location: VehicleLocation, limit: Int) -> [Change] {
     guard limit > 0, let slot = insert(Record(location)) else { return [] }
-    let (record, broken) = (storage[slot], breakThinnedSegment(after: slot))
-    return [.added(record)] + broken + makeRoom(limit: limit)
+    var broken = [Change]()
+    if slot + 1 < storage.count, storage[slot + 1].interpolationError != 0 {
+      // The thinned segment spans this record.
+      storage[slot].interpolationError = .infinity
+      broken = breakSegment(after: slot)
+    }
+    return [.added(storage[slot])] + broken + makeRoom(limit: limit)
   }
 
   /// Inserts the records of a store, and makes room. Records that are queued already stay unchanged.
   ///
   /// - Parameter limit: the maximum number of records, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
-    var (changes, before, isLast) = ([Change](), ID?.none, false)
+    var (changes, last) = ([Change](), Int?.none)
     let isInOrder = zip(stored, stored.dropFirst()).allSatisfy { $0.id < $1.id }
     if isInOrder, isEmpty, !startsNewSegment, !stored.isEmpty {
       // At the start the queue is empty.
@@ -146,19 +151,18 @@ package struct Backlog: Equatable, Sendable {
       return makeRoom(limit: limit)
     }
     for record in isInOrder ? stored : stored.sorted(by: { $0.id < $1.id }) {
-      defer { before = record.id }
       guard let slot = insert(record) else { continue }
-      // The thinned segment began at another record.
-      if slot > head, storage[slot - 1].id != before, record.interpolationError != 0 {
-        storage[slot].interpolationError = .infinity
-      }
+      // Whether positions between them and the queued ones were delivered, or have the same clock, is not known.
+      if let last, last + 1 < slot { changes += breakSegment(after: last) }
+      if slot > head, slot - 1 != last { storage[slot].interpolationError = .infinity }
       if storage[slot] != record { changes.append(.changed([storage[slot]])) }
-      changes += breakThinnedSegment(after: slot)
       if record.interpolationError < .infinity { thinnedWithin = max(thinnedWithin, record.interpolationError) }
-      isLast = slot + 1 == storage.count
+      last = slot
     }
-    // Whether positions after the last of them were delivered is not known.
-    if isLast { startsNewSegment = true }
+    if let last {
+      changes += breakSegment(after: last)
+      if last + 1 == storage.count { startsNewSegment = true }
+    }
     return changes + makeRoom(limit: limit)
   }
 
@@ -170,17 +174,13 @@ package struct Backlog: Equatable, Sendable {
     if slot + 1 == storage.count {
       if startsNewSegment { storage[slot].interpolationError = .infinity }
       startsNewSegment = false
-    } else if storage[slot + 1].interpolationError != 0 {
-      // The thinned segment spans this record.
-      storage[slot].interpolationError = .infinity
     }
     return slot
   }
 
-  /// Breaks the segment to the record after an inserted one if it was thinned, because it spans the inserted one.
-  private mutating func breakThinnedSegment(after slot: Int) -> [Change] {
-    guard slot + 1 < storage.count, storage[slot + 1].interpolationError != 0 else { return [] }
-    return markSegmentBreak(after: slot).map { [.changed([$0])] } ?? []
+  /// Breaks the segment from the record at an index to the next one.
+  private mutating func breakSegment(after slot: Int) -> [Change] {
+    markSegmentBreak(after: slot).map { [.changed([$0])] } ?? []
   }
 
   /// Marks a segment break at the record after an index.
