@@ -257,6 +257,16 @@ import Timekeeping
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
+  @Test("positions of a vehicle that came back while the disk was full stay in the file when the run ends")
+  func unreadAtEnd() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 52_996, duration: 469, drive: .steady(14.0),
+        faults: [Fault(.unreachable, 183..<215), Fault(.diskFull, 177..<392), Fault(.latency(6000), 91..<92)],
+        acts: [(426, .sourceEnded), (94, .reload(vehicle: "truck-2")), (219, .reload(vehicle: "truck-1"))], noise: 0.0))
+    expect(world.finishedAt != nil && world.pending["truck-1"]?.count == 1)
+  }
+
   @Test("a power cut while the disk is full costs only what was recorded since it filled up")
   func diskFullAndCut() throws {
     let world = try World.drive(

@@ -579,8 +579,19 @@ import Timekeeping
     expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(1)])), ["commit +1"])
-    expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
-    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "close"])
+    expectEqual(bench.handle(.ended(.committed)), ["close"])
+  }
+
+  @Test("stored positions that were not read yet at the end stay in the file for the next run")
+  func unreadAtEnd() throws {
+    var bench = Bench()
+    _ = try bench.add(1)
+    _ = bench.handle(.start)
+    _ = bench.handle(.ended(.opened(nil)))
+    expectEqual(bench.fail(.other), ["close", "memory only: why"])
+    expectEqual(bench.handle(.close), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
+    expectEqual(bench.handle(.ended(.committed)), ["healthy", "close"])
   }
 
   @Test("invalid rows are reported by their number, and deleted with the next commit")

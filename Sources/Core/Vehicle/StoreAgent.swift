@@ -374,7 +374,8 @@ package struct StoreAgent: Sendable {
       (state, dueAt) = (.open, now + StoreAgent.batchPause)
       return dropped
     }
-    guard isRestorePending, isReady else {
+    // At the end of the run they stay in the file for the next one.
+    guard isRestorePending, isReady, !isClosing else {
       state = .open
       return dropped + report(.healthy)
     }
