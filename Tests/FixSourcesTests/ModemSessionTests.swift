@@ -195,6 +195,26 @@ import Timekeeping
       fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339), ["2026-03-23T12:00:13.000Z"])
   }
 
+  @Test("an epoch is used with all its sentences, also after several of which some were lost")
+  func wholeAfterPartial() throws {
+    func answer(_ second: Int, motionOf other: Int) -> ModemSession.Input {
+      let lines = [
+        "GPGGA,1200\(second).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,",
+        "GPRMC,1200\(other).00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A",
+      ]
+      return .position(ModemPosition(sentences: Array(lines.map(sentence).joined().utf8)))
+    }
+    var session = reading()
+    _ = session.handle(answer(10, motionOf: 10), at: .boot)
+    var haveSpeeds: [Bool] = []
+    for (second, other) in [(11, 10), (12, 10), (13, 10), (14, 10), (15, 15)] {
+      let now = try #require(session.nextDeadline)
+      _ = session.handle(.deadline, at: now)
+      haveSpeeds += fixes(session.handle(answer(second, motionOf: other), at: now)).map { $0.speed != nil }
+    }
+    expectEqual(haveSpeeds, [false, false, false, false, true])
+  }
+
   @Test("without a fix the modem is polled less often, and its satellites in view are reported")
   func void() {
     var session = reading()

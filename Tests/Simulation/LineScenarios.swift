@@ -134,6 +134,16 @@ import Timekeeping
     expect(world.agent.statistics.fixes >= 150)
   }
 
+  @Test("the first whole epoch that a modem gives after a pause is used with all its sentences, whatever came before")
+  func wholeAfterNoise() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 12_192, duration: 185, drive: .steady(14.0),
+        faults: [Fault(.noise(0.02), 18..<174), Fault(.noFix, 37..<45)], acts: [(170, .pause), (180, .resume)],
+        noise: 0.0, hasModem: true))
+    expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
+  }
+
   @Test("a receiver at another speed than configured is reported as such, and read when the speed is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))

@@ -5,8 +5,8 @@ import Timekeeping
 /// Assembles sentences into epochs and epochs into fixes.
 ///
 /// An epoch ends with a sentence of another time, with the last of the sentences that the receiver sends (which is
-/// learnt), with silence, with a sentence that is known to begin the next one, or with the input. One epoch never
-/// results in two fixes.
+/// learnt, unless the ends are marked), with silence, with a sentence that is known to begin the next one, or with the
+/// input. One epoch never results in two fixes.
 struct NMEAAssembler {
   /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
   private static let shortestEpochTimeout = Duration.milliseconds(80)
@@ -26,6 +26,7 @@ struct NMEAAssembler {
   private static let millisecondsPerDay: Int64 = 86_400_000
 
   private let isReordered: Bool
+  private let hasMarkedEnds: Bool
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
   private var order = NMEAOrder()
@@ -46,9 +47,11 @@ struct NMEAAssembler {
   private var knownMode: (mode: Fix.Mode, time: Int64)?
   private var knownAltitude: (altitude: Double, separation: Double?, time: Int64)?
 
-  /// - Parameter isReordered: whether sentences may be reordered in the network.
-  init(isReordered: Bool = false) {
-    self.isReordered = isReordered
+  /// - Parameters:
+  ///   - isReordered: whether sentences may be reordered in the network.
+  ///   - hasMarkedEnds: whether `finish` follows each epoch.
+  init(isReordered: Bool = false, hasMarkedEnds: Bool = false) {
+    (self.isReordered, self.hasMarkedEnds) = (isReordered, hasMarkedEnds)
   }
 
   /// Copies the order of sentences that was learnt from the same receiver.
@@ -112,7 +115,7 @@ struct NMEAAssembler {
     }
     arrival = now
     cadence.note(address)
-    if cadence.isComplete {
+    if cadence.isComplete, !hasMarkedEnds {
       isAbandoned = false
       close(into: emit)
       mayTrail = true

@@ -54,11 +54,13 @@ package struct NMEADecoder {
   /// constellations that were reported in the `longestSkyAge` before it. Nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
-  /// - Parameter isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is
-  ///   up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
-  ///   line.
-  package init(isDatagrams: Bool = false) {
-    assembler = NMEAAssembler(isReordered: isDatagrams)
+  /// - Parameters:
+  ///   - isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is up to
+  ///     two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a line.
+  ///   - hasMarkedEnds: whether `finish` follows each epoch: then none ends earlier because it has all sentences of
+  ///     the previous ones.
+  package init(isDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
+    assembler = NMEAAssembler(isReordered: isDatagrams, hasMarkedEnds: hasMarkedEnds)
     isLineStart = isDatagrams
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }

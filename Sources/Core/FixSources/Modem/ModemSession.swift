@@ -111,7 +111,7 @@ package struct ModemSession: Sendable {
   private var listedAt: BootInstant?
   private var sentences = ModemSentences()
   private var lastRawTime: String?
-  private var decoder = NMEADecoder()
+  private var decoder = NMEADecoder(hasMarkedEnds: true)
   private var sky = SatelliteCountReporter()
   private var askedAt = BootInstant.boot
   /// The time of the last new position; initially of the first request.
@@ -388,7 +388,7 @@ package struct ModemSession: Sendable {
     modem = nil
     sentences = ModemSentences()
     lastRawTime = nil
-    decoder = NMEADecoder()
+    decoder = NMEADecoder(hasMarkedEnds: true)
     sky = SatelliteCountReporter()
     (repeats, isPartial, isReading, isStuck, isCatchingUp) = (0, false, false, false, false)
   }
