@@ -42,6 +42,27 @@ import Timekeeping
     expect(forGood.longestGap(5..<290) <= 16)
   }
 
+  @Test("a parked vehicle stays for some seconds where it was when its positions jump, whatever their time")
+  func heldThroughJump() throws {
+    for scenario in [
+      Scenario(
+        seed: 25_731, duration: 280, drive: .random,
+        faults: [Fault(.ahead(90), 146..<168), Fault(.unplugged, 254..<255)],
+        noise: 0.0, second: Scenario.Second(metresOff: 60)),
+      Scenario(
+        seed: 27_054, duration: 516, drive: .random,
+        faults: [
+          Fault(.jump(5000), 488..<506), Fault(.loss(0.33), 493..<494), Fault(.answers(500, "INTERNAL"), 249..<259),
+          Fault(.ahead(50_000_000), 478..<510),
+        ],
+        acts: [(369, .powerCut(afterEffects: 0, seconds: 32))], wallError: 1_576_800_000, noise: 0.0,
+        hasCertificates: true),
+    ] {
+      let world = try World.drive(scenario)
+      expect(!world.applied((scenario.duration - 6)..<scenario.duration).isEmpty)
+    }
+  }
+
   @Test(
     "without a GPS fix the last position is repeated with its age, and new ones follow at once when the fix is back")
   func lostAndBack() throws {

@@ -41,6 +41,8 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
+  /// The place that it reported in each second.
+  private var places: [Int: Coordinate] = [:]
   /// The last of them.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The seconds of positions with a wrong time, and the error in seconds.
@@ -94,10 +96,8 @@ struct Receiver {
     deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
   }
 
-  /// The position in that second, if it was reported with the right time.
-  func place(in second: Int) -> Coordinate? {
-    reported[(Scenario.boot + .seconds(second) + offset).milliseconds]?.first?.coordinate
-  }
+  /// The position that was reported in that second, with whatever time; nil if there was none.
+  func place(in second: Int) -> Coordinate? { places[second] }
 
   /// The offset of its clock from the true time; no two receivers report the same timestamp.
   private var offset: Duration {
@@ -222,6 +222,7 @@ struct Receiver {
       if !isHeld { output.voidAt = stamp }
       return output
     }
+    places[second] = coordinate
     output.isSound = !isFaulty && hasTime && isDated && !isHeld && !isSwapped
     var fix = Fix(coordinate: coordinate, time: hasTime ? .utc(stamp) : nil)
     if hasTime, scenario.isDateless { fix.time = .ofDay(milliseconds: stamp.millisecondsOfDay) }
