@@ -17,34 +17,6 @@ import Testing
 
   static let known = [
     Known(
-      testDescription: "a receiver without a date gets yesterday's, from a clock that was stepped while it was offline",
-      reason: "two clocks are wrong: the receiver's time of day, and the machine's, which gives the date"
-    ) {
-      Scenario(
-        seed: 105_789, duration: 90, drive: .steady(14.0),
-        faults: [Fault(.unreachable, 57..<89), Fault(.ahead(50_000_000), 85..<90)],
-        acts: [(8, .powerCut(afterEffects: 0, seconds: 47)), (37, .clockStep(82_008)), (82, .clockStep(-49_992))],
-        noise: 0.0, isDateless: true, hasCertificates: true)
-    },
-    Known(
-      testDescription: "a receiver without a date gets tomorrow's, from a clock that is stepped while it is offline",
-      reason: "two clocks are wrong: the receiver's time of day, and the machine's, which gives the date"
-    ) {
-      Scenario(
-        seed: 117_069, duration: 199, drive: .steady(14.0), faults: [Fault(.ahead(1_650_000_000), 188..<193)],
-        acts: [(147, .clockStep(16_963)), (192, .clockStep(-54_792)), (73, .clockSet), (63, .network(false))],
-        wallError: 315_360_000, noise: 0.0, isDateless: true, hasCertificates: true)
-    },
-    Known(
-      testDescription: "a receiver is 90 s ahead while the slow responses of Fleet Engine are an hour ahead",
-      reason: "two clocks are wrong: Fleet Engine's, of which two responses agree, and the receiver's"
-    ) {
-      Scenario(
-        seed: 114_779, duration: 335, drive: .steady(14.0),
-        faults: [Fault(.slow(14), 278..<303), Fault(.ahead(90), 308..<324), Fault(.serverClock(3600), 279..<302)],
-        noise: 0.0, hasCertificates: true)
-    },
-    Known(
       testDescription:
         "a receiver without a date is 36 s ahead, and then 18 s: its stamps are 19 s late for five fixes",
       reason: "a correction that is too large by less than ten minutes looks like a late report until five fixes agree"

@@ -46,6 +46,29 @@ import Timekeeping
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
   }
 
+  @Test("a receiver that leapt before the first response of a server is corrected by it, as late as that was slow")
+  func leaptBeforeSlowResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 44_254, duration: 537, drive: .steady(14.0),
+        faults: [Fault(.latency(6000), 503..<513), Fault(.ahead(50_000_000), 513..<524)],
+        acts: [(426, .powerCut(afterEffects: 5, seconds: 62))], noise: 0.0, hasCertificates: true))
+    expect((14...15).contains(world.slowestResponse.wholeSeconds))
+    let corrected = try #require(world.applied(520..<530).first)
+    expect((0...16).contains(Int(corrected.at) - World.second(of: corrected.live)))
+  }
+
+  @Test(
+    "a receiver that leaps after slow responses of Fleet Engine that were an hour ahead is corrected by these, as late")
+  func leapsAfterSlowResponses() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 114_779, duration: 335, drive: .steady(14.0),
+        faults: [Fault(.slow(14), 278..<303), Fault(.ahead(90), 308..<324), Fault(.serverClock(3600), 279..<302)],
+        noise: 0.0, hasCertificates: true))
+    expect(!world.applied(324..<335).isEmpty)
+  }
+
   @Test(
     "with a provider without a Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
     arguments: [18, 3600, 50_000_000], [5, 25, 120])

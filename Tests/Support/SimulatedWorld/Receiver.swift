@@ -67,23 +67,25 @@ struct Receiver {
 
   /// The positions that this timestamp belongs to: empty if there were none. One that a wrong clock has dated is
   /// faulty.
-  func reported(at stamp: Timestamp) -> [ReportedFix] {
-    let found = corrected(at: stamp)
+  /// - Parameter late: by how many seconds a corrected timestamp may be late.
+  func reported(at stamp: Timestamp, late: Int) -> [ReportedFix] {
+    let found = corrected(at: stamp, late: late)
     if !found.isEmpty { return found + (reported[stamp.milliseconds] ?? []) }
     if let reported = reported[stamp.milliseconds] { return reported }
     return wrongDays.flatMap { days in
       let dated = stamp - .seconds(days * 86_400)
-      return corrected(at: dated) + (reported[dated.milliseconds] ?? [])
+      return corrected(at: dated, late: late) + (reported[dated.milliseconds] ?? [])
     }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
-  /// The positions whose wrong timestamp was corrected to this one, within three seconds: by the error of the clock
-  /// at that time, or at another time. The daemon learns a changed error only after five fixes.
-  private func corrected(at stamp: Timestamp) -> [ReportedFix] {
+  /// The positions whose wrong timestamp was corrected to this one, within three seconds, and late by up to `late`
+  /// more: by the error of the clock at that time, or at another time. The daemon learns a changed error only after
+  /// five fixes.
+  private func corrected(at stamp: Timestamp, late: Int) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
     return deviations.flatMap { deviation in
-      (second - deviation - 3...second - deviation + 3).compactMap { second in
+      (second - deviation - 3...second - deviation + 3 + late).compactMap { second in
         misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.reported : nil }
       }
     }
@@ -132,14 +134,14 @@ struct Receiver {
 
   /// The true fixes that a timestamp may stand for, after it was corrected by the clock of a server that is off by
   /// `error` seconds.
-  func reported(at stamp: Timestamp, wrongBy error: Int64) -> [ReportedFix] {
+  func reported(at stamp: Timestamp, late: Int, wrongBy error: Int64) -> [ReportedFix] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
     let right = deviations.filter { errors.contains(-$0) }.flatMap { deviation in
-      (second - deviation - 3...second - deviation + 3).flatMap {
+      (second - deviation - 3...second - deviation + 3 + late).flatMap {
         reported[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
       }
     }
-    return (right + corrected(at: stamp - .seconds(error))).map {
+    return (right + corrected(at: stamp - .seconds(error), late: late)).map {
       ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
     }
   }

@@ -50,7 +50,7 @@ extension World {
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         // A receiver reports a position about 100 ms after its time.
-        let reported = reported(at: position.time)
+        let reported = reported(at: position.time, late: slowestResponse)
         guard !reported.isEmpty, !reported.contains(where: \.isFaulty) else { continue }
         let isOfPause = reported.allSatisfy { reported in
           // Delayed data came later.
@@ -76,7 +76,7 @@ extension World {
       for position in applied.past + [applied.live] {
         // The position of a parked vehicle is held, up to 30 m from what the receiver reports; and for some seconds
         // at its last position, when the receiver or another one jumps.
-        let isReported = reported(at: position.time).contains { reported in
+        let isReported = reported(at: position.time, late: slowestResponse).contains { reported in
           let places =
             [reported.coordinate]
             + receivers.flatMap { receiver in
@@ -355,7 +355,7 @@ extension World {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
     }
     let second = Int((stamp - Scenario.boot).wholeSeconds)
-    let candidates = reported(at: stamp)
+    let candidates = reported(at: stamp, late: slowestResponse)
     guard let nearest = candidates.map(distance).min() else { return false }
     return !candidates.contains { distance($0) < nearest + 1e-4 && abs($0.second - second) <= 10 }
   }

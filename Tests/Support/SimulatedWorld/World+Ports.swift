@@ -349,11 +349,15 @@ extension World {
   var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
 
   /// The reported position that this timestamp belongs to, of any receiver.
-  func reported(at stamp: Timestamp) -> [Receiver.ReportedFix] {
+  /// - Parameter late: by how much a corrected timestamp may be late.
+  func reported(at stamp: Timestamp, late: Duration = .zero) -> [Receiver.ReportedFix] {
+    let late = Int(late.wholeSeconds)
     let reported =
-      receivers.count == 1 ? receivers[0].reported(at: stamp) : receivers.flatMap { $0.reported(at: stamp) }
+      receivers.count == 1
+      ? receivers[0].reported(at: stamp, late: late) : receivers.flatMap { $0.reported(at: stamp, late: late) }
     guard reported.isEmpty else { return reported }
-    return clockErrors(until: .infinity).flatMap { error in receivers.flatMap { $0.reported(at: stamp, wrongBy: error) }
+    return clockErrors(until: .infinity).flatMap { error in
+      receivers.flatMap { $0.reported(at: stamp, late: late, wrongBy: error) }
     }
   }
 

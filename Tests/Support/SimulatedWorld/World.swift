@@ -202,6 +202,9 @@ final class World {
   var update: (id: UInt64, flight: Flight)?
   var fetch: (id: UInt64, flight: Flight)?
   var received: [String: BootInstant] = [:]
+  /// The longest time from a request to its response, of all that were received: where they are the only reference of
+  /// the time, a timestamp that is corrected by them is as late.
+  private(set) var slowestResponse = Duration.zero
   var deadline: BootInstant?
   var wallError: Int64
   /// The number of restarts; the boot time as the program sees it.
@@ -401,8 +404,9 @@ final class World {
     case .requestArrives(let id): updateArrives(id)
     case .tokenRequestArrives(let id): tokenRequestArrives(id)
     case .updateEnds(let id, let outcome):
-      guard let (current, _) = update, current == id else { return }
+      guard let (current, flight) = update, current == id else { return }
       let outcome = throughHTTP2(outcome)
+      if case .response = outcome { slowestResponse = max(slowestResponse, now - flight.sentAt) }
       update = nil
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
@@ -425,7 +429,8 @@ final class World {
       handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
       meetForm()
     case .tokenEnds(let id, let outcome):
-      guard let (current, _) = fetch, current == id else { return }
+      guard let (current, flight) = fetch, current == id else { return }
+      if case .response = outcome { slowestResponse = max(slowestResponse, now - flight.sentAt) }
       fetch = nil
       if case .response(let response) = outcome, let body = StrictJSON(response.body)?.object,
         let token = body["token"]?.string
