@@ -44,15 +44,6 @@ import Testing
         faults: [Fault(.swapped, 202..<203), Fault(.noTime, 202..<204)], noise: 0.0, dialect: .usual,
         hasCertificates: true)
     },
-    Known(
-      testDescription: "a receiver has the first date of GPS time, and a wrong time of day with it",
-      reason: "the receiver has two errors: its time of day is used with the server's date"
-    ) {
-      Scenario(
-        seed: 205_879, duration: 575, drive: .steady(14.0),
-        faults: [Fault(.undated, 525..<526), Fault(.ahead(50_000_000), 525..<526)],
-        acts: [(438, .powerCut(afterEffects: 6, seconds: 73))], noise: 0.0, hasCertificates: true)
-    },
   ]
 
   @Test("known issues still violate the invariant that they name", arguments: known)

@@ -152,6 +152,25 @@ import Timekeeping
   }
 
   @Test(
+    "a receiver with the first date of GPS time and a wrong time of day gets the date of the machine's clock",
+    arguments: [
+      Scenario(
+        seed: 27_119, duration: 330, drive: .steady(0.0),
+        faults: [
+          Fault(.undated, 303..<304), Fault(.ahead(3600), 303..<304), Fault(.otherDaemon(vehicle: "truck-1"), 0..<232),
+        ],
+        acts: [(153, .powerCut(afterEffects: 12, seconds: 88))], wallError: -86_400, noise: 0.0, hasCertificates: true),
+      Scenario(
+        seed: 205_879, duration: 575, drive: .steady(14.0),
+        faults: [Fault(.undated, 525..<526), Fault(.ahead(50_000_000), 525..<526)],
+        acts: [(438, .powerCut(afterEffects: 6, seconds: 73))], noise: 0.0, hasCertificates: true),
+    ])
+  func undatedAndWrong(scenario: Scenario) throws {
+    let world = try World.drive(scenario)
+    expect(!world.applied((scenario.duration - 26)..<scenario.duration).isEmpty)
+  }
+
+  @Test(
     "one wrong time of Fleet Engine or the provider is outvoted at its next correct response",
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])

@@ -252,8 +252,8 @@ struct Receiver {
     }
     if hasTime {
       self.reported[stamp.milliseconds, default: []].append(reported)
-      if stamp > Scenario.boot, !stamp.isPlausible(after: Scenario.buildDate) {
-        // An impossible date is replaced by that of the machine's clock.
+      if !stamp.isPlausible(after: Scenario.buildDate) {
+        // An impossible date is replaced by that of the machine's clock, whatever else is wrong with the time.
         let wall = Scenario.boot + .seconds(Int64(second) + wallError)
         self.reported[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
           reported)
