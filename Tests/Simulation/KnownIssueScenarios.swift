@@ -5,8 +5,8 @@ import Testing
 
 @testable import SimulatedWorld
 
-/// Scenarios that violate an invariant: each was found by a random run and reduced. Most need two clocks that are
-/// wrong at once. If one of them passes, its test fails, so that it can be moved to the other scenarios.
+/// Scenarios that violate an invariant: each was found by a random run and reduced. In most a receiver's clock is wrong
+/// in two ways at once. If one of them passes, its test fails, so that it can be moved to the other scenarios.
 @Suite struct KnownIssueScenarios {
   /// A scenario, the invariant that it violates, and why.
   struct Known: Sendable, CustomTestStringConvertible {

@@ -140,4 +140,27 @@ import Timekeeping
     expectEqual((world.agent.statistics.rejected[.noDate] ?? 0), (isRefused ? 199 : 0))
     expectEqual(world.agent.statistics.rejected.count, (isRefused ? 1 : 0))
   }
+
+  @Test(
+    "a receiver without a date whose time of day is half a day from the machine's clock gets the date that is nearer to it",
+    arguments: [
+      Scenario(
+        seed: 65_109, duration: 152, drive: .steady(14.0),
+        faults: [Fault(.latency(6000), 112..<147), Fault(.ahead(50_000_000), 143..<148)],
+        acts: [(89, .powerCut(afterEffects: 6, seconds: 9))], wallError: 22_236, noise: 0.0, isDateless: true,
+        hasCertificates: true),
+      Scenario(
+        seed: 105_789, duration: 90, drive: .steady(14.0),
+        faults: [Fault(.unreachable, 57..<89), Fault(.ahead(50_000_000), 85..<90)],
+        acts: [(8, .powerCut(afterEffects: 0, seconds: 47)), (37, .clockStep(82_008)), (82, .clockStep(-49_992))],
+        noise: 0.0, isDateless: true, hasCertificates: true),
+      Scenario(
+        seed: 117_069, duration: 199, drive: .steady(14.0), faults: [Fault(.ahead(1_650_000_000), 188..<193)],
+        acts: [(147, .clockStep(16_963)), (192, .clockStep(-54_792)), (73, .clockSet), (63, .network(false))],
+        wallError: 315_360_000, noise: 0.0, isDateless: true, hasCertificates: true),
+    ])
+  func datelessAndWrong(scenario: Scenario) throws {
+    let world = try World.drive(scenario)
+    expect(world.agent.statistics.acceptedFixes > 0)
+  }
 }

@@ -327,16 +327,18 @@ extension World {
     }
   }
 
-  /// With a clock that is right within half a day, a fix without a date gets the right date at once.
+  /// With a clock that is right within half a day of the receiver's time of day, a fix without a date gets the right
+  /// date at once.
   /// - Parameters: - before: the vehicle's state before the fix. - after: the state after it.
   func checkDate(of fix: Fix, from before: VehicleState, to after: VehicleState) {
-    guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else { return }
+    guard case .ofDay(let milliseconds) = fix.time else { return }
+    let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
+    guard abs((truth - trueTime).wholeSeconds - wallError) <= 11 * 3600 else { return }
     let (newest, before, after) = (after.newestTime, before.statistics, after.statistics)
     guard after.fixes == before.fixes + 1, after.held == before.held else { return }
     if after.rejected[.noDate] != before.rejected[.noDate] {
       violate("a fix is rejected for its date, and the clock is right")
     }
-    let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
     // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
     let isCorrected =
