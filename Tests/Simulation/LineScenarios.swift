@@ -144,6 +144,15 @@ import Timekeeping
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
+  @Test("an epoch that comes late with the time of the next one costs that one, and no other")
+  func sameTime() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 41_914, duration: 60, drive: .steady(14.0),
+        faults: [Fault(.swapped, 18..<21), Fault(.ahead(2), 20..<21)], noise: 0.0, hasCertificates: true))
+    expect(world.longestGap(5..<58) <= 11)
+  }
+
   @Test("a receiver at another speed than configured is reported as such, and read when the speed is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))

@@ -43,6 +43,8 @@ struct Receiver {
   private(set) var reported: [Int64: [ReportedFix]] = [:]
   /// The place that it reported in each second.
   private var places: [Int: Coordinate] = [:]
+  /// The time of day of the last epoch that it sent; nil if that had none.
+  private var lastTimeOfDay: Int64?
   /// The last of them.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The seconds of positions with a wrong time, and the error in seconds.
@@ -216,6 +218,13 @@ struct Receiver {
     }
     if stamp >= Receiver.year2080 { stamp = Receiver.shortened(stamp) }
     var output = Output()
+    defer {
+      if let last = output.fixes.last {
+        lastTimeOfDay = last.timeOfDay
+      } else if let stamp = output.voidAt {
+        lastTimeOfDay = stamp.millisecondsOfDay
+      }
+    }
     if !isHeld, !held.isEmpty {
       output.fixes = held
       held = []
@@ -225,7 +234,9 @@ struct Receiver {
       return output
     }
     places[second] = coordinate
-    output.isSound = !isFaulty && hasTime && isDated && !isHeld && !isSwapped
+    // Sentences with the time of the epoch before them are part of that.
+    let isOwnEpoch = (output.fixes.last?.timeOfDay ?? lastTimeOfDay) != stamp.millisecondsOfDay
+    output.isSound = !isFaulty && hasTime && isDated && !isHeld && !isSwapped && isOwnEpoch
     var fix = Fix(coordinate: coordinate, time: hasTime ? .utc(stamp) : nil)
     if hasTime, scenario.isDateless { fix.time = .ofDay(milliseconds: stamp.millisecondsOfDay) }
     fix.altitude = 515
@@ -283,6 +294,17 @@ struct Receiver {
     }
     if isTwice { output.fixes.append(fix) }
     return output
+  }
+}
+
+extension Fix {
+  /// Milliseconds since midnight UTC; nil without a time.
+  fileprivate var timeOfDay: Int64? {
+    switch time {
+    case nil: nil
+    case .utc(let stamp): stamp.millisecondsOfDay
+    case .ofDay(let milliseconds): milliseconds
+    }
   }
 }
 
