@@ -54,6 +54,16 @@ import Timekeeping
     expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
+  @Test("a live position that was never queued is no neighbour of what is thinned before it is accepted")
+  func thinnedWhileUnderWay() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 21_610, duration: 432, drive: .steady(14.0),
+        faults: [Fault(.silent, 181..<182), Fault(.answersSometimes(0.1, 400, "INVALID_ARGUMENT"), 370..<418)],
+        noise: 0.0, settings: [.maxLocations(2)]))
+    expectEqual(world.removals.count { $0.reason == .thinned }, 1)
+  }
+
   @Test("at 1,200 bytes a second the live position arrives first, and the backlog after it")
   func slowLink() throws {
     let world = try World.drive(

@@ -327,14 +327,27 @@ extension World {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
       lost[key.id] = at
     }
-    let whole = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
+    // A live position that was never queued is only the neighbour of those that were thinned after its acceptance.
+    let accepted = Dictionary(
+      attempts.compactMap { attempt in attempt.isAccepted ? attempt.endedAt.map { (attempt.id, $0) } : nil }
+    ) { $1 }
+    var unqueued: [Timestamp: BootInstant] = [:]
+    for applied in server.applied
+    where applied.vehicle == vehicle && recorded[Disk.Key(vehicle: vehicle, id: applied.live.time)] == nil {
+      let at = accepted[applied.request] ?? .distantFuture
+      unqueued[applied.live.time] = min(unqueued[applied.live.time] ?? at, at)
+    }
+    let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
     for (location, removedAt) in thinned {
-      let track = lost.isEmpty ? whole : whole.filter { lost[$0.key].map { $0 >= removedAt } ?? true }
-      guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
+      func isNeighbour(_ stamp: Timestamp) -> Bool {
+        lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
+      }
+      guard let end = track.first(where: { $0.key >= location.time && isNeighbour($0.key) }),
+        let start = track.last(where: { $0.key < location.time && isNeighbour($0.key) })
+      else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
-      let (start, end) = (track[after - 1], track[after])
       let fraction = (location.time - start.key).inSeconds / (end.key - start.key).inSeconds
       let place = Coordinate(
         latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
