@@ -160,7 +160,7 @@ struct NMEANetworkCheck: Check {
 
   func receive(_ bytes: Span<UInt8>) { receiver.receive(bytes, at: loop.now) }
 
-  /// Waits until the condition holds or the time is over.
+  /// Waits until the condition holds or the timeout elapses.
   func wait(_ time: Duration, until isDone: () -> Bool) throws(EventLoopError) {
     try loop.run(until: loop.now.boot + time, or: isDone)
   }

@@ -33,7 +33,7 @@ package final class Emulator {
     return LiveMap.serves(request) ? map.handle(request, acting: service, at: now) : service.handle(request, at: now)
   }
 
-  /// Ends the faults whose time is over, and collects the events that are due.
+  /// Ends the faults whose duration has elapsed, and collects the events that are due.
   ///
   /// - Parameter isWatched: whether a page of the live map is open.
   package func performPendingWork(at now: ServerTime, isWatched: Bool) -> HTTPServer.PendingWork {

@@ -29,7 +29,7 @@ package struct FaultPlan: Sendable {
     faults.removeAll()
   }
 
-  /// Removes the faults whose time is over.
+  /// Removes the faults whose duration has elapsed.
   ///
   /// - Returns: the removed faults.
   mutating func removeOver(at now: ServerTime) -> [Fault] {

@@ -111,7 +111,7 @@ import Glibc
     return UInt32(min(limit.rlim_cur, maximumDescriptors) - min(limit.rlim_cur, otherDescriptors))
   }
 
-  /// Serves until a stop signal is received or the time is over.
+  /// Serves until a stop signal is received or the duration has elapsed.
   ///
   /// - Parameter end: steady milliseconds; nil for no end.
   package func run(until stopSignals: borrowing StopSignals, or end: Int64? = nil) {

@@ -13,7 +13,7 @@ package import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// The shell around `Daemon`: it passes it inputs, and reads, prepares and stops what it decides about.
+/// The shell around `Daemon`: passes inputs to it, and performs its effects on files, sources and requests.
 package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private let loop: EventLoop
   private let notifier: ServiceNotifier

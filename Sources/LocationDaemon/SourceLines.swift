@@ -14,7 +14,7 @@ extension Settings.Source: SourceIdentity {}
 final class SourceLines {
   private let loop: EventLoop
   private weak var owner: (any LineOwner)?
-  /// In the order in which they were made: a few.
+  /// In the order in which they were made. There are few, so a search is cheap.
   private var lines: [(id: Int, line: any SourceLine)] = []
 
   init(loop: EventLoop, owner: any LineOwner) {

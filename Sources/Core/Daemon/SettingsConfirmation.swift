@@ -62,7 +62,7 @@ struct SettingsConfirmation: Sendable {
   /// When the first fix and the first token with these settings came.
   private var (fixAt, tokenAt): (BootInstant?, BootInstant?)
   private var isAsked = false
-  /// The time is over, and they stay in force.
+  /// The timeout has elapsed, and the settings stay in force.
   private(set) var isOver = false
 
   /// - Parameters:

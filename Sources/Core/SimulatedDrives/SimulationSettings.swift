@@ -83,7 +83,7 @@ package struct SimulationSettings: Equatable, Sendable {
 
   package init() {}
 
-  /// With valid numbers: not finite or negative becomes 0.
+  /// These settings with valid numbers: those that are negative or not finite are replaced.
   var sanitized: SimulationSettings {
     func metres(_ number: Double) -> Double { number.isFinite ? max(number, 0) : 0 }
     func rate(_ number: Double) -> Double { number.isFinite ? min(max(number, 0.01), 100) : 1.5 }

@@ -332,7 +332,7 @@ extension VehicleAgent {
     return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
 
-  /// A plan for display: a report whose time is over waits for a fix, and without one the position is repeated later.
+  /// A plan for display: an overdue report waits for a fix, and without one the position is repeated later.
   func repeating(_ plan: Plan, at now: BootInstant) -> Plan {
     guard case .wait(let until, let cause, .report(let due)?) = plan, due <= now, lifecycle.isRunning,
       case .wait(_, .attempt(let attempt?)) = decide(at: now), let at = attempt.at

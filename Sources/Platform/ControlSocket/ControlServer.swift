@@ -16,9 +16,9 @@ package import Varlink
 package final class ControlServer {
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
-  /// The maximum number of clients that get replies without end, beside the others.
+  /// The maximum number of clients that monitor, and so get any number of replies; `maximumClients` excludes them.
   package static let maximumMonitors = 16
-  /// The maximum number of bytes that wait for one of them.
+  /// The maximum number of bytes that are queued for one of them.
   private static let monitorQueue = 65_536
   private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
   /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would

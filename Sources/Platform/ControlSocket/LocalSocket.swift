@@ -2,7 +2,7 @@
 
 /// The daemon's sockets for other programs on the machine.
 package nonisolated enum LocalSocket: Sendable {
-  /// For requests, and what happens, without coordinates. In the runtime directory of the daemon's service.
+  /// For requests and for events, without coordinates. In the runtime directory of the daemon's service.
   case control
   /// For positions, if the settings switch it on. In a directory that the services of all daemons share.
   case positions

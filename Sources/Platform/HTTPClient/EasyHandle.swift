@@ -7,7 +7,7 @@ import CCurl
   /// libcurl's error buffer: CURL_ERROR_SIZE bytes, terminated by NUL.
   private let errorBuffer: UnsafeMutablePointer<CChar>
 
-  /// Nil if there is no memory.
+  /// Nil if memory is exhausted.
   init?() {
     guard let raw = unsafe curl_easy_init() else { return nil }
     unsafe self.raw = raw

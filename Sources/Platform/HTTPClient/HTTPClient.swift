@@ -184,7 +184,7 @@ import URLReader
     completion?.call(outcome)
   }
 
-  /// Sends a request that has had no connection on the one that there is.
+  /// Sends a request that has had no connection yet on the existing connection.
   ///
   /// - Returns: false if its deadline has passed, or libcurl did not accept it.
   private func resend(_ transfer: Transfer) -> Bool {

@@ -154,7 +154,7 @@ complaints=$(inside systemd-analyze verify fleet-locationd-rollback.timer 2>&1) 
 [ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
 # Instead of minutes.
 printf '[Timer]\nOnUnitInactiveSec=1s\nOnBootSec=1s\nAccuracySec=1ms\n' | write /etc/systemd/system/fleet-locationd-rollback.timer.d/test.conf
-# With each check in the journal, to count them.
+# Each check is logged in the journal, so that the test can count them.
 printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nLogLevelMax=info\n' | write /etc/systemd/system/fleet-locationd-rollback.service.d/test.conf
 inside systemctl daemon-reload
 # So that it comes from the repository.
