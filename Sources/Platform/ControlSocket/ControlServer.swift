@@ -110,10 +110,10 @@ package final class ControlServer {
 
   // MARK: - Monitors
 
-  /// How many clients get replies without end.
+  /// The number of clients that monitor.
   package var monitorCount: Int { monitors.count }
 
-  /// From now on the client gets replies without end; this is the first. Ignored if it is gone.
+  /// From now on the client monitors; `first` is its first reply. Ignored if the client is gone.
   package func monitor(_ client: ControlConnection, first: [UInt8]) {
     clients.removeAll { $0 === client }
     guard client.isOpen else { return }
