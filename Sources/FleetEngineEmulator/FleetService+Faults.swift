@@ -14,7 +14,7 @@ extension FleetService {
   }
 
   /// The fault that applies to a request, counted as used.
-  func takeFault(
+  func applyFault(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
     guard let fault = faults.take(target, vehicle: vehicle, features: features, at: now) else { return nil }

@@ -16,7 +16,7 @@ extension FleetService {
     // A consumer has no statistics.
     let key = kind.service?.key(id) ?? ""
     if kind.service != nil { statistics[key, default: .init()].countTokenRequest() }
-    let fault = takeFault(.token, vehicle: id, at: now)
+    let fault = applyFault(.token, vehicle: id, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
       publish(
         .tokenRefused(.init(fault, reply)), key,

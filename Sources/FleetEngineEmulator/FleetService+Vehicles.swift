@@ -9,7 +9,7 @@ extension FleetService {
     // For the record also if the answer is a fault.
     let decoding = Result { () throws(APIError) in try received.decoded(limit: HTTPServer.maximumBody) }
     let request = (try? decoding.get()) ?? received
-    let fault = takeFault(.update, vehicle: vehicle, features: Fault.Feature.all(of: request, received), at: now)
+    let fault = applyFault(.update, vehicle: vehicle, features: Fault.Feature.all(of: request, received), at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
       statistics[key, default: .init()].refuse(status: status, bytes: request.receivedSize)
