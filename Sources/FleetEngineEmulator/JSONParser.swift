@@ -40,7 +40,7 @@ struct JSONParser {
     while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
-  private mutating func consume(_ character: Unicode.Scalar) -> Bool {
+  private mutating func accept(_ character: Unicode.Scalar) -> Bool {
     guard peek == UInt8(ascii: character) else { return false }
     position += 1
     return true
@@ -75,18 +75,18 @@ struct JSONParser {
     var members: [JSON.Member] = []
     var names: Set<String> = []
     skipSpace()
-    if consume("}") { return .object(members) }
+    if accept("}") { return .object(members) }
     repeat {
       skipSpace()
       guard peek == UInt8(ascii: "\"") else { throw error("a name in quotes") }
       let name = try string()
       guard names.insert(name).inserted else { throw error("each name once; \"\(name)\" occurs twice") }
       skipSpace()
-      guard consume(":") else { throw error("`:`") }
+      guard accept(":") else { throw error("`:`") }
       members.append(JSON.Member(name, try value(depth: depth + 1)))
       skipSpace()
-    } while consume(",")
-    guard consume("}") else { throw error("`,` or `}`") }
+    } while accept(",")
+    guard accept("}") else { throw error("`,` or `}`") }
     return .object(members)
   }
 
@@ -94,12 +94,12 @@ struct JSONParser {
     position += 1
     var elements: [JSON] = []
     skipSpace()
-    if consume("]") { return .array(elements) }
+    if accept("]") { return .array(elements) }
     repeat {
       elements.append(try value(depth: depth + 1))
       skipSpace()
-    } while consume(",")
-    guard consume("]") else { throw error("`,` or `]`") }
+    } while accept(",")
+    guard accept("]") else { throw error("`,` or `]`") }
     return .array(elements)
   }
 
@@ -111,11 +111,11 @@ struct JSONParser {
 
   private mutating func number() throws(JSONError) -> String {
     let start = position
-    _ = consume("-")
-    if !consume("0") { try digits() }
-    if consume(".") { try digits() }
-    if consume("e") || consume("E") {
-      if !consume("+") { _ = consume("-") }
+    _ = accept("-")
+    if !accept("0") { try digits() }
+    if accept(".") { try digits() }
+    if accept("e") || accept("E") {
+      if !accept("+") { _ = accept("-") }
       try digits()
     }
     return String(decoding: bytes[start..<position], as: UTF8.self)
@@ -152,7 +152,7 @@ struct JSONParser {
     case UInt8(ascii: "t"): return "\t"
     case UInt8(ascii: "u"):
       var code = UInt32(try unit())
-      if code >= 0xD800, code < 0xDC00, consume("\\"), consume("u") {
+      if code >= 0xD800, code < 0xDC00, accept("\\"), accept("u") {
         let low = UInt32(try unit())
         guard low >= 0xDC00, low < 0xE000 else { throw error("the second half of a surrogate pair") }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
