@@ -7,7 +7,7 @@
 struct Setting<Root>: Sendable {
   let name: String
   /// Returns the property. A key path is created at its first use, which costs more than all else that reads a setting.
-  let target: @Sendable () -> any PartialKeyPath<Root> & Sendable
+  let target: @Sendable () -> any AnyKeyPath & Sendable
   let summary: String
   /// Whether the settings must contain it.
   let isRequired: Bool
