@@ -215,6 +215,25 @@ import Timekeeping
     expectEqual(haveSpeeds, [false, false, false, false, true])
   }
 
+  @Test("a position without a time that is stored beside an epoch is not used")
+  func untimedBesideEpoch() throws {
+    func answer(_ second: Int) -> ModemSession.Input {
+      let lines = [
+        "GPGGA,1200\(second).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,",
+        "GNGGA,,4907.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,",
+      ]
+      return .position(ModemPosition(sentences: Array(lines.map(sentence).joined().utf8)))
+    }
+    var session = reading()
+    _ = session.handle(answer(10), at: .boot)
+    for second in 11..<16 {
+      let now = try #require(session.nextDeadline)
+      _ = session.handle(.deadline, at: now)
+      let fixes = fixes(session.handle(answer(second), at: now))
+      expect(fixes.count == 1 && fixes.allSatisfy { $0.time != nil && $0.coordinate.latitude < 49 })
+    }
+  }
+
   @Test("without a fix the modem is polled less often, and its satellites in view are reported")
   func void() {
     var session = reading()

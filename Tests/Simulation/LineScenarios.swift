@@ -144,6 +144,17 @@ import Timekeeping
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
+  @Test("a position without a time that a modem stores for good in a garbled line is not used")
+  func untimedInGarbledLine() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 65_138, duration: 180, drive: .steady(0.0),
+        faults: [Fault(.noTime, 128..<159), Fault(.noise(0.3), 34..<154)],
+        acts: [(51, .kill(afterEffects: 6, seconds: 7))],
+        noise: 0.0, dialect: .dateLast, hasModem: true))
+    expectNil(world.agent.statistics.rejected[.noTime])
+  }
+
   @Test("an epoch that comes late with the time of the next one costs that one, and no other")
   func sameTime() throws {
     let world = try World.drive(

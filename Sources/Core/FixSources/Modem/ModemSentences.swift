@@ -28,6 +28,8 @@ struct ModemSentences: Equatable, Sendable {
     var range: Range<Int>
     var address: UInt64
     var time: Int64?
+    /// Whether its kind belongs to the epoch of its time, and to none without.
+    var needsTime = false
     var isDate = false
     var isMotion = false
     var isSatellites = false
@@ -101,7 +103,7 @@ struct ModemSentences: Equatable, Sendable {
   /// Sentences without a time that may belong to an epoch: those of a kind that is no longer sent stay forever.
   private func untimed(of entries: [Entry], beside epoch: [Entry]) -> [Entry] {
     let talkers = Set(epoch.map(\.talker))
-    let untimed = entries.filter { $0.time == nil && !$0.isDate }
+    let untimed = entries.filter { !$0.needsTime && !$0.isDate }
     let hasOwnSatellites = untimed.contains { $0.isSatellites && talkers.contains($0.talker) }
     return untimed.filter { entry in
       if entry.isMotion { return talkers.contains(entry.talker) }
@@ -126,8 +128,8 @@ struct ModemSentences: Equatable, Sendable {
       let line = bytes.extracting(index..<end)
       var entry = Entry(range: index..<end, address: NMEASentence.address(line))
       switch NMEASentence.read(line) {
-      case .position(let report): entry.time = report.time
-      case .errors(let report): entry.time = report.time
+      case .position(let report): (entry.time, entry.needsTime) = (report.time, true)
+      case .errors(let report): (entry.time, entry.needsTime) = (report.time, true)
       case .date(_, let time): (entry.time, entry.isDate) = (time, true)
       case .motion: entry.isMotion = true
       case .satellites: entry.isSatellites = true
