@@ -155,6 +155,16 @@ import Timekeeping
     expectNil(world.agent.statistics.rejected[.noTime])
   }
 
+  @Test("an epoch with the first date of GPS time gets the date of one that it has overtaken in the network")
+  func overtakenDate() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 57_494, duration: 90, drive: .steady(14.0),
+        faults: [Fault(.swapped, 57..<61), Fault(.undated, 60..<61)], wallError: 946_080_000, noise: 0.0,
+        dialect: .usual, isNetworked: true, hasCertificates: true))
+    expect(world.longestGap(5..<88) <= 14)
+  }
+
   @Test("an epoch that comes late with the time of the next one costs that one, and no other")
   func sameTime() throws {
     let world = try World.drive(

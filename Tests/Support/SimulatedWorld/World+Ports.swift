@@ -312,7 +312,13 @@ extension World {
     // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
     let age = ports[index].modem == nil ? 0 : 1
     let asleep = age > 0 && now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
-    let isWhole = ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
+    // In datagrams an epoch that was overtaken may have given its date to the other.
+    let isOvertaken =
+      ports[index].isNetwork
+      && scenario.faults.contains {
+        if case .swapped = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
+      }
+    let isWhole = !isOvertaken && ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
       ports[index].awaited.remove(reported)
