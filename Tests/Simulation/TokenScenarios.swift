@@ -69,4 +69,16 @@ import Timekeeping
     expect(world.longestGap(5..<1190) <= 12)
     expect(world.fetches.count <= 42)
   }
+
+  @Test("a token whose lifetime is computed by the receiver's time is used for a receiver's delay longer, and no more")
+  func receiverDelay() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 75_260, duration: 603, drive: .steady(14),
+        faults: [Fault(.answers(503, "UNAVAILABLE"), 368..<578), Fault(.providerUndated(backdating: 2), 525..<526)],
+        acts: [
+          (417, .kill(afterEffects: 10, seconds: 81)), (22, .powerCut(afterEffects: 0, seconds: 16)),
+          (344, .powerCut(afterEffects: 0, seconds: 49)),
+        ], tokenLife: 40, noise: 0))
+  }
 }
