@@ -178,6 +178,22 @@ import Timekeeping
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [50, 100, 105, 120, 130])
   }
 
+  @Test("nothing is thinned across a delivered position, even if later ones were queued before it was accepted")
+  func delivered() throws {
+    var backlog = try backlog([10, 20, 30, 40])
+    expectEqual(
+      backlog.breakSegment(at: try location(25).time),
+      [.changed([Backlog.Record(try location(30), interpolationError: .infinity)])])
+    // Once is enough; a queued one is itself the end of both segments.
+    expectEqual(backlog.breakSegment(at: try location(25).time), [])
+    expectEqual(
+      backlog.breakSegment(at: try location(30).time),
+      [.changed([Backlog.Record(try location(40), interpolationError: .infinity)])])
+    expectEqual(backlog.breakSegment(at: try location(45).time), [])
+    for second in [50, 60] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
+    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50])
+  }
+
   @Test("a time is stored once: its first position stays")
   func once() throws {
     var backlog = try backlog([10, 20])

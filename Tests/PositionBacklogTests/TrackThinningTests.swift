@@ -216,7 +216,7 @@ import Timekeeping
           continue
         case 2:
           elsewhere.append(location)
-          backlog.breakSegment()
+          _ = backlog.breakSegment(at: location.time)
           continue
         case 3:
           late = location

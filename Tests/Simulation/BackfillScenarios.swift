@@ -64,6 +64,18 @@ import Timekeeping
     expectEqual(world.removals.count { $0.reason == .thinned }, 1)
   }
 
+  @Test("nothing is thinned across a live position that was accepted after a later one was queued")
+  func acceptedAfterNext() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 83_940, duration: 133, drive: .steady(14.0),
+        faults: [
+          Fault(.latency(6000), 83..<103), Fault(.answersSometimes(0.4, 400, "INVALID_ARGUMENT"), 35..<122),
+          Fault(.closedUnanswered(0.6, appliedWithin: 9), 68..<83),
+        ], noise: 0.0, settings: [.maxLocations(4)], hasModem: true))
+    expect(world.removals.contains { $0.reason == .thinned })
+  }
+
   @Test("at 1,200 bytes a second the live position arrives first, and the backlog after it")
   func slowLink() throws {
     let world = try World.drive(

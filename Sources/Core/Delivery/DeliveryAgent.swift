@@ -518,12 +518,11 @@ package struct DeliveryAgent: Sendable {
     vehicle.failure = nil
     vehicle.failingSince = nil
     vehicle.delivered = live
-    backlog.breakSegment()
     if vehicle.livePlace?.location.coordinate != live.coordinate { vehicle.livePlace = (live, now) }
     gate.succeeded()
     let past = attempt.isControl ? 0 : attempt.records.count
     noteAccepted(past: past, sentAt: attempt.sentAt, at: now)
-    var changes = [Backlog.Change]()
+    var changes = backlog.breakSegment(at: live.time)
     var rejection: UpdateFailure?
     if attempt.records.isEmpty {
       if backfill.acceptedWithoutPast(at: now) { rejection = vehicle.backlogRejection }

@@ -235,8 +235,19 @@ package struct Backlog: Equatable, Sendable {
     return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
 
-  /// A position newer than all queued ones was delivered, or the next has a timestamp of another clock that may be
-  /// corrected later: a new segment begins, and nothing between its first position and the last queued one is thinned.
+  /// A position of this time was delivered: nothing is thinned between the queued ones before and after it.
+  package mutating func breakSegment(at delivered: Timestamp) -> [Change] {
+    var slot = lowerBound(of: delivered)
+    if slot < storage.count, storage[slot].id == delivered { slot += 1 }
+    guard slot < storage.count else {
+      breakSegment()
+      return []
+    }
+    return breakSegment(after: slot - 1)
+  }
+
+  /// The next position has a timestamp of another clock that may be corrected later: a new segment begins, and nothing
+  /// between its first position and the last queued one is thinned.
   package mutating func breakSegment() { startsNewSegment = true }
 
   /// Removes records; unknown IDs are ignored. Removals at either end, such as delivered positions, move no other
