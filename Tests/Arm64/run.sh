@@ -176,7 +176,13 @@ kill -TERM "$daemon"
 code=0
 wait "$daemon" || code=$?
 [ "$code" -eq 0 ] || fail "after SIGTERM it ended with $code"
+# The last settings that worked are in use, as long as there are such.
 settings '[reporting]'
+start
+until_true 60 online || fail "not online with the kept settings: $(cat "$work/status")"
+kill -TERM "$daemon"
+wait "$daemon" || fail "after SIGTERM with the kept settings it ended with $?"
+rm "$root/var/lib/fleet-locationd/kept-settings.toml"
 code=0
 as_service fleet-locationd 2>"$work/mistake" & wait $! || code=$?
 [ "$code" -eq 78 ] || fail "with a mistake in its settings it ended with $code: $(cat "$work/mistake")"
