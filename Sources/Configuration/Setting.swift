@@ -7,6 +7,7 @@
 struct Setting<Root>: Sendable {
   let name: String
   /// Returns the property. A key path is created at its first use, which costs more than all else that reads a setting.
+  /// The type is independent of `Root`: Swift 6.2, which makes the packages for arm64, crashes if it is not.
   let target: @Sendable () -> any AnyKeyPath & Sendable
   let summary: String
   /// Whether the settings must contain it.
