@@ -69,7 +69,7 @@ struct FleetEngineCheck: Check {
       report(
         .fail(
           .nameUnresolved, "\(what)\(message)",
-          "Check the network and the name servers in /etc/resolv.conf: getent hosts \(hop.host)"))
+          "Check the name servers (/etc/resolv.conf) and the network: getent hosts \(hop.host)"))
       return false
     }
     report(.pass("\(what)\(hop.host) resolves to an address"))
