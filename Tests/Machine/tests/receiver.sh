@@ -28,7 +28,7 @@ guest "systemctl stop holder"
 step "the hardened unit"
 guest "systemctl start fleet-locationd"
 wait_for 30 "an update is accepted" "fleet-locationctl status"
-expect "the doctor sees the service" "fleet-locationctl doctor | grep -q 'fleet-locationd (process .*, fleet-locationd.service) reads it'"
+expect "the doctor sees the service" "fleet-locationctl doctor | grep -q 'fleet-locationd (process .*, fleet-locationd.service) has it open, as it should'"
 expect "its system calls are filtered" "grep -q '^Seccomp:.*2' /proc/\$(systemctl show -P MainPID fleet-locationd)/status"
 guest "systemctl stop fleet-locationd"
 source_with "$by_id" | write_settings
