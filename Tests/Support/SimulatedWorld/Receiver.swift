@@ -41,12 +41,12 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
+  /// The last of them.
+  private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The place that it reported in each second.
   private var places: [Int: Coordinate] = [:]
   /// The time of day of the last epoch that it sent; nil if that had none.
   private var lastTimeOfDay: Int64?
-  /// The last of them.
-  private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The seconds of positions with a wrong time, and the error in seconds.
   private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
   /// The errors that the time of day ever had, in seconds: a timestamp may have been corrected by them.
