@@ -165,6 +165,19 @@ import Vehicle
     expect(effects.contains(.respond(id: 4, .done(remark: nil))))
   }
 
+  @Test("a reload that ends the wait for a file is refused if the settings of the files were rolled back before")
+  mutating func refusedAtStart() throws {
+    daemon = Daemon(
+      seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000),
+      confirmation: takenBack, at: .boot)
+    _ = handle(.launched, at: 0)
+    _ = handle(.settingsRead(.missing("no x")), at: 0)
+    _ = handle(.request(id: 7, .reload), at: 1)
+    _ = handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 1)
+    let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 1)
+    expect(effects.contains(.respond(id: 7, .refused(.settingsRefused, Self.why))))
+  }
+
   @Test("changed files or a changed credential are tried again at a start")
   mutating func changed() throws {
     for parts in [Self.parts { $0.all = "c" }, Self.parts { $0.credentials = "x" }] {

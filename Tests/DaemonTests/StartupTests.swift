@@ -131,6 +131,16 @@ import Timekeeping
     }
   }
 
+  @Test("a reload that ends the wait with the stored settings is refused: those of the files are not in force")
+  mutating func reloadToKept() throws {
+    _ = beginWaiting()
+    expectEqual(handle(.request(id: 7, .reload)), [.readSettings])
+    expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isTakingBack: false)])
+    let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration()))))
+    expectEqual(
+      effects, [.useSettings, .event(.settingsKept("f:1: no")), .respond(id: 7, .refused(.settingsRefused, "f:1: no"))])
+  }
+
   @Test("a reload reads at once, is answered with what is still missing, and does not change the intervals")
   mutating func reload() throws {
     _ = beginWaiting()

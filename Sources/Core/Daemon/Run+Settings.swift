@@ -25,7 +25,12 @@ extension Run {
       first.configuration, limit: first.limit, had: SettingsConfirmation.Possessions(), at: nil)
     report(beginning, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
-    effects += first.requests.map { .respond(id: $0, .done(remark: first.limit == nil ? nil : remark(on: beginning))) }
+    // With the kept settings the daemon runs, but those of the file are not in force.
+    let (mistake, takenBack) = (first.configuration.settings.mistake, first.configuration.settings.takenBack)
+    let response =
+      (mistake ?? takenBack).map { Daemon.Response.refused(.settingsRefused, $0) }
+      ?? .done(remark: first.limit == nil ? nil : remark(on: beginning))
+    effects += first.requests.map { .respond(id: $0, response) }
     updateDeadline()
     reportSettled(to: observer)
     return effects
