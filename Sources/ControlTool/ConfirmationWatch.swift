@@ -29,7 +29,7 @@ struct ConfirmationWatch {
   /// - Parameters:
   ///   - response: of the daemon, or why there is none, as during a restart.
   ///   - time: since the new settings were in force.
-  mutating func handle(_ response: Result<StatusReport, SetupTrouble>, at time: Duration) -> Step {
+  mutating func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> Step {
     let state: String
     let mayWait = time < limit + ConfirmationWatch.grace
     switch response {

@@ -57,11 +57,11 @@ enum ReloadCommand: Command {
     let start = loop.now.boot
     var watch = ConfirmationWatch(limit: limit)
     while true {
-      let response: Result<StatusReport, SetupTrouble>
+      let response: Result<StatusReport, StatusRequestError>
       do throws(CommandError) {
         response = .success(try DaemonClient.status(at: path, timeout: .seconds(2)).status)
       } catch {
-        response = .failure(SetupTrouble(message: error.message))
+        response = .failure(StatusRequestError(message: error.message))
       }
       switch watch.handle(response, at: loop.now.boot - start) {
       case .confirmed:

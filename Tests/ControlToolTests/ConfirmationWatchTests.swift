@@ -44,7 +44,7 @@ import Timekeeping
 
   @Test("half a minute after the time the outcome is unknown, if the clock is stopped or the daemon does not answer")
   mutating func ends() {
-    let silent = Result<StatusReport, SetupTrouble>.failure(SetupTrouble(message: "no answer"))
+    let silent = Result<StatusReport, StatusRequestError>.failure(StatusRequestError(message: "no answer"))
     expectEqual(watch.handle(silent, at: .seconds(89)), .wait("the daemon does not answer"))
     expectEqual(watch.handle(silent, at: .seconds(90)), .undecided("no answer"))
     expectEqual(handle(waiting(9), 90), .undecided("9 left"))

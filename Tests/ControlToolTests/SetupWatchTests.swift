@@ -11,7 +11,7 @@ import Testing
   private final class Watch {
     private var watch = SetupWatch(limit: .seconds(60))
 
-    func handle(_ response: Result<StatusReport, SetupTrouble>, at time: Duration) -> SetupWatch.Step {
+    func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> SetupWatch.Step {
       watch.handle(response, at: time)
     }
   }
@@ -19,7 +19,7 @@ import Testing
   /// A daemon that has sent nothing yet.
   private func waiting(
     _ cause: String, _ label: String, level: String = "warning", advice: String? = nil, _ changes: [String: Any] = [:]
-  ) throws -> Result<StatusReport, SetupTrouble> {
+  ) throws -> Result<StatusReport, StatusRequestError> {
     var state: [String: Any] = ["cause": cause, "label": label, "detail": " for 4 s", "level": level]
     state["advice"] = advice
     let report = try StatusScreenTests.status(
@@ -28,11 +28,11 @@ import Testing
   }
 
   /// A daemon whose updates are accepted.
-  private func accepting(_ counters: [String: Int]) throws -> Result<StatusReport, SetupTrouble> {
+  private func accepting(_ counters: [String: Int]) throws -> Result<StatusReport, StatusRequestError> {
     .success(try StatusScreenTests.status(["counters": counters]))
   }
 
-  private let silence = Result<StatusReport, SetupTrouble>.failure(SetupTrouble(message: "nothing listens"))
+  private let silence = Result<StatusReport, StatusRequestError>.failure(StatusRequestError(message: "nothing listens"))
 
   @Test("each state is reported once, until an update is accepted")
   func online() throws {

@@ -332,11 +332,11 @@ enum SetupCommand: Command {
     let start = loop.now.boot
     var watch = SetupWatch(limit: limit)
     while true {
-      let response: Result<StatusReport, SetupTrouble>
+      let response: Result<StatusReport, StatusRequestError>
       do throws(CommandError) {
         response = .success(try DaemonClient.status(at: socket, timeout: .seconds(2)).status)
       } catch {
-        response = .failure(SetupTrouble(message: error.message))
+        response = .failure(StatusRequestError(message: error.message))
       }
       switch watch.handle(response, at: loop.now.boot - start) {
       case .online(let sentence):

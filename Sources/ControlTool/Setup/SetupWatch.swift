@@ -29,7 +29,7 @@ struct SetupWatch {
   /// - Parameters:
   ///   - response: of the daemon, or why there is none.
   ///   - time: since the start.
-  mutating func handle(_ response: Result<StatusReport, SetupTrouble>, at time: Duration) -> Step {
+  mutating func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> Step {
     switch response {
     case .failure(let trouble):
       guard time < limit else { return .missing(trouble.message) }
@@ -74,6 +74,6 @@ struct SetupWatch {
 }
 
 /// Why the daemon does not answer.
-struct SetupTrouble: Error, Equatable {
+struct StatusRequestError: Error, Equatable {
   let message: String
 }
