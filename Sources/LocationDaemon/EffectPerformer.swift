@@ -15,7 +15,7 @@ protocol EffectOwner: AnyObject {
   /// Read the settings, and prepare all that they need.
   func readSettings()
   /// Read the last settings that worked, and prepare all that they need.
-  func readKeptSettings(isTakingBack: Bool)
+  func readKeptSettings(isReverting: Bool)
   /// Use what was prepared.
   func useSettings()
   /// Passes an input to `Daemon`, also while an effect is performed.
@@ -96,7 +96,7 @@ final class EffectPerformer {
       // Before there are settings, the unit starts.
       if clients != nil { notifier.reloading() }
       owner?.readSettings()
-    case .readKeptSettings(let isTakingBack): owner?.readKeptSettings(isTakingBack: isTakingBack)
+    case .readKeptSettings(let isReverting): owner?.readKeptSettings(isReverting: isReverting)
     case .storeConfirmation(let text):
       if let trouble = confirmationFile.store(text) { write(.settingsWarning(trouble)) }
     case .useSettings: owner?.useSettings()

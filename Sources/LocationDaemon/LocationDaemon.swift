@@ -260,8 +260,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     pass(.settingsRead(loader.read(prepare)))
   }
 
-  func readKeptSettings(isTakingBack: Bool) {
-    pass(.keptSettingsRead(loader.readKept(areFilesValid: isTakingBack, prepare)))
+  func readKeptSettings(isReverting: Bool) {
+    pass(.keptSettingsRead(loader.readKept(areFilesValid: isReverting, prepare)))
   }
 
   private func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {

@@ -63,7 +63,7 @@ import Vehicle
     let effects = reload(try Self.configuration(Self.parts()), at: 1)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))) && effects.contains(waiting(0)))
     expect(effects.contains(.respond(id: 4, .done(remark: nil))))
-    expectEqual(daemon.run?.settings.confirmation?.standstill, .noFix)
+    expectEqual(daemon.run?.settings.confirmation?.holdReason, .noFix)
   }
 
   @Test("settings that have already worked need no confirmation, nor do the first ones, and the response says so")
@@ -111,7 +111,7 @@ import Vehicle
     var second: Int64 = 1
     while let next = daemon.nextDeadline, second < 60 {
       second = max(second, (next - .boot).wholeSeconds)
-      if handle(.deadline, at: second).contains(.readKeptSettings(isTakingBack: true)) { break }
+      if handle(.deadline, at: second).contains(.readKeptSettings(isReverting: true)) { break }
     }
     expectEqual(second, 21)
     let kept = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: second)
@@ -143,11 +143,11 @@ import Vehicle
 
   @Test("at a start, settings that were rolled back are replaced by the last working ones, if these can be used")
   mutating func rejected() throws {
-    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
+    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isReverting: true)])
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts())), Self.why)
     let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 0)
     expectEqual(effects, [.useSettings, .event(.settingsTakenBack(Self.why))])
-    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isTakingBack: true)])
+    expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isReverting: true)])
     expectEqual(
       handle(.keptSettingsRead(.none), at: 0),
       [.event(.settingsUnconfirmed(Self.why, obstacle: "the previous ones are not stored")), .readSettings])
@@ -199,7 +199,7 @@ import Vehicle
       let effects = handle(.deadline, at: 9)
       expect(
         effects.contains { if case .event(.settingsUnconfirmed) = $0 { true } else { false } }
-          && !effects.contains(.readKeptSettings(isTakingBack: true)))
+          && !effects.contains(.readKeptSettings(isReverting: true)))
       expect(daemon.run?.publication.settings.unconfirmed != nil)
       expect(handle(.deadline, at: 99).allSatisfy { if case .event(.settingsUnconfirmed) = $0 { false } else { true } })
     }
@@ -211,11 +211,11 @@ import Vehicle
     let new = try Self.configuration(Self.parts { $0.source = "x" })
     _ = start(new, record: record)
     _ = handle(.start, at: 1)
-    expect(handle(.deadline, at: 9).contains(.readKeptSettings(isTakingBack: true)))
+    expect(handle(.deadline, at: 9).contains(.readKeptSettings(isReverting: true)))
     expect(handle(.request(id: 7, .reload), at: 9).isEmpty)
     expectEqual(handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 9), [.readSettings])
     let effects = handle(.settingsRead(.valid(new)), at: 9)
     expect(effects.contains(.respond(id: 7, .done(remark: nil))))
-    expectEqual(effects.last, .readKeptSettings(isTakingBack: true))
+    expectEqual(effects.last, .readKeptSettings(isReverting: true))
   }
 }

@@ -12,7 +12,7 @@ import Vehicle
 
   private static func confirmation(
     _ change: (inout SettingsParts) -> Void = { _ in }, used: Duration = .zero,
-    had: SettingsConfirmation.Possessions = SettingsConfirmation.Possessions()
+    had: SettingsConfirmation.Availability = SettingsConfirmation.Availability()
   ) -> SettingsConfirmation {
     var new = old
     new.all = "b"
@@ -56,8 +56,8 @@ import Vehicle
   @Test("a missing fix counts if the sources changed and the previous ones had one; the same applies to tokens")
   func missing() {
     let (lacksFix, lacksToken) = (
-      SettingsConfirmation.Possessions(fix: false, token: true),
-      SettingsConfirmation.Possessions(fix: true, token: false)
+      SettingsConfirmation.Availability(fix: false, token: true),
+      SettingsConfirmation.Availability(fix: true, token: false)
     )
     // The last fix is from the previous sources.
     for fixAt in [nil, -1] as [Int64?] {
@@ -97,7 +97,7 @@ import Vehicle
       .store(
         .waiting(
           SettingsConfirmation.Waiting(
-            all: "b", limit: .seconds(60), used: .seconds(used), had: SettingsConfirmation.Possessions())))
+            all: "b", limit: .seconds(60), used: .seconds(used), had: SettingsConfirmation.Availability())))
     }
     expectEqual(confirmation.observe(Self.state { $0.hasNetwork = false }, at: Self.second(0)), [waiting(0), .sendNow])
     expectNil(confirmation.nextDeadline)
@@ -125,7 +125,7 @@ import Vehicle
 
   @Test("a stored record is read again; invalid contents are ignored")
   func records() {
-    let had = SettingsConfirmation.Possessions(fix: false, token: true)
+    let had = SettingsConfirmation.Availability(fix: false, token: true)
     let records: [ConfirmationRecord] = [
       .waiting(SettingsConfirmation.Waiting(all: "ab", limit: .seconds(600), used: .seconds(20), had: had)),
       .takenBack(all: "ab", credentials: "-", why: "no token: 404"),

@@ -47,7 +47,7 @@ import Timekeeping
     expectEqual(
       handle(.settingsRead(.valid(try Self.configuration(warnings: ["x is odd"])))),
       [.useSettings, .event(.settingsWarning("x is odd"))])
-    expectEqual(daemon.run?.settings.unproven?.text, "settings")
+    expectEqual(daemon.run?.settings.unverified?.text, "settings")
     expect(handle(.start).contains(.ready))
   }
 
@@ -65,10 +65,10 @@ import Timekeeping
     ] {
       daemon = Self.daemon()
       _ = handle(.launched)
-      expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isTakingBack: false)])
+      expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isReverting: false)])
       expectEqual(handle(.keptSettingsRead(outcome)), effects)
       // They were stored before.
-      expectNil(daemon.run?.settings.unproven?.text)
+      expectNil(daemon.run?.settings.unverified?.text)
     }
   }
 
@@ -122,7 +122,7 @@ import Timekeeping
   mutating func appears() throws {
     for (outcome, effect) in [
       (SettingsOutcome.valid(try Self.configuration()), Daemon.Effect.useSettings),
-      (.invalid("f:1: no"), .readKeptSettings(isTakingBack: false)),
+      (.invalid("f:1: no"), .readKeptSettings(isReverting: false)),
     ] {
       daemon = Self.daemon()
       _ = beginWaiting()
@@ -135,7 +135,7 @@ import Timekeeping
   mutating func reloadToKept() throws {
     _ = beginWaiting()
     expectEqual(handle(.request(id: 7, .reload)), [.readSettings])
-    expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isTakingBack: false)])
+    expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isReverting: false)])
     let effects = handle(.keptSettingsRead(.read(.valid(try Self.configuration()))))
     expectEqual(
       effects, [.useSettings, .event(.settingsKept("f:1: no")), .respond(id: 7, .refused(.settingsRefused, "f:1: no"))])

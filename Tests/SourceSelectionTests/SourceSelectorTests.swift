@@ -145,7 +145,7 @@ import Timekeeping
   }
 
   @Test("failback takes ten seconds after a source has worked for long")
-  func takeBack() throws {
+  func failback() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)

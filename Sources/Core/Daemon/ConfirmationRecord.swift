@@ -37,7 +37,7 @@ enum ConfirmationRecord: Equatable, Sendable {
       self = .waiting(
         SettingsConfirmation.Waiting(
           all: String(words[1]), limit: .seconds(numbers[0]), used: .seconds(numbers[1]),
-          had: SettingsConfirmation.Possessions(fix: numbers[2] == 1, token: numbers[3] == 1)))
+          had: SettingsConfirmation.Availability(fix: numbers[2] == 1, token: numbers[3] == 1)))
     case ("taken-back", 3, 5):
       self = .takenBack(all: String(words[1]), credentials: String(words[2]), why: String(lines[2]))
     default: return nil

@@ -127,9 +127,9 @@ package struct Daemon: Sendable {
     case storeSettings(String)
     /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
     case readSettings
-    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows. `isTakingBack`:
+    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows. `isReverting`:
     /// they replace valid settings, so they may name another token provider; otherwise files with mistakes.
-    case readKeptSettings(isTakingBack: Bool)
+    case readKeptSettings(isReverting: Bool)
     /// Store this for the next start, at once; nil: there is nothing.
     case storeConfirmation(String?)
     /// Use what was prepared last; what was used before is not needed any more. For the first settings, the state of

@@ -83,7 +83,7 @@ extension Run {
     if let confirmation = settings.confirmation, !confirmation.isOver {
       status.confirmation = SettingsStatus.Confirmation(
         left: confirmation.left(at: now.boot), limit: confirmation.limit,
-        standstill: confirmation.standstill?.explanation, obstacle: confirmation.obstacle)
+        standstill: confirmation.holdReason?.explanation, obstacle: confirmation.obstacle)
     }
     return status
   }

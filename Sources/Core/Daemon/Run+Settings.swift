@@ -12,7 +12,7 @@ import Timekeeping
 /// happened before anything changes.
 extension Run {
   /// Uses the first settings.
-  mutating func begin(_ first: SettingsLife.Prepared, at now: Moment, _ observer: Observer?) -> [Effect] {
+  mutating func begin(_ first: SettingsLifecycle.Prepared, at now: Moment, _ observer: Observer?) -> [Effect] {
     var effects = [Effect.useSettings]
     servePositions(first.configuration, at: now, observer, &effects)
     if let holder = first.holder {
@@ -21,15 +21,15 @@ extension Run {
     }
     if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
     if let why = first.configuration.settings.takenBack { effects.append(.event(.settingsTakenBack(why))) }
-    let beginning = settings.began(
-      first.configuration, limit: first.limit, had: SettingsConfirmation.Possessions(), at: nil)
-    report(beginning, &effects)
+    let activation = settings.activated(
+      first.configuration, limit: first.limit, had: SettingsConfirmation.Availability(), at: nil)
+    report(activation, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
     // With the kept settings the daemon runs, but those of the file are not in force.
     let (mistake, takenBack) = (first.configuration.settings.mistake, first.configuration.settings.takenBack)
     let response =
       (mistake ?? takenBack).map { Daemon.Response.refused(.settingsRefused, $0) }
-      ?? .done(remark: first.limit == nil ? nil : remark(on: beginning))
+      ?? .done(remark: first.limit == nil ? nil : remark(on: activation))
     effects += first.requests.map { .respond(id: $0, response) }
     updateDeadline()
     reportSettled(to: observer)
@@ -55,7 +55,7 @@ extension Run {
         refusal = "these settings were taken back, and are not tried again until they change: \(why)"
       } else {
         settings.follow(
-          SettingsLife.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
+          SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
         let vehicle = configuration.vehicle.delivery.endpoint.vehicle
         feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
       }
@@ -71,8 +71,8 @@ extension Run {
   mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
     let before = vehicle.readiness(at: now.boot)
-    let had = SettingsConfirmation.Possessions(fix: before.fixAt != nil, token: before.hasToken || isOnline)
-    let beginning = settings.began(new.configuration, limit: new.limit, had: had, at: now.boot)
+    let had = SettingsConfirmation.Availability(fix: before.fixAt != nil, token: before.hasToken || isOnline)
+    let activation = settings.activated(new.configuration, limit: new.limit, had: had, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
@@ -82,23 +82,23 @@ extension Run {
     passReports(at: now, observer, &effects)
     effects.append(.event(.reloaded))
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
-    report(beginning, &effects)
+    report(activation, &effects)
     // Another token provider is asked with the next update.
-    if beginning.isConfirmationNew, vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
+    if activation.isConfirmationNew, vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
     if settings.isSettled { effects.append(.ready) }
-    effects += new.requests.map { .respond(id: $0, .done(remark: new.limit == nil ? nil : remark(on: beginning))) }
+    effects += new.requests.map { .respond(id: $0, .done(remark: new.limit == nil ? nil : remark(on: activation))) }
   }
 
   // MARK: - The confirmation
 
-  private func report(_ beginning: SettingsLife.Beginning, _ effects: inout [Effect]) {
-    if beginning.removesRecord { effects.append(.storeConfirmation(nil)) }
-    guard beginning.isConfirmationNew, let confirmation = settings.confirmation else { return }
+  private func report(_ activation: SettingsLifecycle.Activation, _ effects: inout [Effect]) {
+    if activation.removesRecord { effects.append(.storeConfirmation(nil)) }
+    guard activation.isConfirmationNew, let confirmation = settings.confirmation else { return }
     effects.append(.event(.confirmationAwaited(confirmation.limit, obstacle: confirmation.obstacle)))
   }
 
-  private func remark(on beginning: SettingsLife.Beginning) -> String? {
-    if let remark = beginning.remark { return "the new settings need no confirmation: \(remark)" }
+  private func remark(on activation: SettingsLifecycle.Activation) -> String? {
+    if let remark = activation.remark { return "the new settings need no confirmation: \(remark)" }
     return settings.confirmation?.obstacle.map {
       "without a confirmation the new settings are only reported, and not taken back: \($0)"
     }
@@ -135,8 +135,8 @@ extension Run {
     guard confirmation.obstacle == nil else {
       return stayUnconfirmed(why, because: confirmation.obstacle ?? "", &effects)
     }
-    settings.takeBack(because: why)
-    effects.append(.readKeptSettings(isTakingBack: true))
+    settings.revert(because: why)
+    effects.append(.readKeptSettings(isReverting: true))
   }
 
   /// What went wrong meanwhile, as the end of a sentence.
@@ -158,9 +158,9 @@ extension Run {
 
   /// The last settings that worked were read, and now replace those in force.
   mutating func keptSettingsRead(_ outcome: KeptSettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
-    guard let why = settings.takingBack else { return }
+    guard let why = settings.revertReason else { return }
     guard settings.wasRead() != nil else {
-      settings.postponeTakingBack()
+      settings.postponeRevert()
       return effects.append(.readSettings)
     }
     // An update may have been accepted meanwhile.
@@ -171,8 +171,8 @@ extension Run {
         return stayUnconfirmed(why, because: obstacle, &effects)
       }
       (configuration.settingsText, configuration.settings.takenBack) = (nil, why)
-      let prepared = SettingsLife.Prepared(configuration: configuration, holder: holder, requests: [])
-      guard let record = settings.cameBack(prepared, because: why) else { return }
+      let prepared = SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: [])
+      guard let record = settings.reverted(prepared, because: why) else { return }
       effects += [.storeConfirmation(record.text), .event(.settingsTakenBack(why))]
       let vehicle = configuration.vehicle.delivery.endpoint.vehicle
       feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)

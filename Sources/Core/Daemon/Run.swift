@@ -20,7 +20,7 @@ package struct Run: Sendable {
   var store: StoreAgent
   /// What is published, and when.
   var publication: Publication
-  var settings: SettingsLife
+  var settings: SettingsLifecycle
   var choices = Choices()
   /// Nil while no client monitors.
   var monitor: MonitorWatch?
@@ -55,7 +55,7 @@ package struct Run: Sendable {
     vehicle = VehicleAgent(configuration.vehicle, seed: seed)
     store = StoreAgent(
       configuration.store, vehicle: configuration.vehicle.delivery.endpoint.vehicle, seed: seed &+ 2)
-    settings = SettingsLife(text: configuration.settingsText, record: confirmation)
+    settings = SettingsLifecycle(text: configuration.settingsText, record: confirmation)
   }
 
   /// An input and its effects; see `Daemon.handle`.

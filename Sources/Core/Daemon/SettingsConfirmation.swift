@@ -9,7 +9,7 @@ import Timekeeping
 /// from, and the previous ones had it; otherwise the clock is stopped.
 struct SettingsConfirmation: Sendable {
   /// Why the clock is stopped. The order is that of precedence.
-  enum Standstill: Equatable, Sendable {
+  enum HoldReason: Equatable, Sendable {
     case stopping, vehicleInUse, paused, noNetwork, noFix, noToken
 
     /// The end of a sentence.
@@ -26,7 +26,7 @@ struct SettingsConfirmation: Sendable {
   }
 
   /// What the vehicle had with the previous settings.
-  struct Possessions: Equatable, Sendable {
+  struct Availability: Equatable, Sendable {
     var fix = true
     var token = true
   }
@@ -38,7 +38,7 @@ struct SettingsConfirmation: Sendable {
     var limit: Duration
     /// The part of it that has passed.
     var used: Duration
-    var had: Possessions
+    var had: Availability
   }
 
   /// The time that passes is stored in steps of this, in advance: a restart may cost one, and a box that restarts over
@@ -50,7 +50,7 @@ struct SettingsConfirmation: Sendable {
   /// Of those that come back.
   let previous: SettingsParts
   let limit: Duration
-  private let had: Possessions
+  private let had: Availability
   /// When these came into force.
   private let since: BootInstant
   /// The part of `limit` that had passed at `runningSince`, and what of it the disk knows.
@@ -58,7 +58,7 @@ struct SettingsConfirmation: Sendable {
   private var stored: Duration?
   /// Nil while the clock is stopped.
   private var runningSince: BootInstant?
-  private(set) var standstill: Standstill?
+  private(set) var holdReason: HoldReason?
   /// When the first fix and the first token with these settings came.
   private var (fixAt, tokenAt): (BootInstant?, BootInstant?)
   private var isAsked = false
@@ -70,7 +70,7 @@ struct SettingsConfirmation: Sendable {
   ///   - since: when they came into force; `boot`: at the start.
   init(
     of parts: SettingsParts, previous: SettingsParts, within limit: Duration, used: Duration = .zero,
-    had: Possessions, since: BootInstant
+    had: Availability, since: BootInstant
   ) {
     (self.parts, self.previous, self.limit, self.had, self.since) = (parts, previous, limit, had, since)
     self.used = min(used, limit)
@@ -114,8 +114,8 @@ struct SettingsConfirmation: Sendable {
     used += runningSince.map { max(now - $0, .zero) } ?? .zero
     if fixAt == nil, let at = state.fixAt, at > since { fixAt = at }
     if tokenAt == nil { tokenAt = state.tokenObtainedAt }
-    standstill = standstill(state)
-    runningSince = standstill == nil && !isOver ? now : nil
+    holdReason = holdReason(state)
+    runningSince = holdReason == nil && !isOver ? now : nil
     var steps: [Step] = []
     if runningSince != nil ? stored.map({ used >= $0 && $0 < limit }) ?? true : stored == nil {
       let next = min(limit, .seconds(used.wholeSeconds) + (runningSince == nil ? .zero : SettingsConfirmation.step))
@@ -133,7 +133,7 @@ struct SettingsConfirmation: Sendable {
     return steps
   }
 
-  private func standstill(_ state: VehicleAgent.Readiness) -> Standstill? {
+  private func holdReason(_ state: VehicleAgent.Readiness) -> HoldReason? {
     if !state.isRunning { return .stopping }
     if state.isVehicleInUse { return .vehicleInUse }
     if state.isPaused { return .paused }
@@ -148,7 +148,7 @@ struct SettingsConfirmation: Sendable {
   }
 
   /// They were to be taken back, and that is tried again.
-  mutating func goOn() { isOver = false }
+  mutating func resume() { isOver = false }
 
   /// Whether an update that was sent then, and accepted, confirms these settings.
   func isConfirmed(byUpdateSentAt sentAt: BootInstant) -> Bool {

@@ -32,7 +32,7 @@ struct Startup: Sendable {
   /// Why the settings of the files were taken back, while the kept ones are read in their place.
   private var takenBack: String?
   /// The kept settings cannot be used in place of those that were taken back.
-  private var cannotTakeBack = false
+  private var cannotRevert = false
   /// Of the settings that were read last.
   private var known = KnownSettings()
   /// The mistakes of the files, while the kept settings are read.
@@ -73,19 +73,19 @@ struct Startup: Sendable {
   /// - Returns: the settings with which the daemon runs from now on; nil: it does not run yet.
   mutating func handle(
     _ input: Daemon.Input, at now: Moment, _ effects: inout [Daemon.Effect]
-  ) -> SettingsLife.Prepared? {
+  ) -> SettingsLifecycle.Prepared? {
     if case .over = state { return nil }
     switch input {
     case .launched: effects.append(.readSettings)
     case .settingsRead(.valid(let configuration, let holder)):
       guard let why = rejection(of: configuration) else { return use(configuration, holder) }
       takenBack = why
-      effects.append(.readKeptSettings(isTakingBack: true))
-    case .keptSettingsRead(let outcome) where takenBack != nil: return takeBack(outcome, &effects)
+      effects.append(.readKeptSettings(isReverting: true))
+    case .keptSettingsRead(let outcome) where takenBack != nil: return revert(outcome, &effects)
     case .settingsRead(.missing(let what, let known)): wait(for: what, known, at: now, &effects)
     case .settingsRead(.invalid(let mistakes)):
       self.mistakes = mistakes
-      effects.append(.readKeptSettings(isTakingBack: false))
+      effects.append(.readKeptSettings(isReverting: false))
     case .settingsRead(.unusable(let why, let isMissing)): fail(why, isMissing: isMissing, &effects)
     case .keptSettingsRead(.read(.valid(var configuration, let holder))):
       // They have been stored before.
@@ -119,20 +119,22 @@ struct Startup: Sendable {
 
   // MARK: - What comes of reading
 
-  /// Why these settings may not be used; see `SettingsLife.rejection`.
+  /// Why these settings may not be used; see `SettingsLifecycle.rejection`.
   func rejection(of configuration: Daemon.Configuration) -> String? {
-    cannotTakeBack ? nil : SettingsLife.rejection(of: configuration, by: confirmation)
+    cannotRevert ? nil : SettingsLifecycle.rejection(of: configuration, by: confirmation)
   }
 
-  private mutating func use(_ configuration: Daemon.Configuration, _ holder: VehicleHolder?) -> SettingsLife.Prepared {
+  private mutating func use(
+    _ configuration: Daemon.Configuration, _ holder: VehicleHolder?
+  ) -> SettingsLifecycle.Prepared {
     defer { (state, nextDeadline, reloads) = (.over, nil, []) }
-    return SettingsLife.Prepared(configuration: configuration, holder: holder, requests: reloads, limit: limit)
+    return SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: reloads, limit: limit)
   }
 
   /// Uses the kept settings in place of those that were taken back, or these if they cannot be used.
-  private mutating func takeBack(
+  private mutating func revert(
     _ outcome: KeptSettingsOutcome, _ effects: inout [Daemon.Effect]
-  ) -> SettingsLife.Prepared? {
+  ) -> SettingsLifecycle.Prepared? {
     defer { takenBack = nil }
     if case .read(.valid(var configuration, let holder)) = outcome {
       (configuration.settings.takenBack, configuration.settingsText) = (takenBack, nil)
@@ -140,7 +142,7 @@ struct Startup: Sendable {
     }
     let obstacle =
       if case .read(let other) = outcome { other.refusal ?? "" } else { "the previous ones are not stored" }
-    cannotTakeBack = true
+    cannotRevert = true
     effects += [.event(.settingsUnconfirmed(takenBack ?? "", obstacle: obstacle)), .readSettings]
     return nil
   }

@@ -75,8 +75,8 @@ extension World {
       ? .missing("token.headers.Authorization: the credential is missing", known: known) : nil
   }
 
-  func readKeptSettings(isTakingBack: Bool) {
-    guard !isTakingBack else {
+  func readKeptSettings(isReverting: Bool) {
+    guard !isReverting else {
       let isMissing = isActive { if case .credentialMissing = $0 { true } else { false } }
       let kept = ring.keptVehicle.map {
         isMissing ? SettingsOutcome.missing("the credential is missing") : validSettings(of: $0, ring.keptEdition)

@@ -731,7 +731,7 @@ final class World {
     case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
     case .readSettings: readSettings()
-    case .readKeptSettings(let isTakingBack): readKeptSettings(isTakingBack: isTakingBack)
+    case .readKeptSettings(let isReverting): readKeptSettings(isReverting: isReverting)
     case .storeConfirmation(let text): storeConfirmation(text)
     case .useSettings:
       if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }

@@ -47,9 +47,9 @@ package enum KeptSettingsOutcome: Equatable, Sendable {
   case read(SettingsOutcome)
 }
 
-/// The life of the settings: they are read and prepared, then used or refused, and proven by the first update. Some
+/// The life of the settings: they are read and prepared, then used or refused, and verified by the first update. Some
 /// need that as a confirmation, and are taken back without it.
-struct SettingsLife: Sendable {
+struct SettingsLifecycle: Sendable {
   /// Valid settings.
   struct Prepared: Sendable {
     var configuration: Daemon.Configuration
@@ -68,9 +68,9 @@ struct SettingsLife: Sendable {
   private var isReadAgain = false
   /// Requests that the next outcome answers.
   private var requests: [UInt64] = []
-  /// Since when settings are in force that no update has proven, with their text; nil: they are proven, or not to be
-  /// stored.
-  private(set) var unproven: (text: String, since: BootInstant)?
+  /// Since when settings are in force that no accepted update has verified, with their text; nil: they are verified, or
+  /// not to be stored.
+  private(set) var unverified: (text: String, since: BootInstant)?
   /// The time for the confirmation that the requests ask for; nil: none does.
   private var limit: Duration?
   /// Of the settings in force; nil: they need none, or have it.
@@ -78,14 +78,14 @@ struct SettingsLife: Sendable {
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
   /// Why the settings in force are taken back; nil unless the last settings that worked are being read for that.
-  private(set) var takingBack: String?
+  private(set) var revertReason: String?
 
   /// - Parameters:
   ///   - text: of the first settings; nil: they are not to be stored.
   ///   - record: what an earlier run has stored about a confirmation.
   init(text: String?, record: ConfirmationRecord? = nil) {
     self.record = record
-    began(text: text, at: .boot)
+    activated(text: text, at: .boot)
   }
 
   /// Whether all that was read is in force or refused.
@@ -138,26 +138,27 @@ struct SettingsLife: Sendable {
   /// Settings are in force from now on.
   ///
   /// - Parameter text: theirs; nil: they are not to be stored.
-  mutating func began(text: String?, at now: BootInstant) {
-    unproven = text.map { ($0, now) }
+  mutating func activated(text: String?, at now: BootInstant) {
+    unverified = text.map { ($0, now) }
   }
 
-  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are proven only after a
-  /// fix of a changed source, and a token of a changed provider.
+  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are verified only after
+  /// a fix of a changed source, and a token of a changed provider.
   ///
-  /// - Returns: the text of the settings that this proves, to be stored as the last that worked; nil if there are none.
+  /// - Returns: the text of the settings that this verifies, to be stored as the last that worked; nil if there are
+  ///   none.
   mutating func accepted(sentAt: BootInstant) -> String? {
-    guard let (text, since) = unproven, sentAt >= since,
+    guard let (text, since) = unverified, sentAt >= since,
       confirmation?.isConfirmed(byUpdateSentAt: sentAt) != false
     else { return nil }
-    (unproven, confirmation, record) = (nil, nil, nil)
+    (unverified, confirmation, record) = (nil, nil, nil)
     return text
   }
 
   // MARK: - The confirmation
 
   /// What follows from settings that are in force from now on.
-  struct Beginning: Equatable {
+  struct Activation: Equatable {
     /// They need a confirmation.
     var isConfirmationNew = false
     /// Why they need none, although a request or a file asks for it.
@@ -173,17 +174,18 @@ struct SettingsLife: Sendable {
   ///   - limit: the time that a request asks for.
   ///   - had: what the vehicle has with the previous settings.
   ///   - now: nil at the start.
-  mutating func began(
-    _ configuration: Daemon.Configuration, limit: Duration?, had: SettingsConfirmation.Possessions, at now: BootInstant?
-  ) -> Beginning {
-    began(text: configuration.settingsText, at: now ?? .boot)
-    takingBack = nil
+  mutating func activated(
+    _ configuration: Daemon.Configuration, limit: Duration?, had: SettingsConfirmation.Availability,
+    at now: BootInstant?
+  ) -> Activation {
+    activated(text: configuration.settingsText, at: now ?? .boot)
+    revertReason = nil
     // The last that worked, in place of the files.
     guard configuration.settingsText != nil else {
       confirmation = nil
-      return Beginning()
+      return Activation()
     }
-    if limit == nil, let confirmation, confirmation.parts == configuration.parts { return Beginning() }
+    if limit == nil, let confirmation, confirmation.parts == configuration.parts { return Activation() }
     let waiting: SettingsConfirmation.Waiting? = if case .waiting(let waiting)? = record { waiting } else { nil }
     let remark: String?
     if let limit = limit ?? configuration.confirmation ?? waiting?.limit {
@@ -193,7 +195,7 @@ struct SettingsLife: Sendable {
         confirmation = SettingsConfirmation(
           of: configuration.parts, previous: previous, within: before?.limit ?? limit, used: before?.used ?? .zero,
           had: before?.had ?? had, since: now ?? .boot)
-        return Beginning(isConfirmationNew: true)
+        return Activation(isConfirmationNew: true)
       }
       remark =
         configuration.kept == nil
@@ -202,12 +204,12 @@ struct SettingsLife: Sendable {
       remark = nil
     }
     defer { (confirmation, record) = (nil, nil) }
-    return Beginning(remark: limit == nil ? nil : remark, removesRecord: record != nil)
+    return Activation(remark: limit == nil ? nil : remark, removesRecord: record != nil)
   }
 
   /// Why these settings are not used: they were taken back, and have not changed. Nil: they are used.
   func rejection(of configuration: Daemon.Configuration) -> String? {
-    SettingsLife.rejection(of: configuration, by: record)
+    SettingsLifecycle.rejection(of: configuration, by: record)
   }
 
   /// The same, by what an earlier run has stored.
@@ -230,24 +232,24 @@ struct SettingsLife: Sendable {
   }
 
   /// Requests the last settings that worked, to replace those in force with them.
-  mutating func takeBack(because why: String) {
+  mutating func revert(because why: String) {
     _ = read(for: nil)
-    takingBack = why
+    revertReason = why
   }
 
   /// The settings were read again in between: what is taken back is tried again after that.
-  mutating func postponeTakingBack() {
-    takingBack = nil
-    confirmation?.goOn()
+  mutating func postponeRevert() {
+    revertReason = nil
+    confirmation?.resume()
   }
 
   /// These settings come back in place of those in force.
   ///
   /// - Returns: what to store before.
-  mutating func cameBack(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
+  mutating func reverted(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
     guard let parts = confirmation?.parts else { return nil }
     let new = ConfirmationRecord.takenBack(all: parts.all, credentials: parts.credentials, why: why)
-    (record, takingBack) = (new, nil)
+    (record, revertReason) = (new, nil)
     follow(prepared)
     return new
   }
