@@ -58,7 +58,7 @@ extension ReceiverProbe {
 
   private var checksums: [Finding] {
     let share = Double(counters.wrongChecksum) / Double(counters.wrongChecksum + counters.sentences) * 100
-    guard share > LineStatistics.mostWrong * 100 else { return [.pass("their checksums are correct")] }
+    guard share > LineStatistics.maximumWrongShare * 100 else { return [.pass("their checksums are correct")] }
     return [
       .warn(
         .wrongChecksums, "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",

@@ -101,7 +101,7 @@ extension FleetService {
     let prefix = service.name(provider: provider, vehicle: "")
     let names = vehicles.keys.filter { $0.hasPrefix(prefix) }.sorted()
     let rest = names.drop { $0 <= previous ?? "" }
-    let page = rest.prefix(min(size.flatMap { $0 > 0 ? $0 : nil } ?? Self.largestPage, Self.largestPage))
+    let page = rest.prefix(min(size.flatMap { $0 > 0 ? $0 : nil } ?? Self.maximumPageSize, Self.maximumPageSize))
     var listed: [JSON] = []
     for name in page {
       if let stored = vehicles[name] { listed.append(try call.answer(stored)) }
@@ -114,7 +114,7 @@ extension FleetService {
     return Reply(json: answer)
   }
 
-  private static var largestPage: Int { 100 }
+  private static var maximumPageSize: Int { 100 }
 
   /// Creates a vehicle.
   func create(

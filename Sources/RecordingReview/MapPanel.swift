@@ -8,11 +8,11 @@ struct MapPanel {
   static let trackColor = "#9db4cf"
   static let acceptedColor = "#1d4ed8"
   /// A longer time between two accepted fixes is drawn as a gap.
-  static let longestStep = Duration.seconds(10)
+  static let maximumStep = Duration.seconds(10)
   /// Metres. A rejected fix further away from the accepted ones does not affect the scale.
-  private static let furthest = 2000.0
+  private static let maximumDistance = 2000.0
   /// Minimum extent of a map, in metres.
-  private static let leastExtent = 40.0
+  private static let minimumExtent = 40.0
   /// Pixels between the map and its frame.
   private static let inset = 34.0
 
@@ -42,12 +42,12 @@ struct MapPanel {
     let accepted = extent
     for fix in drawn where !fix.isAccepted {
       let point = plane.point(fix.fix.coordinate)
-      if accepted.isEmpty || accepted.distance(to: point) <= MapPanel.furthest { extent.include(point) }
+      if accepted.isEmpty || accepted.distance(to: point) <= MapPanel.maximumDistance { extent.include(point) }
     }
     middle = extent.middle
     scale = min(
-      (width - 2 * MapPanel.inset) / max(extent.width, MapPanel.leastExtent),
-      (height - 2 * MapPanel.inset) / max(extent.height, MapPanel.leastExtent))
+      (width - 2 * MapPanel.inset) / max(extent.width, MapPanel.minimumExtent),
+      (height - 2 * MapPanel.inset) / max(extent.height, MapPanel.minimumExtent))
   }
 
   /// - Parameter isDetailed: whether to draw every fix individually, with times.
@@ -95,7 +95,7 @@ struct MapPanel {
     var before: RecordingReview.ReviewedFix?
     for fix in fixes[range] where fix.isAccepted {
       let point = project(fix).point
-      if let before, fix.time - before.time > MapPanel.longestStep {
+      if let before, fix.time - before.time > MapPanel.maximumStep {
         picture.line(stretch, color: MapPanel.trackColor, width: 2)
         picture.line([project(before).point, point], color: MapPanel.trackColor, width: 1.5, isDashed: true)
         stretch = []

@@ -11,7 +11,7 @@ struct RecordedTimes {
   /// The assumed day of a recording without a date.
   static let assumedDay = Timestamp(seconds: 946_684_800)
   /// A longer step between two fixes is a pause or a wrong timestamp.
-  private static let longestStep = Duration.seconds(60)
+  private static let maximumStep = Duration.seconds(60)
   /// The number of fixes after such a step that decide which one it was.
   private static let lookahead = 5
 
@@ -59,7 +59,7 @@ struct RecordedTimes {
     for (index, stamp) in stamps.enumerated() {
       let step = stamp - anchor.stamp
       let following = stamps[(index + 1)...].prefix(lookahead)
-      if step >= .zero, step <= longestStep {
+      if step >= .zero, step <= maximumStep {
         if step > .zero { usualStep = step }
         anchor = (stamp, anchor.arrival + step)
       } else if following.contains(where: { $0 >= anchor.stamp && (step < .zero || $0 < stamp) }) {

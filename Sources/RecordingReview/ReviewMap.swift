@@ -92,7 +92,7 @@ package struct ReviewMap: Sendable {
     }
     row(
       { $0.line([(left, y), (left + 20, y)], color: MapPanel.trackColor, width: 1.5, isDashed: true) },
-      "more than \(MapPanel.longestStep.text) between two", "")
+      "more than \(MapPanel.maximumStep.text) between two", "")
     row(
       { $0.edge(x: left + 10, y: y, color: "#555555") }, "further out than the picture", "")
     if !review.reasons.isEmpty {

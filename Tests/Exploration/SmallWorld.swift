@@ -25,7 +25,7 @@ struct SmallWorld {
   /// The update that only sets OFFLINE.
   private static let offline = #"{"vehicleState":"OFFLINE"}"#
   /// Longest step to a deadline.
-  private static let longestWait = Duration.seconds(120)
+  private static let maximumWait = Duration.seconds(120)
   /// The first violation; nil: none.
   private(set) var violation: String?
   private(set) var daemon: Daemon
@@ -74,7 +74,7 @@ struct SmallWorld {
   func allows(_ step: Step) -> Bool {
     switch step {
     case .fix, .silence, .reload, .powerCut: true
-    case .deadline: daemon.nextDeadline.map { $0 - moment.boot <= SmallWorld.longestWait } ?? false
+    case .deadline: daemon.nextDeadline.map { $0 - moment.boot <= SmallWorld.maximumWait } ?? false
     case .accepted, .unavailable, .denied, .invalid, .lost: update != nil && (step == .lost || isNetworkUp)
     case .token: fetch != nil && isNetworkUp
     case .noToken: fetch != nil

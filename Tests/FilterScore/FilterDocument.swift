@@ -85,7 +85,7 @@ enum FilterDocument {
       Accuracies are one standard deviation, in metres over ground. GST's deviations to north and east are combined (the root
       of the sum of their squares); PGRME, PUBX,00 and PQTMEPE are used unchanged. If a receiver reports no accuracy, it is estimated as HDOP
       times the error of one range: 5 m, with corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have
-      no estimate, because HDOP says nothing about them. At least \(tenths(VehicleLocation.leastAccuracy)) m is reported: the antenna of an RTK receiver on a vehicle was off by
+      no estimate, because HDOP says nothing about them. At least \(tenths(VehicleLocation.minimumAccuracy)) m is reported: the antenna of an RTK receiver on a vehicle was off by
       0.5 m in half of its fixes ([below](#how-well-it-does-on-real-roads)).
 
       ## Looking into a complaint

@@ -18,7 +18,7 @@ import Timekeeping
     events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
     let report = events.report(at: .boot + .seconds(30))
     expectEqual(report.count, RecentEvents.capacity)
-    expectEqual(report[0].sentence.count, RecentEvents.longest)
+    expectEqual(report[0].sentence.count, RecentEvents.maximumLength)
     expectEqual(report[0].level, "warning")
     expectEqual(
       report[1],

@@ -108,7 +108,7 @@ import Timekeeping
     expectEqual(all.count - kept.count, thinned)
     let worst = try #require(TrackThinningTests.worst(of: all, to: kept))
     expect(worst <= backlog.thinnedWithin + 1e-6)
-    expect(backlog.thinnedWithin <= TrackThinning.largestError)
+    expect(backlog.thinnedWithin <= TrackThinning.maximumError)
   }
 
   @Test(
@@ -139,7 +139,7 @@ import Timekeeping
     expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
     let worst = try #require(TrackThinningTests.worst(of: all, to: backlog.records.map(\.location)))
     expect(worst <= max(reportedError, backlog.thinnedWithin) + 1e-6)
-    expect(backlog.thinnedWithin <= TrackThinning.largestError)
+    expect(backlog.thinnedWithin <= TrackThinning.maximumError)
   }
 
   @Test("the error grows only as far as necessary: a longer backlog of the same drive is more accurate")

@@ -6,7 +6,7 @@ import PositionBacklog
 extension Settings {
   static let backlogKeys: [Setting<Settings>] = [
     Setting(
-      "max_locations", \.agent.delivery.maxLocations, .integer(0...Backlog.mostRecords),
+      "max_locations", \.agent.delivery.maxLocations, .integer(0...Backlog.maximumRecords),
       "Maximum number of stored positions. When it is reached, the positions that matter least for the track are removed. 0 stores none."
     ),
     Setting(

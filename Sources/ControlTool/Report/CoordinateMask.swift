@@ -13,7 +13,7 @@ enum CoordinateMask {
   }
 
   /// Maximum number of characters between the two numbers of a pair, and between a number and its name.
-  private static let widestGap = 4
+  private static let maximumGap = 4
 
   /// - Parameter replacement: written in place of each number.
   static func masked(_ text: String, by replacement: String) -> String {
@@ -23,7 +23,7 @@ enum CoordinateMask {
       if isNamed(numbers[index].range.lowerBound, in: scalars) { numbers[index].isMasked = true }
       guard index > 0, numbers[index].decimals > 0, numbers[index - 1].decimals > 0 else { continue }
       let gap = scalars[numbers[index - 1].range.upperBound..<numbers[index].range.lowerBound]
-      if gap.count <= widestGap, !gap.contains(where: { isLetter($0) || isDigit($0) }) {
+      if gap.count <= maximumGap, !gap.contains(where: { isLetter($0) || isDigit($0) }) {
         (numbers[index - 1].isMasked, numbers[index].isMasked) = (true, true)
       }
     }
@@ -72,7 +72,7 @@ enum CoordinateMask {
   /// Whether the number at this place follows a word such as `latitude`.
   private static func isNamed(_ start: Int, in text: [Unicode.Scalar]) -> Bool {
     var end = start
-    while end > 0, start - end < widestGap, !isLetter(text[end - 1]), !isDigit(text[end - 1]) { end -= 1 }
+    while end > 0, start - end < maximumGap, !isLetter(text[end - 1]), !isDigit(text[end - 1]) { end -= 1 }
     var first = end
     while first > 0, isLetter(text[first - 1]) { first -= 1 }
     let word = String(String.UnicodeScalarView(text[first..<end])).lowercased()

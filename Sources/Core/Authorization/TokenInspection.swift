@@ -63,7 +63,7 @@ package struct TokenInspection: Equatable, Sendable {
   /// `aud` of every token for Fleet Engine.
   package static let audience = "https://fleetengine.googleapis.com/"
   /// The longest lifetime that Fleet Engine accepts.
-  package static let longestLife = Duration.seconds(3600)
+  package static let maximumLifetime = Duration.seconds(3600)
   /// The allowed clock skew: how far `iat` may lie in the future.
   package static let allowedSkew = Duration.seconds(600)
 
@@ -156,7 +156,7 @@ package struct TokenInspection: Equatable, Sendable {
       lifetime = life
       if life <= .zero {
         note(.lifetimeEmpty, "it expires before it is issued (`exp` is not after `iat`)")
-      } else if life > TokenInspection.longestLife {
+      } else if life > TokenInspection.maximumLifetime {
         note(
           .lifetimeTooLong,
           "it lives for \(life.wholeSeconds) s (`exp` less `iat`); Fleet Engine accepts at most an hour, 3600 s")

@@ -9,7 +9,7 @@ import Timekeeping
 /// is known, certificates are verified at the build date (`CertificateTime`).
 struct CertificateClock: Equatable, Sendable {
   /// Clocks that differ by more are not the same time; if the machine's is ahead, it is wrong.
-  static let largestDifference = Duration.seconds(86_400)
+  static let maximumDifference = Duration.seconds(86_400)
 
   private enum Clock { case machine, reference }
 
@@ -32,7 +32,7 @@ struct CertificateClock: Equatable, Sendable {
     guard used == .machine, refused == .machine, let estimate, estimate.reference != nil, estimate.isSteady else {
       return false
     }
-    return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.largestDifference
+    return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.maximumDifference
   }
 
   /// The time at which to verify the certificates of the next request; nil: the machine's clock.
@@ -49,7 +49,7 @@ struct CertificateClock: Equatable, Sendable {
     guard now.wall >= buildDate else { return CertificateTime.at(now, buildDate: buildDate, known: known ?? newest) }
     guard let referenced, referenced.isSteady, let known else { return nil }
     let ahead = now.wall - known
-    guard max(ahead, .zero - ahead) > CertificateClock.largestDifference else { return nil }
+    guard max(ahead, .zero - ahead) > CertificateClock.maximumDifference else { return nil }
     let preferred = ahead > .zero ? Clock.reference : .machine
     used = refused == preferred ? (preferred == .reference ? .machine : .reference) : preferred
     return used == .reference ? known : nil

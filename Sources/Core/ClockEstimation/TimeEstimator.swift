@@ -76,11 +76,11 @@ package struct TimeEstimator: Sendable {
   package static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
   /// A receiver whose time is behind a server's by up to this agrees with it: it reports late.
-  private static let longestLagMilliseconds: Int64 = 10_000
+  private static let maximumLagMilliseconds: Int64 = 10_000
   /// A receiver's time has double weight after it was consistent for this long.
   private static let consistencyTime = Duration.seconds(5)
   /// The maximum latency of a receiver's report.
-  private static let longestReport = Duration.seconds(2)
+  private static let maximumReportLatency = Duration.seconds(2)
 
   /// The observations of one reference.
   private struct Observation {
@@ -137,7 +137,8 @@ package struct TimeEstimator: Sendable {
     latest = nil
     if reference == .tokenProvider { issue = nil }
     let bounds = TimeBounds(
-      time, precision: reference.isServer ? .seconds(1) : TimeEstimator.longestReport, since: sentAt ?? now, until: now)
+      time, precision: reference.isServer ? .seconds(1) : TimeEstimator.maximumReportLatency, since: sentAt ?? now,
+      until: now)
     let supporters = Reference.allCases.filter { other in
       other != reference && observation(of: other, at: now)?.agrees(with: bounds) == true
     }
@@ -222,7 +223,7 @@ package struct TimeEstimator: Sendable {
         guard let supporter = self.observation(of: other, at: now.boot),
           observation.bounds.agrees(
             with: supporter.bounds, withinMilliseconds: TimeEstimator.slackMilliseconds,
-            lag: isReport ? TimeEstimator.longestLagMilliseconds : nil)
+            lag: isReport ? TimeEstimator.maximumLagMilliseconds : nil)
         else { continue }
         weight += self.weight(of: supporter, by: other)
         count += 1

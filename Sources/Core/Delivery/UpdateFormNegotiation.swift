@@ -46,11 +46,11 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case rejected(httpStatus: Int)
   }
 
-  /// The time until the compact form is tried again; doubles while it fails without a rejection, up to `longestWait`.
+  /// The time until the compact form is tried again; doubles while it fails without a rejection, up to `maximumWait`.
   static let wait = Duration.seconds(600)
   /// The same after the plain form was rejected as well, so that there is one pair of requests an hour at most.
   static let waitAfterOtherCause = Duration.seconds(3600)
-  private static let longestWait = Duration.seconds(86_400)
+  private static let maximumWait = Duration.seconds(86_400)
   /// Pairs of a rejected compact update and an accepted plain one that end the negotiation.
   private static let pairsBeforeEnd = 2
   /// Failures in a row before the first acceptance after which attempts are plain, if the form does not explain them.
@@ -208,7 +208,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   /// Other failures: the next updates are plain.
   private mutating func fallBack() {
     var wait = UpdateFormNegotiation.wait
-    for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.longestWait) }
+    for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.maximumWait) }
     fallbacks += 1
     state = .comparing(rejection: nil, wait: wait)
   }

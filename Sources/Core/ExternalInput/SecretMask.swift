@@ -142,7 +142,7 @@ enum SecretMask {
 
   /// Maximum number of characters between two pieces of one secret, as in `"abc",
   ///  "def"`.
-  private static let widestGap = 4
+  private static let maximumGap = 4
 
   private static func maskPieces(_ words: inout [Word], in text: [Unicode.Scalar], without shown: [Range<Int>]) {
     /// The number of characters between a word and the one before it.
@@ -156,7 +156,7 @@ enum SecretMask {
     func extend(_ index: Int, beside other: Int) {
       let gap = gaps[max(index, other)]
       let word = text[words[index].range]
-      if words[other].isMasked, gap <= widestGap, word.count >= 4, word.contains(where: isDigit) {
+      if words[other].isMasked, gap <= maximumGap, word.count >= 4, word.contains(where: isDigit) {
         words[index].isMasked = true
       }
     }
@@ -178,7 +178,7 @@ enum SecretMask {
       between = []
     }
     for index in words.indices {
-      if gaps[index] > widestGap { close() }
+      if gaps[index] > maximumGap { close() }
       switch words[index].kind {
       case .random:
         run += between + [index]
@@ -216,7 +216,7 @@ enum SecretMask {
         continue
       }
       guard names.contains(name) || names.contains(where: { $0.utf8.count >= 5 && name.hasSuffix($0) }),
-        gap.count <= widestGap,
+        gap.count <= maximumGap,
         gap.allSatisfy({ " \"'=:".unicodeScalars.contains($0) }),
         let sign = gap.first(where: { $0 == "=" || $0 == ":" })
       else { continue }
@@ -252,7 +252,7 @@ enum SecretMask {
     var wasMasked = false
     for word in words where word.isMasked {
       let gap = text[position..<word.range.lowerBound]
-      if !(wasMasked && gap.count <= widestGap && !gap.contains(where: isWordCharacter)) {
+      if !(wasMasked && gap.count <= maximumGap && !gap.contains(where: isWordCharacter)) {
         result += gap
         result += replacement
       }

@@ -55,10 +55,10 @@ package struct LineStatistics: Equatable, Sendable {
   /// The share of wrong checksums is computed over at least this number of lines, and at most twice as many.
   package static let window: UInt64 = 500
   /// A larger share of wrong checksums, 0 to 1, is reported.
-  package static let mostWrong = 0.02
+  package static let maximumWrongShare = 0.02
   private static let maximumRefused = 4
   /// No share is computed for fewer lines.
-  private static let fewest: UInt64 = 50
+  private static let minimumLines: UInt64 = 50
 
   /// The kind of line.
   package let kind: Kind
@@ -112,14 +112,14 @@ package struct LineStatistics: Equatable, Sendable {
   /// The share of the last 500 to 1,000 lines with a wrong checksum, 0 to 1; nil for fewer than 50 lines.
   package var wrongShare: Double? {
     let lines = counters.lines &- older.lines
-    guard lines >= LineStatistics.fewest else { return nil }
+    guard lines >= LineStatistics.minimumLines else { return nil }
     return Double(counters.wrongChecksum &- older.wrong) / Double(lines)
   }
 
   /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
   /// little.
   package var trouble: String? {
-    guard let wrongShare, wrongShare > LineStatistics.mostWrong else { return nil }
+    guard let wrongShare, wrongShare > LineStatistics.maximumWrongShare else { return nil }
     let cause = kind == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
     return "\(Int((wrongShare * 100).rounded())) % of lines have wrong checksums: \(cause)"
   }

@@ -43,7 +43,7 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
 /// bytes by chance, so a protocol is recognized by its second message.
 package struct ReceiverProtocolDetector: Sendable {
   /// Longest line of TAIP, or of a modem, that is kept.
-  private static let longestLine = 128
+  private static let maximumLineLength = 128
   private static let modemLines = ["OK", "ERROR", "RING", "RDY", "NO CARRIER"]
 
   /// The recognized protocol; nil: none.
@@ -117,7 +117,7 @@ package struct ReceiverProtocolDetector: Sendable {
       return line.removeAll(keepingCapacity: true)
     }
     if byte == UInt8(ascii: ">") { line.removeAll(keepingCapacity: true) }
-    if line.count < ReceiverProtocolDetector.longestLine { line.append(byte) }
+    if line.count < ReceiverProtocolDetector.maximumLineLength { line.append(byte) }
     if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { note(.taip) }
   }
 

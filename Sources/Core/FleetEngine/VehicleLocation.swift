@@ -51,7 +51,7 @@ package struct VehicleLocation: Hashable, Sendable {
 
   /// The smallest accuracy that is reported, in metres. RTK receivers suggest centimetres, for their antenna and in the
   /// best case: the median error of one on a vehicle was 0.5 m (docs/filter.md).
-  package static let leastAccuracy = 0.5
+  package static let minimumAccuracy = 0.5
 
   /// Ranges of valid measurements; they exclude infinity and not-a-number.
   private enum Limits {
@@ -62,7 +62,7 @@ package struct VehicleLocation: Hashable, Sendable {
     static let degrees = 0.0...360
   }
 
-  /// Omits values that are out of range; accuracies are at least `leastAccuracy`.
+  /// Omits values that are out of range; accuracies are at least `minimumAccuracy`.
   ///
   /// - Parameter time: the fix's own timestamp, or the corrected one.
   package init(_ fix: Fix, time: Timestamp) {
@@ -73,8 +73,8 @@ package struct VehicleLocation: Hashable, Sendable {
     altitude = value(fix.altitudeHAE, Limits.altitude)
     speed = value(fix.speed, Limits.speed)
     heading = value(fix.heading, Limits.heading)
-    horizontalAccuracy = value(fix.horizontalAccuracy, Limits.metres).map { max($0, VehicleLocation.leastAccuracy) }
-    verticalAccuracy = value(fix.verticalAccuracy, Limits.metres).map { max($0, VehicleLocation.leastAccuracy) }
+    horizontalAccuracy = value(fix.horizontalAccuracy, Limits.metres).map { max($0, VehicleLocation.minimumAccuracy) }
+    verticalAccuracy = value(fix.verticalAccuracy, Limits.metres).map { max($0, VehicleLocation.minimumAccuracy) }
     speedAccuracy = value(fix.speedAccuracy, Limits.speed)
     headingAccuracy = value(fix.headingAccuracy, Limits.degrees)
   }

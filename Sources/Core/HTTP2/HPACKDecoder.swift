@@ -25,7 +25,7 @@ struct HPACKDecoder: Sendable {
   }
 
   /// The largest accepted number, far above any valid one.
-  private static let largestNumber = 1 << 24
+  private static let maximumNumber = 1 << 24
 
   private var table = HPACKDynamicTable<Field>()
 
@@ -125,7 +125,7 @@ struct HPACKDecoder: Sendable {
         value += Int(byte & 127) << shift
         shift += 7
         if byte < 128 {
-          guard value <= HPACKDecoder.largestNumber else { throw .malformed }
+          guard value <= HPACKDecoder.maximumNumber else { throw .malformed }
           return value
         }
       }

@@ -29,29 +29,29 @@ struct HPACKField: Equatable, HPACKEntry {
 struct HPACKEncoder: Sendable {
   private(set) var table = HPACKDynamicTable<HPACKField>()
   /// The smallest size that the peer has requested since the last block, which must be signalled before the latest one.
-  private var leastCapacity: Int?
+  private var minimumCapacity: Int?
   /// The repeated fields do not all fit into the table, so nothing else gets an entry.
   private var isTight = false
   /// The number of added entries: an encoded block can be reused while this is unchanged.
   private(set) var additions = 0
 
   /// Whether the next block must begin with a table size update.
-  var hasPendingUpdate: Bool { leastCapacity != nil }
+  var hasPendingUpdate: Bool { minimumCapacity != nil }
 
   /// The peer's table size, SETTINGS_HEADER_TABLE_SIZE, in bytes. More than 4,096 are not used.
   mutating func setPeerCapacity(_ bytes: Int) {
     let capacity = min(max(bytes, 0), HPACKDynamicTable<HPACKField>.initialCapacity)
-    guard capacity != table.capacity || leastCapacity != nil else { return }
-    leastCapacity = min(leastCapacity ?? capacity, capacity)
+    guard capacity != table.capacity || minimumCapacity != nil else { return }
+    minimumCapacity = min(minimumCapacity ?? capacity, capacity)
     table.setCapacity(capacity)
   }
 
   /// Appends the header block of these fields.
   mutating func encode(_ fields: [HPACKField], into output: inout [UInt8]) {
-    if let leastCapacity {
-      if leastCapacity < table.capacity { HPACKEncoder.write(leastCapacity, prefix: 5, 0x20, into: &output) }
+    if let minimumCapacity {
+      if minimumCapacity < table.capacity { HPACKEncoder.write(minimumCapacity, prefix: 5, 0x20, into: &output) }
       HPACKEncoder.write(table.capacity, prefix: 5, 0x20, into: &output)
-      self.leastCapacity = nil
+      self.minimumCapacity = nil
     }
     let indexed = indexed(fields)
     for (field, isIndexed) in zip(fields, indexed) { encode(field, isIndexed: isIndexed, into: &output) }

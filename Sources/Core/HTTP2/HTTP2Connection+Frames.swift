@@ -167,10 +167,10 @@ extension HTTP2Connection {
       guard value == 0 else { throw .violation(.setting) }
     case .maxConcurrentStreams: peer.maxConcurrentStreams = value
     case .initialWindowSize:
-      guard value <= HTTP2Window.largest else { throw .violation(.flowControl) }
+      guard value <= HTTP2Window.maximumSize else { throw .violation(.flowControl) }
       if let current = stream, current.id != 0 {
         let window = current.sendWindow + value - peer.initialWindow
-        guard window <= HTTP2Window.largest else { throw .violation(.flowControl) }
+        guard window <= HTTP2Window.maximumSize else { throw .violation(.flowControl) }
         stream?.sendWindow = window
       }
       peer.initialWindow = value
@@ -214,12 +214,14 @@ extension HTTP2Connection {
     let unsent = stream?.unsent.count
     if frame.stream == 0 {
       guard increment > 0 else { throw .violation(.emptyWindowUpdate) }
-      guard sendWindow + increment <= HTTP2Window.largest else { throw .violation(.flowControl) }
+      guard sendWindow + increment <= HTTP2Window.maximumSize else { throw .violation(.flowControl) }
       sendWindow += increment
     } else {
       guard try isCurrent(frame), let current = stream else { return try countFrameWithoutProgress(at: now) }
       guard increment > 0 else { return failStream(.violation(.emptyWindowUpdate)) }
-      guard current.sendWindow + increment <= HTTP2Window.largest else { return failStream(.violation(.flowControl)) }
+      guard current.sendWindow + increment <= HTTP2Window.maximumSize else {
+        return failStream(.violation(.flowControl))
+      }
       stream?.sendWindow += increment
     }
     sendBody()

@@ -5,7 +5,7 @@ enum HTTP2Window {
   /// The default size of a window, also of the client's.
   static let initial = 65_535
   /// The maximum size of a window.
-  static let largest = 0x7FFF_FFFF
+  static let maximumSize = 0x7FFF_FFFF
   /// The client's windows are updated when this much was used: well before the server has to wait.
   static let threshold = 32_768
 }

@@ -15,7 +15,7 @@ enum HuffmanCode {
     24, 21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26,
     26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30,
   ]
-  private static let longest = 30
+  private static let maximumLength = 30
   private static let endOfString: UInt16 = 256
 
   /// The codes of one length: the first, and the index of its symbol in `symbols`.
@@ -31,9 +31,9 @@ enum HuffmanCode {
 
   /// By length, 0 to 30.
   private static let rows: [Row] = {
-    var rows = [Row](repeating: Row(), count: longest + 1)
+    var rows = [Row](repeating: Row(), count: maximumLength + 1)
     for length in lengths { rows[Int(length)].count += 1 }
-    for length in 1...longest {
+    for length in 1...maximumLength {
       rows[length].first = (rows[length - 1].first + rows[length - 1].count) << 1
       rows[length].offset = rows[length - 1].offset + Int(rows[length - 1].count)
     }
@@ -43,7 +43,7 @@ enum HuffmanCode {
   /// The code of each byte.
   private static let codes: [UInt32] = {
     var codes = [UInt32](repeating: 0, count: 257)
-    for length in 1...longest {
+    for length in 1...maximumLength {
       for index in 0..<Int(rows[length].count) {
         codes[Int(symbols[rows[length].offset + index])] = rows[length].first + UInt32(index)
       }
@@ -93,7 +93,7 @@ enum HuffmanCode {
           output.append(UInt8(truncatingIfNeeded: symbol))
           code = 0
           length = 0
-        } else if length == longest {
+        } else if length == maximumLength {
           return nil
         }
       }

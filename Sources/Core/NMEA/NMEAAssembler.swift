@@ -9,8 +9,8 @@ import Timekeeping
 /// input. One epoch never results in two fixes.
 struct NMEAAssembler {
   /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
-  private static let shortestEpochTimeout = Duration.milliseconds(80)
-  private static let longestEpochTimeout = Duration.milliseconds(640)
+  private static let minimumEpochTimeout = Duration.milliseconds(80)
+  private static let maximumEpochTimeout = Duration.milliseconds(640)
   /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
   /// fifth epoch only.
   private static let modeLifetime: Int64 = 10_000
@@ -22,7 +22,7 @@ struct NMEAAssembler {
 
   /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step
   /// back is the receiver's clock.
-  private static let longestOvertaking: Int64 = 2000
+  private static let maximumReordering: Int64 = 2000
   private static let millisecondsPerDay: Int64 = 86_400_000
 
   private let isReordered: Bool
@@ -33,7 +33,7 @@ struct NMEAAssembler {
   /// The kind that began the open epoch without a silence or a time before it.
   private var inferredStart: NMEAOrder.Untimed?
   private var calendar = NMEACalendar()
-  private var epochTimeout = shortestEpochTimeout
+  private var epochTimeout = minimumEpochTimeout
   /// The arrival of the last sentence, or a part of one.
   private var lastSentence: BootInstant?
   /// The arrival of the open epoch's last sentence.
@@ -188,7 +188,7 @@ struct NMEAAssembler {
       }
       if let openTime = epoch.time, openTime != time { close(into: emit) }
       if epoch.time == nil, time == closedTime {
-        if closedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.longestEpochTimeout) }
+        if closedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.maximumEpochTimeout) }
         cadence.contradict()
         if let inferredStart { order.contradict(inferredStart) }
         inferredStart = nil
@@ -205,7 +205,7 @@ struct NMEAAssembler {
   /// Whether a time of day is shortly before another, also across midnight.
   private static func isOvertaken(_ time: Int64, by newest: Int64) -> Bool {
     let difference = newest - time
-    return (1...longestOvertaking).contains(difference < 0 ? difference + millisecondsPerDay : difference)
+    return (1...maximumReordering).contains(difference < 0 ? difference + millisecondsPerDay : difference)
   }
 
   private mutating func close(into emit: (Fix) -> Void) {

@@ -46,12 +46,12 @@ package struct NMEADecoder {
   private static let maximumSystems = 16
   /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
   /// every 1 to 5 s, so this is at least three cycles.
-  package static let longestSkyAge = Duration.seconds(15)
+  package static let maximumSkyAge = Duration.seconds(15)
   /// The last report of each talker and type, and its arrival. A dictionary of so few costs more.
   private var inView: [(address: UInt64, count: Int, at: BootInstant)] = []
 
   /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
-  /// constellations that were reported in the `longestSkyAge` before it. Nil before the first report.
+  /// constellations that were reported in the `maximumSkyAge` before it. Nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
   /// - Parameters:
@@ -192,7 +192,7 @@ package struct NMEADecoder {
   }
 
   private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
-    inView.removeAll { now - $0.at > NMEADecoder.longestSkyAge }
+    inView.removeAll { now - $0.at > NMEADecoder.maximumSkyAge }
     if let index = inView.firstIndex(where: { $0.address == address }) {
       inView[index] = (address, count, now)
     } else if inView.count < NMEADecoder.maximumSystems {

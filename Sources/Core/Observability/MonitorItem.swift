@@ -78,7 +78,7 @@ extension MonitorItem.Event {
     guard event.kind.priority <= .info else { return nil }
     self.init(
       name: event.kind.rawValue, level: event.kind.priority.name,
-      sentence: String(event.sentence.prefix(RecentEvents.longest)), driverLevel: event.kind.priority.driverLevel,
+      sentence: String(event.sentence.prefix(RecentEvents.maximumLength)), driverLevel: event.kind.priority.driverLevel,
       driverCode: event.driverCode)
   }
 }

@@ -7,7 +7,7 @@ package struct RecentEvents: Sendable {
   /// Maximum number of events: those that fit on a small screen.
   package static let capacity = 10
   /// Maximum length of a sentence in characters, because some quote texts from outside.
-  package static let longest = 400
+  package static let maximumLength = 400
 
   private struct Entry {
     var kind: Event.Kind
@@ -25,7 +25,7 @@ package struct RecentEvents: Sendable {
   /// Adds an event of level info and above. An event with the sentence of the newest one is only counted.
   package mutating func note(_ event: Event, at now: BootInstant) {
     guard event.kind.priority <= .info else { return }
-    let sentence = String(event.sentence.prefix(RecentEvents.longest))
+    let sentence = String(event.sentence.prefix(RecentEvents.maximumLength))
     if let last = entries.indices.last, entries[last].kind == event.kind, entries[last].sentence == sentence {
       entries[last].at = now
       entries[last].times += 1

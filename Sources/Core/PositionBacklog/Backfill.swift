@@ -25,7 +25,7 @@ package struct Backfill: Sendable {
   static let maximumPastBytes = 32_768
   /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
   /// costs.
-  static let smallestBatch = 8
+  static let minimumBatch = 8
   /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than
   /// one in 10,000 of the good positions that were quarantined are dropped.
   static let rejectionsBeforeDrop = 3
@@ -37,8 +37,8 @@ package struct Backfill: Sendable {
   private static let maximumAcceptancesAtCeiling = 1024
   /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED;
   /// doubles each time, up to the longest.
-  static let shortestSuspension = Duration.seconds(120)
-  private static let longestSuspension = Duration.seconds(1920)
+  static let minimumSuspension = Duration.seconds(120)
+  private static let maximumSuspension = Duration.seconds(1920)
 
   /// A rejected request with past positions: the request without them shows whether they are the cause.
   private enum UnresolvedRejection {
@@ -102,7 +102,7 @@ package struct Backfill: Sendable {
   private var suspension: Suspension?
   /// The last request without past positions was denied: those before an acceptance need not have any.
   private var isTokenDenied = false
-  private var suspensionTime = shortestSuspension
+  private var suspensionTime = minimumSuspension
 
   package init(limit: Int, endpoint: FleetEngineEndpoint) {
     self.limit = limit
@@ -182,7 +182,7 @@ package struct Backfill: Sendable {
     unresolved = nil
     isTokenDenied = false
     suspension = nil
-    suspensionTime = Backfill.shortestSuspension
+    suspensionTime = Backfill.minimumSuspension
     let passed = Set(carried)
     if let index = quarantined.firstIndex(where: { passed.contains($0.id) }) {
       // Its rejection had another cause, as may those of the others.
@@ -274,7 +274,7 @@ package struct Backfill: Sendable {
       return true
     case .tooMany:
       // The request may be too large for this network: the live position has priority.
-      if !carried.isEmpty { size = max(size / 2, min(Backfill.smallestBatch, size)) }
+      if !carried.isEmpty { size = max(size / 2, min(Backfill.minimumBatch, size)) }
       return false
     case .notSuspect: return false
     }
@@ -309,7 +309,7 @@ package struct Backfill: Sendable {
 
   private mutating func suspend(_ token: AccessToken, at now: BootInstant) {
     suspension = Suspension(token: token, until: now + suspensionTime)
-    suspensionTime = min(suspensionTime + suspensionTime, Backfill.longestSuspension)
+    suspensionTime = min(suspensionTime + suspensionTime, Backfill.maximumSuspension)
     suspects = []
     for index in quarantined.indices { quarantined[index].isUndecided = false }
   }

@@ -31,7 +31,7 @@ package struct Backlog: Equatable, Sendable {
     /// Whether this program can have stored it. Files are untrusted input.
     package var isPlausible: Bool {
       location.isPlausible
-        && (interpolationError == .infinity || (0...TrackThinning.largestError).contains(interpolationError))
+        && (interpolationError == .infinity || (0...TrackThinning.maximumError).contains(interpolationError))
     }
   }
 
@@ -75,7 +75,7 @@ package struct Backlog: Equatable, Sendable {
   private var startsNewSegment = false
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
-  package static let mostRecords = 100_000
+  package static let maximumRecords = 100_000
 
   /// The bytes that count for a record, in the store's file or in memory. It is an upper bound for both, also for a
   /// fragmented file.

@@ -27,9 +27,9 @@ struct TrackThinning {
   }
 
   /// Metres. A larger error would say nothing about where a vehicle was: then the position is dropped instead.
-  static let largestError = 1000.0
+  static let maximumError = 1000.0
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
-  static let longestStep = Duration.seconds(120)
+  static let maximumStep = Duration.seconds(120)
   /// Metres per degree: an upper bound for latitude, and for longitude at the equator.
   private static let degree = 111_700.0
 
@@ -81,7 +81,7 @@ struct TrackThinning {
     narrowness = max(Trigonometry.rotation(degrees: lowest).cosine, 0)
     stops = TrackThinning.stops(of: track)
     for index in track.indices.dropFirst()
-    where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.longestStep {
+    where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.maximumStep {
       self.interpolationError[index] = .infinity
     }
   }
@@ -98,7 +98,7 @@ struct TrackThinning {
       guard isAsBefore || isAsNext || isSlow else { continue }
       let isSame =
         index > 0 && stops[index - 1] > 0
-        && (isAsBefore || track[index - 1].coordinate.distance(to: place) < MotionDetector.leastEscape)
+        && (isAsBefore || track[index - 1].coordinate.distance(to: place) < MotionDetector.departureDistance)
       if !isSame { number += 1 }
       stops[index] = number
     }
@@ -110,7 +110,7 @@ struct TrackThinning {
     for index in track.indices { offer(index) }
     while count > goal, let next = queue.next() {
       let index = Int(next.index)
-      guard next.version == version[index], next.cost <= TrackThinning.largestError else { continue }
+      guard next.version == version[index], next.cost <= TrackThinning.maximumError else { continue }
       remove(index, cost: next.cost)
     }
   }
@@ -136,7 +136,7 @@ struct TrackThinning {
     let stop = stops[index]
     guard stop == 0 || stop == stops[first] && stop == stops[last] else { return }
     let cost = max(interpolationError[index], interpolationError[last]) + distance(of: index, between: first, and: last)
-    guard cost <= TrackThinning.largestError else { return }
+    guard cost <= TrackThinning.maximumError else { return }
     queue.add(Queue.Entry(cost: cost, index: Int32(clamping: index), version: version[index]))
   }
 

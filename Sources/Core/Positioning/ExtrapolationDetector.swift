@@ -26,7 +26,7 @@ struct ExtrapolationDetector: Sendable {
     let report = Report(speed: fix.speed, heading: fix.heading, accuracy: fix.reportedAccuracy)
     if report != self.report || time < since { (self.report, since) = (report, time) }
     isExtrapolating =
-      fix.satellites == 0 && fix.reportedAccuracy != nil && fix.speed ?? 0 >= FreezeDetector.leastSpeed
+      fix.satellites == 0 && fix.reportedAccuracy != nil && fix.speed ?? 0 >= FreezeDetector.minimumSpeed
       && time - since >= ExtrapolationDetector.duration
   }
 }

@@ -13,7 +13,7 @@ struct FixReference: Sendable {
   /// The same for fixes that replace the reference.
   static let overrulingSlack = 5.0
   /// More drift, in metres, is no error of single positions.
-  private static let largestDrift = 50.0
+  private static let maximumDrift = 50.0
   /// Standard deviations that contain 99 % of differences: √(ln 100), for a two-dimensional deviation.
   private static let deviations = 2.15
   /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any sustains.
@@ -124,7 +124,7 @@ struct FixReference: Sendable {
   func continues(_ before: FixReference, within slack: Double = continuationSlack) -> Bool {
     let seconds = driveTime(since: before.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon else { return false }
-    if coordinate == before.coordinate, let speed, speed >= FreezeDetector.leastSpeed { return false }
+    if coordinate == before.coordinate, let speed, speed >= FreezeDetector.minimumSpeed { return false }
     guard speed != nil, before.speed != nil else {
       return before.motion != nil && isPredicted(by: before, slack, claimed: false)
     }
@@ -147,7 +147,7 @@ struct FixReference: Sendable {
   /// Whether this fix is more credible than `before`, which it contradicts: because the earlier positions drifted away
   /// from the reported speeds, or had no altitude.
   func outweighs(_ before: FixReference) -> Bool {
-    if before.drift.length > max(before.slack(to: before), FixReference.largestDrift) { return true }
+    if before.drift.length > max(before.slack(to: before), FixReference.maximumDrift) { return true }
     return before.mode == .twoD && mode == .threeD && accuracy <= before.accuracy
   }
 

@@ -6,17 +6,17 @@ import Timekeeping
 /// then it reports no speed.
 struct FreezeDetector: Sendable {
   /// Metres per second. A receiver may report less for a stationary vehicle.
-  static let leastSpeed = 2.0
+  static let minimumSpeed = 2.0
   /// The distance in metres that the speed must have covered. A receiver with two decimals of a minute has steps of 18
   /// m.
-  private static let leastDistance = 30.0
+  private static let minimumDistance = 30.0
 
   private var place: Coordinate?
   private var time = Timestamp(milliseconds: .min)
   private var distance = 0.0
 
   /// Whether the last fix is from a frozen receiver.
-  var isFrozen: Bool { distance >= FreezeDetector.leastDistance }
+  var isFrozen: Bool { distance >= FreezeDetector.minimumDistance }
 
   /// Moves the timestamp of the last fix by whole days.
   mutating func redate(by days: Duration) { time = time + days }
@@ -27,7 +27,7 @@ struct FreezeDetector: Sendable {
       place = fix.coordinate
       time = fix.time
     }
-    guard fix.coordinate == place, let speed = fix.speed, speed >= FreezeDetector.leastSpeed else {
+    guard fix.coordinate == place, let speed = fix.speed, speed >= FreezeDetector.minimumSpeed else {
       distance = 0
       return
     }

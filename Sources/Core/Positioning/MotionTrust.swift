@@ -5,7 +5,7 @@
 /// Some receivers always report a speed of 0, or a compass heading. Once consistent positions have refuted them, they
 /// are ignored until they have been right for a while, which doubles each time.
 struct MotionTrust: Sendable {
-  private static let longestProbation = 4096
+  private static let maximumProbation = 4096
 
   /// Consecutive fixes that must be explained by the reported motion.
   private var probation = 32
@@ -19,7 +19,7 @@ struct MotionTrust: Sendable {
     if isExplained {
       missing = max(missing - 1, 0)
     } else {
-      if isTrusted { probation = min(probation * 2, MotionTrust.longestProbation) }
+      if isTrusted { probation = min(probation * 2, MotionTrust.maximumProbation) }
       missing = probation
     }
   }

@@ -9,7 +9,7 @@ package struct ReceiverClock: Sendable {
   /// How far a timestamp may be ahead of the latest possible time: bounds and clocks are not exact.
   static let slack = Duration.seconds(3)
   /// The maximum latency of a receiver, which may also repeat buffered fixes; a larger lag is an error.
-  static let longestDelay = Duration.seconds(600)
+  static let maximumDelay = Duration.seconds(600)
   /// Time zones differ by multiples of this: some receivers are set to local time.
   private static let timeZone: Int64 = 900
   /// GPS time is ahead of UTC by this, until the receiver has received the leap seconds.
@@ -80,7 +80,7 @@ package struct ReceiverClock: Sendable {
     after right: (stamp: Timestamp, at: BootInstant)? = nil
   ) -> Duration? {
     let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
-    guard ahead > slack || most < .zero - longestDelay else { return nil }
+    guard ahead > slack || most < .zero - maximumDelay else { return nil }
     if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
     let seconds = most.wholeSeconds - (most < .zero ? 1 : 0)
     let local = Duration.seconds(seconds - ((seconds % timeZone) + timeZone) % timeZone)

@@ -7,11 +7,11 @@ import Timekeeping
 /// mean deviation shows how long to wait for a fix, as in a TCP retransmission timeout (RFC 6298).
 struct FixArrivals: Equatable, Sendable {
   /// After a longer gap the grid starts anew, with the same period.
-  private static let longestGap = Duration.seconds(5)
+  private static let maximumGap = Duration.seconds(5)
   /// This many arrivals in a row that are not one period apart show another period.
   private static let maximumIrregular = 3
   /// The minimum time to wait for a fix after its predicted arrival.
-  private static let shortestGrace = Duration.milliseconds(100)
+  private static let minimumGrace = Duration.milliseconds(100)
 
   /// The smoothed time between two fixes; nil before the second.
   private(set) var period: Duration?
@@ -26,7 +26,7 @@ struct FixArrivals: Equatable, Sendable {
   var next: BootInstant? { period.map { grid + $0 } }
 
   /// How long to wait for a fix after its predicted arrival.
-  var grace: Duration { max(FixArrivals.shortestGrace, min(deviation * 4, (period ?? .zero) / 2)) }
+  var grace: Duration { max(FixArrivals.minimumGrace, min(deviation * 4, (period ?? .zero) / 2)) }
 
   /// The next fix has arrived.
   mutating func observe(at now: BootInstant) {
@@ -35,7 +35,7 @@ struct FixArrivals: Equatable, Sendable {
     let interval = now - last
     guard interval > .zero else { return }
     guard let period else { return restart(period: interval, at: now) }
-    guard interval <= FixArrivals.longestGap else { return restart(period: period, at: now) }
+    guard interval <= FixArrivals.maximumGap else { return restart(period: period, at: now) }
     let twice = interval + interval
     irregular = twice > period && twice < period + period + period ? 0 : irregular + 1
     guard irregular < FixArrivals.maximumIrregular else { return restart(period: interval, at: now) }

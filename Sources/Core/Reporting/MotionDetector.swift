@@ -26,7 +26,7 @@ package struct MotionDetector: Sendable {
   package static let movingAfter = Duration.seconds(3)
   /// The distance from the parked position, in metres, beyond which neither drift nor three times the accuracy is the
   /// cause.
-  package static let leastEscape = 30.0
+  package static let departureDistance = 30.0
   /// The minimum length of a gap, if fixes usually come at least twice as often.
   private static let gap = Duration.seconds(5)
 
@@ -78,7 +78,8 @@ package struct MotionDetector: Sendable {
   }
 
   private func isBeyond(_ fix: Fix, from place: Coordinate, accuracies: Double) -> Bool {
-    place.distance(to: fix.coordinate) > max(MotionDetector.leastEscape, accuracies * (fix.horizontalAccuracy ?? 0))
+    place.distance(to: fix.coordinate)
+      > max(MotionDetector.departureDistance, accuracies * (fix.horizontalAccuracy ?? 0))
   }
 
   /// Whether there was a gap before a fix with this timestamp, which becomes the last one.

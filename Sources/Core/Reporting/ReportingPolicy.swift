@@ -68,9 +68,9 @@ package struct ReportingPolicy: Sendable {
   /// A fix that arrives this much early, at most, is sent right away instead of the next one.
   private static let earlyTolerance = Duration.milliseconds(500)
   /// Reports are only aligned with receivers that report at least about every two seconds.
-  private static let longestPeriod = Duration.milliseconds(2500)
+  private static let maximumPeriod = Duration.milliseconds(2500)
   /// Alignment must not delay updates beyond this: Fleet Engine expects one per minute.
-  private static let longestGap = Duration.seconds(59)
+  private static let maximumGap = Duration.seconds(59)
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -193,7 +193,7 @@ package struct ReportingPolicy: Sendable {
 
   /// The period of a receiver whose fixes are worth waiting for; nil if there is none.
   private var period: Duration? {
-    arrivals.period.flatMap { $0 <= ReportingPolicy.longestPeriod ? $0 : nil }
+    arrivals.period.flatMap { $0 <= ReportingPolicy.maximumPeriod ? $0 : nil }
   }
 
   /// The start of the next interval after a report at `now`. A report is sent with the fix that is nearest to its time;
@@ -217,7 +217,7 @@ package struct ReportingPolicy: Sendable {
       return due
     }
     let latest = max(due, next + arrivals.grace)
-    return latest - lastReported.at <= ReportingPolicy.longestGap ? latest : due
+    return latest - lastReported.at <= ReportingPolicy.maximumGap ? latest : due
   }
 
   /// When to expect the next report, assuming that fixes keep coming, for display.

@@ -7,7 +7,7 @@ struct Drive: Sendable {
   private static let drawnShortcut = 3.0
   private static let recordedShortcut = 0.5
   /// Maximum distance of a waypoint from the route, in metres.
-  private static let widestOffset = 200.0
+  private static let maximumOffset = 200.0
   private static let maximumStops = 1000
 
   struct State: Equatable {
@@ -163,10 +163,10 @@ struct Drive: Sendable {
   private static func distance(of waypoint: Route.Waypoint, _ path: RoutePath) throws(SimulationError) -> Double {
     // On a route without length it does not move anyway.
     guard let nearest = path.nearest(to: waypoint.coordinate) else { return 0 }
-    guard nearest.offset <= widestOffset else {
+    guard nearest.offset <= maximumOffset else {
       throw SimulationError(
         .waypoint,
-        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(widestOffset)) is expected"
+        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(maximumOffset)) is expected"
       )
     }
     return nearest.distance

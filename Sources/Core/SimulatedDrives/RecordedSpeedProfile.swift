@@ -6,10 +6,10 @@ import Timekeeping
 /// Between two points the distance is a monotone cubic (Fritsch and Carlson, 1980), so that the speed is continuous and
 /// a stop is a standstill.
 struct RecordedSpeedProfile: Sendable {
-  /// Below this speed for at least `shortestStand`, the vehicle is assumed to have stopped. Metres per second.
+  /// Below this speed for at least `minimumStopTime`, the vehicle is assumed to have stopped. Metres per second.
   private static let standstillSpeed = 0.5
   /// Seconds.
-  private static let shortestStand = 10.0
+  private static let minimumStopTime = 10.0
   /// The speed before it stopped. Metres per second.
   private static let departureSpeed = 1.5
   /// The speed from the end back to the start, which was not recorded. Metres per second.
@@ -51,7 +51,7 @@ struct RecordedSpeedProfile: Sendable {
       let arrival = Knot(time: (time - begin).inSeconds, distance: path.vertexDistances[index])
       knots.append(arrival)
       guard let departure = path.departures[index].map({ ($0 - begin).inSeconds }) else { continue }
-      if departure - arrival.time >= RecordedSpeedProfile.shortestStand {
+      if departure - arrival.time >= RecordedSpeedProfile.minimumStopTime {
         knots.append(Knot(time: departure, distance: arrival.distance))
       }
     }
@@ -112,7 +112,7 @@ struct RecordedSpeedProfile: Sendable {
     for knot in knots {
       if let last = result.last {
         let (metres, seconds) = (knot.distance - last.distance, knot.time - last.time)
-        if seconds >= shortestStand, metres > 0, metres / seconds < standstillSpeed {
+        if seconds >= minimumStopTime, metres > 0, metres / seconds < standstillSpeed {
           result.append(Knot(time: knot.time - metres / departureSpeed, distance: last.distance))
         }
       }

@@ -8,11 +8,11 @@ struct RoutePath: Sendable {
   /// Points nearer than this to the previous one are dropped: the noise of a receiver is larger. Metres.
   private static let nearest = 1.0
   /// The maximum distance of an arc's start from its corner, at which the Earth is still flat. Metres.
-  private static let longestTangent = 150.0
+  private static let maximumTangent = 150.0
   /// Smaller angles are not turns. Degrees.
-  private static let smallestTurn = 0.05
+  private static let minimumTurn = 0.05
   /// With a smaller radius it is a turn on the spot. Metres.
-  private static let smallestRadius = 0.05
+  private static let minimumRadius = 0.05
 
   /// A point on the path.
   struct Pose: Equatable {
@@ -184,13 +184,13 @@ struct RoutePath: Sendable {
       let before = legs[index > 0 ? index - 1 : legs.count - 1]
       let after = legs[index < legs.count ? index : 0]
       let turn = signed(after.heading - before.endHeading)
-      guard turn.magnitude >= smallestTurn else { return .none }
+      guard turn.magnitude >= minimumTurn else { return .none }
       let half = Trigonometry.rotation(degrees: turn.magnitude / 2)
-      let longest = min(before.length / 2, after.length / 2, longestTangent)
+      let longest = min(before.length / 2, after.length / 2, maximumTangent)
       // An arc that touches both legs passes the corner at r / cos(turn / 2) - r, and begins r * tan(turn / 2) before
       // it.
       let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
-      guard radius >= smallestRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
+      guard radius >= minimumRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)
     }
   }

@@ -61,11 +61,11 @@ extension Duration {
 extension Timestamp {
   /// GPS week numbers of ten bits roll over after this. Only one candidate of a date is within this time after the
   /// build date.
-  package static let longestPlausible = Duration.seconds(1024 * 7 * 86_400)
+  package static let plausibleRange = Duration.seconds(1024 * 7 * 86_400)
 
   /// Whether it is a plausible current time: after the build date, within one GPS rollover.
   package func isPlausible(after buildDate: Timestamp) -> Bool {
-    buildDate <= self && self - buildDate < Timestamp.longestPlausible
+    buildDate <= self && self - buildDate < Timestamp.plausibleRange
   }
 }
 

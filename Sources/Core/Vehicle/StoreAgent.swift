@@ -76,7 +76,7 @@ package struct StoreAgent: Sendable {
     case commit([Write])
     /// Drop the oldest positions of other vehicles to make room for this number of writes. Ends in `madeRoom`.
     case makeRoom(writes: Int, sparing: FleetEngineVehicle)
-    /// Read the positions of a vehicle, oldest first. If there are many more than `Backlog.mostRecords`, the oldest
+    /// Read the positions of a vehicle, oldest first. If there are many more than `Backlog.maximumRecords`, the oldest
     /// ones are deleted. Ends in `read`.
     case read(FleetEngineVehicle)
     /// Delete positions of other vehicles from before a time. Ends in `forgotten`.

@@ -47,11 +47,11 @@ package final class BacklogStore {
   /// a page that has changed a dozen times is checkpointed once.
   private static let logPages: Int64 = 1024
   /// Additional positions to delete when making room, so that it is rarely necessary.
-  private static let leastRoom = 500
+  private static let additionalRoom = 500
   /// The most rows that are read: a full backlog, and positions that were stored before it was read.
-  package static let mostRows = Backlog.mostRecords + 1000
+  package static let maximumRows = Backlog.maximumRecords + 1000
   /// A file with more invalid rows than this is damaged as a whole.
-  static let mostDamaged = 10_000
+  static let maximumDamaged = 10_000
 
   /// Opens or creates the file. A damaged or foreign file is renamed (set aside).
   ///
@@ -169,7 +169,7 @@ package final class BacklogStore {
   ///
   /// - Throws: `damaged` also if rows are not in order: then they cannot be found by key.
   package func content(
-    of vehicle: FleetEngineVehicle, limit: Int = BacklogStore.mostRows
+    of vehicle: FleetEngineVehicle, limit: Int = BacklogStore.maximumRows
   ) throws(BacklogStoreError) -> Content {
     let own = try key(of: vehicle)
     var content = try read(own, limit: limit)
@@ -213,9 +213,9 @@ package final class BacklogStore {
       }
       let time = Timestamp(milliseconds: key.time)
       if let record = record(rows, time) { content.records.append(record) } else { content.damaged.append(time) }
-      guard content.damaged.count <= BacklogStore.mostDamaged else {
+      guard content.damaged.count <= BacklogStore.maximumDamaged else {
         throw BacklogStoreError(
-          .damaged, "\(file.path) is damaged: more than \(BacklogStore.mostDamaged) rows are not valid positions")
+          .damaged, "\(file.path) is damaged: more than \(BacklogStore.maximumDamaged) rows are not valid positions")
       }
     }
     return content
@@ -292,7 +292,7 @@ package final class BacklogStore {
         SELECT vehicle, time FROM positions JOIN vehicles ON vehicle = key
         WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
       """)
-    let most = Int64(writes + BacklogStore.leastRoom)
+    let most = Int64(writes + BacklogStore.additionalRoom)
     try delete.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(most))
     return Int(clamping: try database.number("SELECT changes()"))
   }

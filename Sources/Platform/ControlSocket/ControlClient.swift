@@ -6,7 +6,7 @@ import Varlink
 
 /// Sends a request to the daemon and waits for the response: for command line tools.
 package nonisolated enum ControlClient {
-  private static let longestResponse = 1 << 20
+  private static let maximumResponseSize = 1 << 20
 
   /// - Parameters:
   ///   - path: the daemon's socket.
@@ -75,7 +75,7 @@ package nonisolated enum ControlClient {
           received.removeFirst(index + 1)
         }
         if received.last == MessageFraming.lineEnd { return .isOlder }
-        guard received.count < longestResponse else { throw Errno(EBADMSG) }
+        guard received.count < maximumResponseSize else { throw Errno(EBADMSG) }
       }
     } catch {
       throw explained(error, path, socket)
@@ -112,7 +112,7 @@ package nonisolated enum ControlClient {
     let descriptor = try send(request, to: path, timeout: timeout)
     var response: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    while response.count < longestResponse {
+    while response.count < maximumResponseSize {
       switch try descriptor.read(into: &buffer) {
       case .bytes(let count):
         response += buffer.prefix(count)

@@ -8,7 +8,7 @@ import SystemCalls
 /// The report contains the signal, the release, and code addresses relative to their files, but nothing from memory.
 package enum CrashReporter {
   /// The maximum size of a report.
-  private static let longestReport = 4096
+  private static let maximumReportSize = 4096
 
   /// Installs signal handlers that print one line to standard error before the process terminates.
   ///
@@ -25,7 +25,7 @@ package enum CrashReporter {
 
   /// Returns and removes the report of a previous run; nil if there is none.
   package static func takeNote(_ path: String) -> String? {
-    guard let bytes = try? AtomicFile.read(path, limit: longestReport), !bytes.isEmpty else { return nil }
+    guard let bytes = try? AtomicFile.read(path, limit: maximumReportSize), !bytes.isEmpty else { return nil }
     _ = unsafe unlink(path)
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -12,7 +12,7 @@ struct GPXDocument {
 
   private static let deepestNesting = 64
   /// Maximum size of an elevation, a time or a name, in bytes.
-  private static let longestText = 256
+  private static let maximumTextSize = 256
 
   /// The element paths of points, from the root, without prefixes.
   private static let trackPath = ["gpx", "trk", "trkseg", "trkpt"]
@@ -81,7 +81,7 @@ struct GPXDocument {
 
   /// Text that is too long is not a valid value.
   mutating func text(_ bytes: [UInt8]) {
-    guard textBytes.count + bytes.count <= Self.longestText else { return }
+    guard textBytes.count + bytes.count <= Self.maximumTextSize else { return }
     textBytes += bytes
   }
 

@@ -6,7 +6,7 @@ package import SimulatedDrives
 @safe package final class GPXParser {
   /// Maximum size of one tag, text or comment that expat buffers until it is complete. It parses the buffer again with
   /// each chunk.
-  private static let longestToken = 262_144
+  private static let maximumTokenSize = 262_144
 
   private let parser: XML_Parser
   private var fed = 0
@@ -78,7 +78,9 @@ package import SimulatedDrives
       }
       if let problem { throw problem }
       fed += piece.count
-      if status == XML_STATUS_OK, !isLast, unsafe fed - Int(XML_GetCurrentByteIndex(parser)) > GPXParser.longestToken {
+      if status == XML_STATUS_OK, !isLast,
+        unsafe fed - Int(XML_GetCurrentByteIndex(parser)) > GPXParser.maximumTokenSize
+      {
         note(GPXDocument.Problem(code: .tooLarge, message: "has a tag that is longer than 256 kB"))
       }
       if let problem { throw problem }

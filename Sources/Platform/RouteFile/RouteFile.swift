@@ -5,9 +5,9 @@ package import SimulatedDrives
 /// Loads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), detected by content.
 package enum RouteFile {
   /// Maximum size of a GPX file in bytes, which is parsed incrementally.
-  package static let largest = 16_000_000
+  package static let maximumSize = 16_000_000
   /// Maximum size of a GeoJSON file in bytes, which is decoded as a whole: it needs about ten times as much memory.
-  package static let largestJSON = 2_000_000
+  package static let maximumJSONSize = 2_000_000
   /// Maximum number of points, limited by the unit's memory.
   package static let maximumPoints = 50_000
   /// Maximum number of waypoints with a name or a dwell.
@@ -46,7 +46,7 @@ package enum RouteFile {
         return try parser.finish()
       }
       total += count
-      let limit = json == nil ? largest : largestJSON
+      let limit = json == nil ? maximumSize : maximumJSONSize
       guard total <= limit else {
         throw RouteFileError(
           .tooLarge, file: path,

@@ -55,7 +55,7 @@ package struct GPSDDecoder: Sendable {
   }
 
   /// Satellites and dilution of an older SKY are not used for a fix.
-  private static let longestSkyAge = Duration.seconds(10)
+  private static let maximumSkyAge = Duration.seconds(10)
   /// Minor version of the protocol of gpsd 3.20. From then on a TPV says whether its position is extrapolated.
   private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
@@ -173,7 +173,7 @@ package struct GPSDDecoder: Sendable {
   /// A SKY may have satellites, dilution, or both.
   private mutating func updateSky(_ report: GPSDReport, at now: BootInstant) {
     update(report.device?.path ?? "") { receiver in
-      if now - receiver.skyAt > GPSDDecoder.longestSkyAge {
+      if now - receiver.skyAt > GPSDDecoder.maximumSkyAge {
         receiver.satellites = nil
         receiver.hdop = nil
       }
@@ -199,7 +199,7 @@ package struct GPSDDecoder: Sendable {
       counters.otherDevices += 1
       return .report(device: path, nil)
     }
-    if let receiver, now - receiver.skyAt <= GPSDDecoder.longestSkyAge {
+    if let receiver, now - receiver.skyAt <= GPSDDecoder.maximumSkyAge {
       // SKY may be of an epoch in which none was used.
       let isMeasured = fix.quality != .estimated && minorVersion ?? .max >= GPSDDecoder.minorWithStatus
       fix.satellites = receiver.satellites.flatMap { isMeasured && $0 == 0 ? nil : $0 }

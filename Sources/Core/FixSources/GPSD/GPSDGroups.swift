@@ -12,7 +12,7 @@ import Timekeeping
 struct GPSDGroups: Sendable {
   /// The number of groups that are compared, and the number before the first decision.
   private static let memory = 8
-  private static let least = 4
+  private static let minimumGroups = 4
   /// A longer period would delay a fix too much when the receiver's rate changes.
   private static let periods: ClosedRange<Int64> = 1...1000
   /// The time after the expected one at which the connection is read.
@@ -37,7 +37,7 @@ struct GPSDGroups: Sendable {
 
   /// The bytes from a fix on with which the next one has come; nil if that is not known.
   private var count: Int? {
-    guard groups.count >= Self.least, expected != nil else { return nil }
+    guard groups.count >= Self.minimumGroups, expected != nil else { return nil }
     let before = groups.map(\.before)
     let (shortest, longest) = (before.min() ?? 0, before.max() ?? 0)
     let length = groups.map(\.length).min() ?? 0

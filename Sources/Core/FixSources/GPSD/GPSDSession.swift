@@ -10,7 +10,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
   /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
-  private static let longestCommand = 80
+  private static let maximumCommandLength = 80
   /// The number of bytes with which the connection is emptied while no fix is needed: gpsd closes one that is full.
   private static let bytesUnneeded = 49_152
 
@@ -218,6 +218,6 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       return Array((all + "};\n").utf8)
     }
     let one = all + ",\"device\":\"\(device)\""
-    return Array(((one.utf8.count + 2 <= GPSDSession.longestCommand ? one : all) + "};\n").utf8)
+    return Array(((one.utf8.count + 2 <= GPSDSession.maximumCommandLength ? one : all) + "};\n").utf8)
   }
 }

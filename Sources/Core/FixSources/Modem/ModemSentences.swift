@@ -45,7 +45,7 @@ struct ModemSentences: Equatable, Sendable {
   }
 
   /// Maximum number of sentences per response. A receiver has less than twenty kinds.
-  private static let most = 256
+  private static let maximumEntries = 256
   private static let day: Int64 = 86_400_000
 
   /// The times of the last response.
@@ -120,7 +120,7 @@ struct ModemSentences: Equatable, Sendable {
   private static func entries(in bytes: Span<UInt8>) -> [Entry] {
     var entries: [Entry] = []
     var index = 0
-    while index < bytes.count, entries.count < most {
+    while index < bytes.count, entries.count < maximumEntries {
       guard bytes[index] == UInt8(ascii: "$"), case .sentence(let end) = NMEAFraming.examine(bytes, from: index) else {
         index += 1
         continue

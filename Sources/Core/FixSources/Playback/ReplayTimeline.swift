@@ -16,7 +16,7 @@ package struct ReplayTimeline: Sendable {
   private var placed: Timestamp?
 
   /// Maximum gap: a recording that was interrupted for a night continues after a minute.
-  package static let longestGap = Duration.seconds(60)
+  package static let maximumGap = Duration.seconds(60)
 
   /// - Parameters:
   ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 makes every fix due at once.
@@ -45,7 +45,7 @@ package struct ReplayTimeline: Sendable {
     var isLater = false
     if let stamp {
       if let previous {
-        let gap = min(max(stamp - previous, .zero), ReplayTimeline.longestGap)
+        let gap = min(max(stamp - previous, .zero), ReplayTimeline.maximumGap)
         elapsed += pace > 0 ? .nanoseconds(Int64(Double(gap.nanoseconds) / pace)) : gap
         isLater = gap > .zero
       }

@@ -22,9 +22,9 @@ package struct SerialSession: ElapsedTimeSession {
   }
 
   /// The maximum time between reads in a burst.
-  private static let longestPeriod = Duration.milliseconds(100)
+  private static let maximumPeriod = Duration.milliseconds(100)
   /// The time until the first read after a predicted one that came too early. It doubles with each further one.
-  private static let shortestRest = Duration.milliseconds(2)
+  private static let minimumPause = Duration.milliseconds(2)
   /// How often the port is emptied while no fix is needed, so that it neither overflows nor stays open when it is
   /// silent.
   private static let emptyingPeriod = Duration.seconds(20)
@@ -229,7 +229,7 @@ package struct SerialSession: ElapsedTimeSession {
   /// - Parameter count: bytes that were just read, and are not counted yet.
   private mutating func pause(after count: Int = 0) -> Duration {
     guard forecast.isMissed else { return period }
-    let shortest = SerialSession.shortestRest * (1 << min(earlyReads, 6))
+    let shortest = SerialSession.minimumPause * (1 << min(earlyReads, 6))
     earlyReads += 1
     // A UART may report the last bytes a few later.
     let rest = duration(of: bytesPerFix - bytesSinceFix - count + 8)
@@ -332,8 +332,8 @@ package struct SerialSession: ElapsedTimeSession {
 
   /// Time between reads in a burst: at most half of the kernel's buffer fills up in it.
   private var period: Duration {
-    guard isTerminal == true else { return SerialSession.longestPeriod }
-    return min(SerialSession.longestPeriod, duration(of: SerialSession.largeRead))
+    guard isTerminal == true else { return SerialSession.maximumPeriod }
+    return min(SerialSession.maximumPeriod, duration(of: SerialSession.largeRead))
   }
 
   private var isProbing: Bool { baud == nil && isTerminal == true }
