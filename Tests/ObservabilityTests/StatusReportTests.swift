@@ -170,7 +170,7 @@ import Timekeeping
   func unread() throws {
     var fixture = try AgentFixture()
     var source = AgentFixture.source
-    source.rests = true
+    source.isPausable = true
     _ = fixture.handle(.sources([source]), at: 0)
     try drive(&fixture, 0...20)
     expectNil(report(fixture).sourceTrouble)

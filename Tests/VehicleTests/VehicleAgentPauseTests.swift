@@ -58,7 +58,7 @@ import Timekeeping
       effects.compactMap { if case .needFixes(let areNeeded) = $0 { areNeeded } else { nil } }
     }
     var source = AgentFixture.source
-    source.rests = true
+    source.isPausable = true
     var fixture = try AgentFixture()
     _ = fixture.handle(.sources([source]), at: 0)
     try fixture.comeOnline()

@@ -118,7 +118,7 @@ struct SourceSessions: Sendable {
   var configured: [SourceSelector.ConfiguredSource] {
     entries.map { entry in
       var configured = entry.configured
-      configured.rests = entry.session?.rests ?? false
+      configured.isPausable = entry.session?.isPausable ?? false
       return configured
     }
   }

@@ -12,7 +12,7 @@ package protocol SourceSession: Sendable {
   /// Counters of its line; nil if it has none.
   var counters: LineStatistics? { get }
   /// Whether its line is left unread while no fix is needed.
-  var rests: Bool { get }
+  var isPausable: Bool { get }
   /// The last request to ModemManager before its line is closed for good; nil for none.
   var lastRequest: ModemRequest? { get }
 
@@ -31,7 +31,7 @@ package protocol SourceSession: Sendable {
 
 extension SourceSession {
   package var counters: LineStatistics? { nil }
-  package var rests: Bool { false }
+  package var isPausable: Bool { false }
   package var lastRequest: ModemRequest? { nil }
 
   /// `nextDeadline`. Read as a property, a session whose type is not known would be copied first.
@@ -64,7 +64,7 @@ package enum SourceInput: Equatable, Sendable {
   case speedRefused
   /// `read` is done: the data was passed to `receive`.
   case drained
-  /// Whether fixes are needed; initially they are. Otherwise a session that rests reads the line only to empty it.
+  /// Whether fixes are needed; initially they are. Otherwise a pausable session reads the line only to empty it.
   case needed(Bool)
   /// The connection of the sender with this ID was closed.
   case left(Int)

@@ -30,17 +30,17 @@ package struct SourceSelector: Sendable {
     /// For `FixFilter.Configuration.pace`.
     package var pace: Double
     /// Whether it is left unread while no fix is needed (`VehicleAgent.Effect.needFixes`).
-    package var rests: Bool
+    package var isPausable: Bool
 
     package init(
-      id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1, rests: Bool = false
+      id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1, isPausable: Bool = false
     ) {
       self.id = id
       self.label = label
       self.silenceTimeout = silenceTimeout
       self.waits = waits
       self.pace = pace
-      self.rests = rests
+      self.isPausable = isPausable
     }
   }
 
@@ -161,7 +161,7 @@ package struct SourceSelector: Sendable {
       for index in entries.indices { entries[index].configure(filter) }
     case .needed(let isNeeded):
       if isNeeded, let since = unneededSince {
-        for index in entries.indices where entries[index].source.rests {
+        for index in entries.indices where entries[index].source.isPausable {
           entries[index].wasUnread(for: now.boot - since, at: now.boot)
         }
       }
@@ -196,7 +196,7 @@ package struct SourceSelector: Sendable {
     return effects
   }
 
-  private func isUnread(_ entry: SourceState) -> Bool { unneededSince != nil && entry.source.rests }
+  private func isUnread(_ entry: SourceState) -> Bool { unneededSince != nil && entry.source.isPausable }
 
   private mutating func replace(by configured: [ConfiguredSource], at now: BootInstant) {
     let old = entries

@@ -22,7 +22,7 @@ struct PortSession: SourceSession {
 
   var nextDeadline: BootInstant? { session.nextDeadline }
 
-  var rests: Bool { session.rests }
+  var isPausable: Bool { session.isPausable }
 
   mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     input == .endOfInput && !(session is ReplaySession) ? [.report(.ended)] : session.handle(input, at: now)

@@ -30,7 +30,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// Whether what is read is older than the need for fixes.
   private var isDiscarding = false
 
-  package var rests: Bool { true }
+  package var isPausable: Bool { true }
 
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.

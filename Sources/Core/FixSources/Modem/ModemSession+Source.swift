@@ -12,7 +12,7 @@ package enum ModemRequest: Equatable, Sendable {
 }
 
 extension ModemSession: SourceSession {
-  package var rests: Bool { true }
+  package var isPausable: Bool { true }
 
   package var lastRequest: ModemRequest? {
     if case .enable(let path, let sources)? = release { .enable(path: path, sources) } else { nil }

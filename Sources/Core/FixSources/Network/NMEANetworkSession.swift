@@ -182,7 +182,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   package var counters: LineStatistics? { lineStatistics }
 
-  package var rests: Bool { true }
+  package var isPausable: Bool { true }
 
   /// When to handle `deadline`; nil while waiting for the network only.
   package var nextDeadline: BootInstant? {

@@ -74,7 +74,7 @@ package struct SerialSession: ElapsedTimeSession {
 
   package var counters: LineStatistics? { lineStatistics }
 
-  package var rests: Bool { true }
+  package var isPausable: Bool { true }
 
   /// - Parameters:
   ///   - device: its path, for messages.
