@@ -13,7 +13,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var table = NetworkTable()
   for message in messages { table.add(message) }
   // What has been added is known, unless a later message changed it.
-  if let last = messages.last, case .address = last { precondition(!table.isNews(last)) }
+  if let last = messages.last, case .address = last { precondition(!table.isChange(last)) }
   check(table.state)
 
   let split = count == 0 ? 0 : Int(input[0]) * count / 256
@@ -38,7 +38,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func check(_ state: NetworkState) {
-  precondition(!state.mayHaveBroken(state))
+  precondition(!state.mayInvalidateConnections(of: state))
   precondition(state.isUsable == !state.routes.isEmpty)
   precondition(state.routes.allSatisfy { way in state.addresses.contains { $0.family == way.family } })
 }

@@ -50,13 +50,13 @@ import Testing
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state
-    expect(other.mayHaveBroken(before))
+    expect(other.mayInvalidateConnections(of: before))
     let way = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
     let better = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 50)
     let worse = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 600)
-    expect(NetworkTableTests.table(routes: [way, better]).state.mayHaveBroken(before))
-    expect(!NetworkTableTests.table(routes: [way, worse]).state.mayHaveBroken(before))
-    expect(NetworkState().mayHaveBroken(before))
-    expect(!before.mayHaveBroken(NetworkState()))
+    expect(NetworkTableTests.table(routes: [way, better]).state.mayInvalidateConnections(of: before))
+    expect(!NetworkTableTests.table(routes: [way, worse]).state.mayInvalidateConnections(of: before))
+    expect(NetworkState().mayInvalidateConnections(of: before))
+    expect(!before.mayInvalidateConnections(of: NetworkState()))
   }
 }

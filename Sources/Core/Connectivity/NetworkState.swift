@@ -19,7 +19,7 @@ package struct NetworkState: Equatable, Sendable {
 
   /// Whether a connection that was made in the state `before` may be dead: its address is gone, or its packets take
   /// another route with another source. An additional network with a worse route does not matter.
-  package func mayHaveBroken(_ before: NetworkState) -> Bool {
+  package func mayInvalidateConnections(of before: NetworkState) -> Bool {
     !before.addresses.isSubset(of: addresses) || !before.routes.allSatisfy { routes.contains($0) }
   }
 }

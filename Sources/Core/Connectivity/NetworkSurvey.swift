@@ -48,7 +48,7 @@ package struct NetworkSurvey: Sendable {
   package static let dumpTimeout = Duration.seconds(5)
 
   /// Maximum number of consecutive inconsistent dumps.
-  private static let tornInARow = 4
+  private static let maximumInconsistentDumps = 4
 
   private enum Phase {
     case idle
@@ -65,7 +65,7 @@ package struct NetworkSurvey: Sendable {
   private var isStale = false
   private var state: NetworkState?
   /// Consecutive inconsistent dumps.
-  private var torn = 0
+  private var inconsistentDumps = 0
 
   package init() {}
 
@@ -137,10 +137,10 @@ package struct NetworkSurvey: Sendable {
 
   private mutating func notice(_ message: NetlinkMessage, at now: BootInstant) {
     switch phase {
-    case .idle: if table.isNews(message) { settle(at: now) }
+    case .idle: if table.isChange(message) { settle(at: now) }
     case .settling: break
     // The dump so far may be older or newer than this.
-    case .asking: if table.isNews(message) || draft.isNews(message) { isStale = true }
+    case .asking: if table.isChange(message) || draft.isChange(message) { isStale = true }
     }
   }
 
@@ -151,10 +151,10 @@ package struct NetworkSurvey: Sendable {
     if isStale {
       settle(at: now)
       // The dump is inconsistent. With permanent changes it must do.
-      torn += 1
-      if torn < NetworkSurvey.tornInARow { return }
+      inconsistentDumps += 1
+      if inconsistentDumps < NetworkSurvey.maximumInconsistentDumps { return }
     }
-    torn = 0
+    inconsistentDumps = 0
     guard table.state != state else { return }
     state = table.state
     effects.append(.state(table.state))

@@ -32,7 +32,7 @@ package struct NetworkTable: Equatable, Sendable {
     }
 
     /// Whether other machines may be reachable through it.
-    var leadsOut: Bool { isUp && isRunning && !isLoopback }
+    var mayReachOthers: Bool { isUp && isRunning && !isLoopback }
   }
 
   /// A global address of this machine.
@@ -87,7 +87,7 @@ package struct NetworkTable: Equatable, Sendable {
   }
 
   /// Whether a notification contains a change.
-  package func isNews(_ message: NetlinkMessage) -> Bool {
+  package func isChange(_ message: NetlinkMessage) -> Bool {
     switch message {
     case .link(let link): links[link.index] != link
     case .linkGone(let index): links[index] != nil
@@ -102,20 +102,20 @@ package struct NetworkTable: Equatable, Sendable {
   /// The resulting state.
   package var state: NetworkState {
     var state = NetworkState()
-    let global = addresses.filter { links[$0.link]?.leadsOut == true }
+    let global = addresses.filter { links[$0.link]?.mayReachOthers == true }
     state.addresses = global
     state.isIsolated = !links.isEmpty && links.values.allSatisfy(\.isLoopback)
     for family in [Family.ipv4, .ipv6] where global.contains(where: { $0.family == family }) {
       // The address may be on a different link from the route: unnumbered links borrow one.
       let usable = routes.filter { route in
-        route.family == family && route.links.contains { links[$0]?.leadsOut == true }
+        route.family == family && route.links.contains { links[$0]?.mayReachOthers == true }
       }
       // Of two routes with the same metric the kernel uses the older, which is not visible: the order only has to be
       // stable.
       let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
       guard let best else { continue }
       state.routes.append(best)
-      for link in best.links.compactMap({ links[$0] }) where link.leadsOut && !state.names.contains(link.name) {
+      for link in best.links.compactMap({ links[$0] }) where link.mayReachOthers && !state.names.contains(link.name) {
         state.names.append(link.name)
       }
     }

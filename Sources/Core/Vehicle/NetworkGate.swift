@@ -44,7 +44,7 @@ struct NetworkGate: Sendable {
     }
     let old = state
     state = new
-    let hasMoved = old.map { new.mayHaveBroken($0) } ?? false
+    let hasMoved = old.map { new.mayInvalidateConnections(of: $0) } ?? false
     if new.isUsable {
       let since = absentSince
       absentSince = nil
