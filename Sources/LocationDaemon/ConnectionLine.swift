@@ -37,7 +37,7 @@ package final class ConnectionLine: SourceLine {
     switch operation {
     case .open: connect()
     case .send(let bytes): socket?.send(bytes)
-    case .awaitBytes(let count): socket?.setLeastBytes(count)
+    case .awaitBytes(let count): socket?.setLowWaterMark(count)
     case .read:
       socket?.readNow()
       handlers.pass(.drained)

@@ -29,7 +29,7 @@ package final class NMEANetworkLine: SourceLine {
   private var senders: [Int: StreamSocket] = [:]
   private var datagrams: DatagramSocket?
   /// With how many bytes connections are read.
-  private var leastBytes = 1
+  private var lowWaterMark = 1
 
   package init(loop: EventLoop, endpoint: Endpoint, handlers: LineHandlers) {
     self.loop = loop
@@ -46,8 +46,8 @@ package final class NMEANetworkLine: SourceLine {
     case .close, .end: close()
     case .rejoin: rejoin()
     case .awaitBytes(let count):
-      leastBytes = count
-      for sender in senders.values { sender.setLeastBytes(count) }
+      lowWaterMark = count
+      for sender in senders.values { sender.setLowWaterMark(count) }
     case .pause: datagrams?.pause()
     case .watch: datagrams?.watch()
     case .read:
@@ -94,7 +94,7 @@ package final class NMEANetworkLine: SourceLine {
           self?.senders[id] = nil
           self?.handlers.pass(.left(id))
         })
-      if leastBytes > 1 { senders[id]?.setLeastBytes(leastBytes) }
+      if lowWaterMark > 1 { senders[id]?.setLowWaterMark(lowWaterMark) }
     } catch {
       handlers.pass(.left(id))
     }
@@ -110,7 +110,7 @@ package final class NMEANetworkLine: SourceLine {
   }
 
   private func close() {
-    leastBytes = 1
+    lowWaterMark = 1
     listener?.close()
     listener = nil
     for sender in senders.values { sender.close() }

@@ -16,7 +16,7 @@ import Timekeeping
     private(set) var turns: [BootInstant] = []
     /// How long after its report each fix was available.
     private(set) var delays: [Duration] = []
-    private var leastBytes = 1
+    private var lowWaterMark = 1
     private var unread: [String] = []
 
     init() {
@@ -62,7 +62,7 @@ import Timekeeping
     }
 
     private mutating func wakeUp(at now: BootInstant) {
-      guard !unread.isEmpty, unread.reduce(0, { $0 + $1.utf8.count + 2 }) >= leastBytes else { return }
+      guard !unread.isEmpty, unread.reduce(0, { $0 + $1.utf8.count + 2 }) >= lowWaterMark else { return }
       if turns.last != now { turns.append(now) }
       let lines = unread
       unread = []
@@ -73,7 +73,7 @@ import Timekeeping
       for effect in effects {
         switch effect {
         case .line(.awaitBytes(let count)):
-          leastBytes = count
+          lowWaterMark = count
           wakeUp(at: now)
         case .report(.fix): delays.append(now - positions[delays.count])
         default: break

@@ -24,7 +24,7 @@ package final class StreamSocket {
   private var addresses: [SocketAddress] = []
   private var isConnected = false
   private var unsent: [UInt8] = []
-  private var leastBytes = 1
+  private var lowWaterMark = 1
   private var onConnected: (() -> Void)?
   private var onBytes: ((Span<UInt8>) -> Void)?
   private var onEnd: ((StreamSocketError) -> Void)?
@@ -114,9 +114,9 @@ package final class StreamSocket {
   }
 
   /// Reports data only once at least this many bytes have come, or the connection ends. Initially 1.
-  package func setLeastBytes(_ count: Int) {
+  package func setLowWaterMark(_ count: Int) {
     guard let rawValue = descriptor?.rawValue else { return }
-    leastBytes = count
+    lowWaterMark = count
     try? SocketOption.set(rawValue, SOL_SOCKET, SO_RCVLOWAT, Int32(clamping: count))
   }
 
@@ -167,7 +167,7 @@ package final class StreamSocket {
     if events.contains(.writable) { write() }
     guard !events.isDisjoint(with: [.readable, .hangUp, .error]) else { return }
     // What one read leaves would not be reported.
-    if leastBytes > StreamSocket.bufferSize { readNow() } else { read() }
+    if lowWaterMark > StreamSocket.bufferSize { readNow() } else { read() }
   }
 
   private func finishConnecting() {

@@ -40,7 +40,7 @@ final class Port {
   /// Whether data is passed on when it arrives.
   var isWatched = true
   /// Data is passed on only when it is this many bytes.
-  var leastBytes = 1
+  var lowWaterMark = 1
   /// The data that has arrived and was not read.
   var unread: [UInt8] = []
 
@@ -74,7 +74,7 @@ final class Port {
   func close() {
     speed = nil
     reads = []
-    (isWatched, leastBytes, unread) = (recording == nil, 1, [])
+    (isWatched, lowWaterMark, unread) = (recording == nil, 1, [])
     awaited = []
     soundFor = 0
   }

@@ -236,7 +236,7 @@ extension World {
         // A receiver whose time goes back looks frozen, and is still polled.
         isInOrder && now - ports[index].askedAt < .seconds(2)
       } else {
-        ports[index].isWatched && ports[index].leastBytes == 1
+        ports[index].isWatched && ports[index].lowWaterMark == 1
       }
     if isRest, second - since > (scenario.isAutobaud ? 80 : 25), isRead, ports[index].recording == nil {
       violate("port \(index) is read although no fix is needed")
@@ -249,7 +249,7 @@ extension World {
   func advancePort(_ index: Int) {
     let read = ports[index].reads.removeFirst()
     ports[index].unread += read.bytes
-    if ports[index].isWatched, ports[index].unread.count >= ports[index].leastBytes { readPort(index) }
+    if ports[index].isWatched, ports[index].unread.count >= ports[index].lowWaterMark { readPort(index) }
   }
 
   /// Passes the daemon the data that has arrived. Not while its effects are performed.
@@ -295,7 +295,7 @@ extension World {
       ports[index].isWatched = true
       pendRead(of: index, isDrain: false)
     case .awaitBytes(let count):
-      ports[index].leastBytes = count
+      ports[index].lowWaterMark = count
       if ports[index].unread.count >= count { pendRead(of: index, isDrain: false) }
     case .modem(let request): ask(request, of: index)
     case .send(let command):

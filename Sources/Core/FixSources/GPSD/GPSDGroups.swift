@@ -49,7 +49,7 @@ struct GPSDGroups: Sendable {
   /// The number of unread bytes with which to read.
   ///
   /// - Parameter read: the bytes that were read since the last fix.
-  func leastBytes(after read: Int) -> Int {
+  func lowWaterMark(after read: Int) -> Int {
     guard !isLate, let count else { return 1 }
     return max(count - read, 1)
   }

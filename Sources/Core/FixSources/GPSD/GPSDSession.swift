@@ -12,7 +12,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
   private static let maximumCommandLength = 80
   /// The number of bytes with which the connection is emptied while no fix is needed: gpsd closes one that is full.
-  private static let bytesUnneeded = 49_152
+  private static let idleLowWaterMark = 49_152
 
   private let address: String
   private let device: String?
@@ -25,7 +25,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var isGPSD = false
   private var groups = GPSDGroups()
   /// The number of bytes with which the connection is read.
-  private var leastBytes = 1
+  private var lowWaterMark = 1
   private var isNeeded = true
   /// Whether what is read is older than the need for fixes.
   private var isDiscarding = false
@@ -61,7 +61,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       sky = SatelliteCountReporter()
       isGPSD = false
       groups.reset()
-      (leastBytes, isDiscarding) = (1, false)
+      (lowWaterMark, isDiscarding) = (1, false)
       updateProblem()
       return supervise(.opened, at: now) + [.line(.send(GPSDSession.watchCommand(for: device)))]
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -140,15 +140,15 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     guard !isNeeded, !isDiscarding, supervisor.isOpen, announced != nil else { return [] }
     isDiscarding = true
     groups.reset()
-    leastBytes = GPSDSession.bytesUnneeded
-    return [.line(.awaitBytes(leastBytes))]
+    lowWaterMark = GPSDSession.idleLowWaterMark
+    return [.line(.awaitBytes(lowWaterMark))]
   }
 
   /// Sets the number of bytes with which the connection is read next, if that changes.
   private mutating func awaitReport() -> [SourceEffect] {
-    let count = groups.leastBytes(after: decoder.bytesSinceFix)
-    guard supervisor.isOpen, !isDiscarding, count != leastBytes else { return [] }
-    leastBytes = count
+    let count = groups.lowWaterMark(after: decoder.bytesSinceFix)
+    guard supervisor.isOpen, !isDiscarding, count != lowWaterMark else { return [] }
+    lowWaterMark = count
     return [.line(.awaitBytes(count))]
   }
 

@@ -114,7 +114,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private static let portSettling = Duration.seconds(3)
   /// With how many bytes a connection is read while no fix is needed: the kernel's buffer never fills up, and nothing
   /// old is left at the sender.
-  private static let bytesUnneeded = 49_152
+  private static let idleLowWaterMark = 49_152
   /// How often datagrams are taken while no fix is needed.
   private static let emptyingPeriod = Duration.seconds(20)
 
@@ -246,7 +246,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private mutating func leaveUnread(at now: BootInstant) -> [SourceEffect] {
     guard !isNeeded, !isDiscarding, isOpen, announced != nil else { return [] }
     isDiscarding = true
-    guard isDatagram else { return [.line(.awaitBytes(NMEANetworkSession.bytesUnneeded))] }
+    guard isDatagram else { return [.line(.awaitBytes(NMEANetworkSession.idleLowWaterMark))] }
     emptying = now + NMEANetworkSession.emptyingPeriod
     return [.line(.pause)]
   }
