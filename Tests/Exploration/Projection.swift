@@ -15,9 +15,9 @@ struct Projection {
 
   /// Names of stored properties that decide nothing but what is reported, or are the same in all worlds; the number of
   /// a request; the bytes of an address, which is always another one; and the length of a degree of longitude
-  /// (`narrowness`), of which the vehicle changes none.
+  /// (`latitudeCosine`), of which the vehicle changes none.
   private static let ignored: Set<String> = [
-    "configuration", "settings", "eventLimiter", "publication", "id", "lastID", "bytes", "narrowness",
+    "configuration", "settings", "eventLimiter", "publication", "id", "lastID", "bytes", "latitudeCosine",
   ]
   /// No limit of the past is longer, but for those that the exploration does not reach.
   private static let longest = -300_000_000_000 as Int64

@@ -15,7 +15,7 @@ struct NMEAAssembler {
   /// fifth epoch only.
   private static let modeLifetime: Int64 = 10_000
   /// The same for the altitude: a vehicle changes it by a few metres in this time.
-  private static let altitudeLife: Int64 = 5000
+  private static let altitudeLifetime: Int64 = 5000
 
   /// The bit of GST among the kinds with a time; the others are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
@@ -240,7 +240,9 @@ struct NMEAAssembler {
       knownAltitude = time.map { (altitude, epoch.geoidSeparation, $0) }
       return nil
     }
-    guard let knownAltitude, let time, (0...Self.altitudeLife).contains(time - knownAltitude.time) else { return nil }
+    guard let knownAltitude, let time, (0...Self.altitudeLifetime).contains(time - knownAltitude.time) else {
+      return nil
+    }
     return (knownAltitude.altitude, knownAltitude.separation)
   }
 }

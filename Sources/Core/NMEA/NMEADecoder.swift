@@ -164,7 +164,7 @@ package struct NMEADecoder {
 
   /// Continues a sentence that began in an earlier input. Returns the index of the first byte that was not read.
   private mutating func resume(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) -> Int {
-    let before = framing.takeHeld(filledFrom: bytes, into: &scratch)
+    let before = framing.borrowBuffer(filledFrom: bytes, into: &scratch)
     var line: [UInt8] = []
     swap(&line, &scratch)
     var next = bytes.count
@@ -186,7 +186,7 @@ package struct NMEADecoder {
       isPartial = true
       assembler.partReceived(at: now)
     }
-    framing.putBack(&line, keeping: isPartial)
+    framing.returnBuffer(&line, keeping: isPartial)
     swap(&line, &scratch)
     return max(next, 0)
   }

@@ -20,8 +20,8 @@ struct NMEAEpoch {
   private var listedSatellites = 0
   private var hdop: Double?
   private var vdop: Double?
-  private var motionOfRMC = NMEASentence.MotionReport()
-  private var motionOfVTG = NMEASentence.MotionReport()
+  private var rmcMotion = NMEASentence.MotionReport()
+  private var vtgMotion = NMEASentence.MotionReport()
   private var errors: NMEASentence.ErrorReport?
   /// The mode of GSA: the best of several constellations, which share one solution.
   private(set) var statedMode: Fix.Mode?
@@ -50,14 +50,14 @@ struct NMEAEpoch {
     geoidSeparation = report.geoidSeparation ?? geoidSeparation
     if let count = report.satellites { satellites = max(count, satellites ?? 0) }
     hdop = report.hdop ?? hdop
-    motionOfRMC.speed = report.motion.speed ?? motionOfRMC.speed
-    motionOfRMC.heading = report.motion.heading ?? motionOfRMC.heading
+    rmcMotion.speed = report.motion.speed ?? rmcMotion.speed
+    rmcMotion.heading = report.motion.heading ?? rmcMotion.heading
   }
 
   mutating func add(_ report: NMEASentence.MotionReport) {
     isEmpty = false
-    motionOfVTG.speed = report.speed ?? motionOfVTG.speed
-    motionOfVTG.heading = report.heading ?? motionOfVTG.heading
+    vtgMotion.speed = report.speed ?? vtgMotion.speed
+    vtgMotion.heading = report.heading ?? vtgMotion.heading
   }
 
   mutating func add(_ report: NMEASentence.SatelliteReport) {
@@ -112,8 +112,8 @@ struct NMEAEpoch {
     let geoidSeparation = geoidSeparation ?? known?.separation
     fix.altitude = altitude
     if let altitude, let geoidSeparation { fix.altitudeHAE = altitude + geoidSeparation }
-    fix.speed = motionOfRMC.speed ?? motionOfVTG.speed
-    fix.heading = motionOfRMC.heading ?? motionOfVTG.heading
+    fix.speed = rmcMotion.speed ?? vtgMotion.speed
+    fix.heading = rmcMotion.heading ?? vtgMotion.heading
     fix.satellites = satelliteCount
     fix.hdop = hdop
     fix.horizontalAccuracy = errors?.horizontal

@@ -64,9 +64,9 @@ package struct NMEAFraming {
 
   /// Returns the buffered bytes, completed from the new input up to the end of the line or the maximum length.
   ///
-  /// - Parameter scratch: receives them; return it with `putBack`, so that its memory is reused.
+  /// - Parameter scratch: receives them; return it with `returnBuffer`, so that its memory is reused.
   /// - Returns: the number of bytes from earlier inputs.
-  mutating func takeHeld(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
+  mutating func borrowBuffer(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
     let count = held.count
     let limit = min(bytes.count, Self.maximumLength - min(count, Self.maximumLength))
     var end = 0
@@ -79,8 +79,8 @@ package struct NMEAFraming {
     return count
   }
 
-  /// Returns the buffer of `takeHeld`. `keeping`: whether the sentence is still incomplete.
-  mutating func putBack(_ scratch: inout [UInt8], keeping: Bool) {
+  /// Returns the buffer of `borrowBuffer`. `keeping`: whether the sentence is still incomplete.
+  mutating func returnBuffer(_ scratch: inout [UInt8], keeping: Bool) {
     swap(&held, &scratch)
     if !keeping { held.removeAll(keepingCapacity: true) }
   }

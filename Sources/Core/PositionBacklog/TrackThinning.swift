@@ -47,7 +47,7 @@ struct TrackThinning {
   private var version: [UInt32]
   private var queue = Queue()
   /// The cosine of latitude where the track is nearest to the equator, so that no error is underestimated.
-  private let narrowness: Double
+  private let latitudeCosine: Double
 
   /// Removes positions until `goal` are left, or no other can be removed.
   ///
@@ -78,7 +78,7 @@ struct TrackThinning {
     before = track.indices.map { Int32(clamping: $0 - 1) }
     after = track.indices.map { Int32(clamping: $0 + 1) }
     let lowest = track.reduce(90) { min($0, $1.coordinate.latitude.magnitude) }
-    narrowness = max(Trigonometry.rotation(degrees: lowest).cosine, 0)
+    latitudeCosine = max(Trigonometry.rotation(degrees: lowest).cosine, 0)
     stops = TrackThinning.stops(of: track)
     for index in track.indices.dropFirst()
     where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.maximumStep {
@@ -151,7 +151,7 @@ struct TrackThinning {
     let latitude = start.coordinate.latitude + northward * fraction - place.latitude
     let longitude =
       TrackThinning.turn(from: place.longitude, to: start.coordinate.longitude) + eastward * fraction
-    let (north, east) = (latitude * TrackThinning.degree, longitude * TrackThinning.degree * narrowness)
+    let (north, east) = (latitude * TrackThinning.degree, longitude * TrackThinning.degree * latitudeCosine)
     return (north * north + east * east).squareRoot()
   }
 

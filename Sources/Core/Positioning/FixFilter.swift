@@ -88,7 +88,7 @@ package struct FixFilter: Sendable {
   /// good one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
   private static let widening = 3.0
   /// Once a receiver has reported this many satellites, a report of none is taken seriously.
-  private static let minimumOfAFix = 3
+  private static let minimumFixSatellites = 3
 
   /// Consecutive rejected fixes that are consistent with each other: a candidate for the new reference.
   private struct Contradiction {
@@ -205,7 +205,7 @@ package struct FixFilter: Sendable {
   // MARK: - Quality
 
   private mutating func qualityRejection(of fix: Fix) -> FixRejection? {
-    if let satellites = fix.satellites, satellites >= FixFilter.minimumOfAFix { reportsSatellites = true }
+    if let satellites = fix.satellites, satellites >= FixFilter.minimumFixSatellites { reportsSatellites = true }
     if abs(fix.coordinate.latitude) < 0.001, abs(fix.coordinate.longitude) < 0.001 { return .nullIsland }
     if let accuracy = fix.reportedAccuracy {
       if accuracy > configuration.maxAccuracy { return .inaccurate }

@@ -19,7 +19,7 @@ struct FixReference: Sendable {
   /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any sustains.
   private static let acceleration = 4.0
   /// Metres per second squared: how much a vehicle may deviate from its heading, as in hard braking or a tight corner.
-  private static let swerve = 5.0
+  private static let manoeuvreAcceleration = 5.0
   /// The maximum time, in seconds, for which a heading predicts the position.
   private static let predictionHorizon = 5.0
   /// Minimum speed at which the heading is meaningful, in metres per second.
@@ -114,7 +114,7 @@ struct FixReference: Sendable {
       return true
     }
     let predicted = before.coordinate.moved(by: (speed + earlier) / 2 * seconds, heading: heading)
-    return predicted.distance(to: coordinate) - slack <= FixReference.swerve * seconds * seconds / 2
+    return predicted.distance(to: coordinate) - slack <= FixReference.manoeuvreAcceleration * seconds * seconds / 2
   }
 
   /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if there
@@ -128,7 +128,8 @@ struct FixReference: Sendable {
     guard speed != nil, before.speed != nil else {
       return before.motion != nil && isPredicted(by: before, slack, claimed: false)
     }
-    return deviation(from: before).map { $0 <= slack + FixReference.swerve * seconds * seconds / 2 } ?? false
+    return deviation(from: before).map { $0 <= slack + FixReference.manoeuvreAcceleration * seconds * seconds / 2 }
+      ?? false
   }
 
   /// Whether this first fix after a gap is at the position predicted from the motion before and after the gap. A fix
@@ -158,7 +159,7 @@ struct FixReference: Sendable {
     guard seconds <= FixReference.predictionHorizon else { return true }
     let predicted = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
     return predicted.distance(to: coordinate) - (claimed ? max(slack(to: before), leastSlack) : leastSlack)
-      <= FixReference.swerve * seconds * seconds / 2
+      <= FixReference.manoeuvreAcceleration * seconds * seconds / 2
   }
 
   /// Metres between this position and the one predicted from the motion before and after; nil if unknown.

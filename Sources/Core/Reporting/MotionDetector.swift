@@ -45,7 +45,7 @@ package struct MotionDetector: Sendable {
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
   /// until it reports one.
-  private var isSpeedRefuted = false
+  private var isReportedSpeedWrong = false
 
   package init() {}
 
@@ -54,8 +54,8 @@ package struct MotionDetector: Sendable {
   /// - Returns: true if the vehicle has just stopped or started to move.
   package mutating func observe(_ fix: FixFilter.Accepted) -> Bool {
     let isAfterGap = isAfterGap(fix.time)
-    if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isSpeedRefuted = false }
-    speed = (isSpeedRefuted ? nil : fix.fix.speed) ?? coveredSpeed(fix)
+    if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isReportedSpeedWrong = false }
+    speed = (isReportedSpeedWrong ? nil : fix.fix.speed) ?? speedFromPositions(fix)
     if case .parked(let place) = state {
       let isSettingOff = MotionDetector.hasLasted(
         speed ?? 0 >= MotionDetector.movingFrom, for: MotionDetector.movingAfter, at: fix.time, since: &changingSince)
@@ -63,7 +63,9 @@ package struct MotionDetector: Sendable {
         isBeyond(fix.fix, from: place, accuracies: 3), for: MotionDetector.movingAfter, at: fix.time, since: &awaySince)
       let wasMoved = isAfterGap && isBeyond(fix.fix, from: place, accuracies: 1)
       guard isSettingOff || isAway || wasMoved else { return false }
-      if isAway, !isSettingOff, let speed = fix.fix.speed, speed < MotionDetector.parkedBelow { isSpeedRefuted = true }
+      if isAway, !isSettingOff, let speed = fix.fix.speed, speed < MotionDetector.parkedBelow {
+        isReportedSpeedWrong = true
+      }
       state = .moving
     } else {
       guard let speed else { return false }
@@ -104,7 +106,7 @@ package struct MotionDetector: Sendable {
     return time - since >= duration
   }
 
-  private mutating func coveredSpeed(_ fix: FixFilter.Accepted) -> Double? {
+  private mutating func speedFromPositions(_ fix: FixFilter.Accepted) -> Double? {
     // The last timestamp was wrong, and was corrected.
     if let last = trail.last, fix.time < last.time { trail.removeAll() }
     trail.append((fix.time, fix.fix.coordinate))

@@ -13,7 +13,7 @@ struct TrackDeviation: Sendable {
   /// The deviation of the farthest position, in metres.
   private(set) var error = 0.0
   private var start: Coordinate?
-  private var narrowness = 1.0
+  private var latitudeCosine = 1.0
   private var newest: (time: Timestamp, coordinate: Coordinate)?
   /// The positions between the last report and the newest, in order.
   private var positions: [(time: Timestamp, coordinate: Coordinate)] = []
@@ -24,7 +24,7 @@ struct TrackDeviation: Sendable {
   /// A position was reported; later ones are still to be.
   mutating func reported(_ coordinate: Coordinate, at time: Timestamp) {
     start = coordinate
-    narrowness = Trigonometry.rotation(degrees: coordinate.latitude).cosine
+    latitudeCosine = Trigonometry.rotation(degrees: coordinate.latitude).cosine
     positions.removeAll { $0.time <= time }
     (stride, skipped) = (1, 0)
     measure()
@@ -65,7 +65,7 @@ struct TrackDeviation: Sendable {
     var degrees = place.longitude - start.longitude
     if degrees > 180 { degrees -= 360 } else if degrees < -180 { degrees += 360 }
     return (
-      degrees * narrowness * TrackDeviation.degree, (place.latitude - start.latitude) * TrackDeviation.degree
+      degrees * latitudeCosine * TrackDeviation.degree, (place.latitude - start.latitude) * TrackDeviation.degree
     )
   }
 }
