@@ -5,7 +5,7 @@ import Timekeeping
 /// own count.
 struct SatelliteCountReporter: Equatable, Sendable {
   /// Without a fix for this long there is none.
-  private static let fixLife = Duration.seconds(10)
+  private static let fixLifetime = Duration.seconds(10)
 
   private var reported: Int?
   private var fixAt: BootInstant?
@@ -17,7 +17,7 @@ struct SatelliteCountReporter: Equatable, Sendable {
 
   /// - Returns: the report; nil if there is nothing new.
   mutating func satellites(inView count: Int?, at now: BootInstant) -> SourceReport? {
-    guard let count, count != reported, fixAt.map({ now - $0 >= SatelliteCountReporter.fixLife }) ?? true else {
+    guard let count, count != reported, fixAt.map({ now - $0 >= SatelliteCountReporter.fixLifetime }) ?? true else {
       return nil
     }
     reported = count

@@ -182,18 +182,18 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     }
     let others = (devices ?? []).filter { $0 != device }
     if !isGPSD {
-      supervisor.useless = PortSupervisor.Problem(
+      supervisor.noSentences = PortSupervisor.Problem(
         "answers, but not as gpsd does,", "check source.address")
     } else if let device, let devices, !devices.contains(device) {
-      supervisor.useless = PortSupervisor.Problem(
+      supervisor.noSentences = PortSupervisor.Problem(
         "has had no receiver \(device)",
         (others.isEmpty ? "it has none" : "it has\(GPSDSession.name(others.joined(separator: ", "), " "))")
           + "; check source.device")
     } else if devices?.isEmpty == true {
-      supervisor.useless = PortSupervisor.Problem(
+      supervisor.noSentences = PortSupervisor.Problem(
         "has had no receiver", "name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
     } else {
-      supervisor.useless = PortSupervisor.Problem(
+      supervisor.noSentences = PortSupervisor.Problem(
         "has sent no report of its receiver", "check the receiver and its power; see what cgps shows")
     }
   }

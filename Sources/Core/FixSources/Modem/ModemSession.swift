@@ -90,13 +90,13 @@ package struct ModemSession: Sendable {
   /// The polling period without a fix.
   private static let searchPeriod = Duration.seconds(2)
   /// The polling period while the modem is frozen or silent.
-  private static let frozenPeriod = Duration.seconds(5)
+  private static let frozenPollPeriod = Duration.seconds(5)
   /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
   private static let shift = Duration.milliseconds(250)
   /// How often polling is shifted while the first position after a rest is awaited.
   private static let maximumShifts = 8
   /// Retry period without permission: no signal reports that it was granted.
-  private static let rightsPeriod = Duration.seconds(60)
+  private static let permissionRetryPeriod = Duration.seconds(60)
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
   private let selection: ModemSelection
@@ -115,7 +115,7 @@ package struct ModemSession: Sendable {
   private var sky = SatelliteCountReporter()
   private var askedAt = BootInstant.boot
   /// The time of the last new position; initially of the first request.
-  private var newsAt = BootInstant.boot
+  private var newPositionAt = BootInstant.boot
   private var repeats = 0
   private var isNeeded = true
   /// No position was new since fixes are needed again.
@@ -192,16 +192,16 @@ package struct ModemSession: Sendable {
     let wasResting = isResting
     self.isNeeded = isNeeded
     guard case .waiting = state else {
-      if wasResting, isNeeded { expectNews() }
+      if wasResting, isNeeded { expectNewPosition() }
       return []
     }
     if isResting { state = .waiting(until: nil) }
     guard wasResting, isNeeded else { return [] }
-    expectNews()
+    expectNewPosition()
     return ask(.locate, at: now)
   }
 
-  private mutating func expectNews() {
+  private mutating func expectNewPosition() {
     sentences.forgetTimes()
     (lastRawTime, isCatchingUp) = (nil, true)
   }
@@ -257,7 +257,7 @@ package struct ModemSession: Sendable {
     guard self.modem?.path == modem.path else {
       forget()
       self.modem = modem
-      newsAt = now
+      newPositionAt = now
       return ask(.locate, at: now)
     }
     // It was polled for a change in between.
@@ -270,13 +270,13 @@ package struct ModemSession: Sendable {
     var fixes: [Fix] = []
     switch examine(position) {
     case .first:
-      (repeats, isStuck, newsAt) = (0, false, now)
+      (repeats, isStuck, newPositionAt) = (0, false, now)
       return wait(until: askedAt + (isCatchingUp ? ModemSession.shift : ModemSession.period), at: now)
     case .partial:
       isPartial = true
       return wait(until: now + ModemSession.shift, at: now)
-    case .empty: return stay(.silent(modem, for: now - newsAt), at: now)
-    case .repeated: return stay(.frozen(modem, for: now - newsAt), at: now)
+    case .empty: return stay(.silent(modem, for: now - newPositionAt), at: now)
+    case .repeated: return stay(.frozen(modem, for: now - newPositionAt), at: now)
     case .epoch(let bytes):
       decoder.decode(bytes.span, at: now) { fixes.append($0) }
       decoder.finish { fixes.append($0) }
@@ -286,7 +286,7 @@ package struct ModemSession: Sendable {
       decoder.finish { _ in }
     case .raw(let fix): fixes.append(fix)
     }
-    (repeats, isPartial, newsAt) = (0, false, now)
+    (repeats, isPartial, newPositionAt) = (0, false, now)
     var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
     (isReading, isStuck, isCatchingUp, trouble) = (true, false, false, nil)
     if !fixes.isEmpty { sky.hasFix(at: now) }
@@ -299,17 +299,17 @@ package struct ModemSession: Sendable {
   /// A response without anything new.
   private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
     repeats += 1
-    guard now - newsAt >= silenceTimeout else {
+    guard now - newPositionAt >= silenceTimeout else {
       let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)
       let pause = isShifted ? ModemSession.shift : ModemSession.period
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
     return (isStuck ? [] : lose(trouble.withAdvice.text, forget: false, at: now))
-      + wait(until: now + ModemSession.frozenPeriod, at: now)
+      + wait(until: now + ModemSession.frozenPollPeriod, at: now)
   }
 
-  private enum News {
+  private enum ResponseKind {
     case first
     case partial
     case empty
@@ -319,7 +319,7 @@ package struct ModemSession: Sendable {
     case raw(Fix)
   }
 
-  private mutating func examine(_ position: ModemPosition) -> News {
+  private mutating func examine(_ position: ModemPosition) -> ResponseKind {
     if let bytes = position.sentences {
       switch sentences.examine(bytes.span, isComplete: isPartial) {
       case .first: return .first
@@ -348,15 +348,15 @@ package struct ModemSession: Sendable {
       switchedOn = nil
       if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
       return lose(ModemTrouble.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
-        + wait(until: now + ModemSession.rightsPeriod, at: now)
+        + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.unauthorized, _):
       return lose(ModemTrouble.mayNotRead.withAdvice.text, forget: true, at: now)
-        + wait(until: now + ModemSession.rightsPeriod, at: now)
+        + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.wrongState, _):
       if case .enable = request { switchedOn = nil }
       let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
       let text = modem.map { ModemTrouble.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
-      return lose(text, forget: true, at: now) + wait(until: now + ModemSession.rightsPeriod, at: now)
+      return lose(text, forget: true, at: now) + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.silent, _):
       return retry("ModemManager does not answer: systemctl status ModemManager", at: now)
     case (.other, .enable(let modem, _)): return retry(ModemTrouble.cannotEnable(modem).withAdvice.text, at: now)

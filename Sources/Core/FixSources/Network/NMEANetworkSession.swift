@@ -42,7 +42,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     var distantSince: BootInstant?
 
     /// When it is used although its fixes are too far from the last position; nil if they are not.
-    var heldUntil: BootInstant? { distantSince.map { $0 + NMEANetworkSession.distantHold } }
+    var heldUntil: BootInstant? { distantSince.map { $0 + NMEANetworkSession.distantHoldTime } }
   }
 
   /// The port from which an address sends datagrams. Some senders use another one for each datagram.
@@ -53,7 +53,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     var last: BootInstant
 
     /// Whether it has been in use for longer than by a sender with a new port for each datagram.
-    var isSettled: Bool { last - first >= NMEANetworkSession.portSettling }
+    var isSettled: Bool { last - first >= NMEANetworkSession.portSettlingTime }
   }
 
   /// A position, and who has sent it.
@@ -83,7 +83,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     func isReachable(from earlier: Position) -> Bool {
       let seconds = max((arrival - earlier.arrival).inSeconds, 0)
       return earlier.coordinate.distance(to: coordinate)
-        <= NMEANetworkSession.reachSlack + NMEANetworkSession.reachSpeed * seconds
+        <= NMEANetworkSession.distanceSlack + NMEANetworkSession.maximumSpeed * seconds
     }
   }
 
@@ -104,14 +104,14 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Maximum number of addresses that send datagrams.
   package static let maximumDatagramSenders = 8
   /// A sender without a fix for this long loses its place if another sender needs it.
-  package static let fixlessLimit = Duration.seconds(60)
+  package static let noFixTimeout = Duration.seconds(60)
   /// How long a sender must have had fixes before it is used, if they are too far from the last position.
-  package static let distantHold = Duration.seconds(60)
+  package static let distantHoldTime = Duration.seconds(60)
   /// Faster than any vehicle on roads or rails, in metres per second.
-  private static let reachSpeed = 100.0
+  private static let maximumSpeed = 100.0
   /// The additional distance, in metres, that two receivers may differ.
-  private static let reachSlack = 1000.0
-  private static let portSettling = Duration.seconds(3)
+  private static let distanceSlack = 1000.0
+  private static let portSettlingTime = Duration.seconds(3)
   /// With how many bytes a connection is read while no fix is needed: the kernel's buffer never fills up, and nothing
   /// old is left at the sender.
   private static let idleLowWaterMark = 49_152
@@ -156,7 +156,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     self.allow = allow
     self.silenceTimeout = silenceTimeout
     supervisor = PortSupervisor(device: name, silenceTimeout: silenceTimeout, seed: seed)
-    supervisor.useless = PortSupervisor.Problem(
+    supervisor.noSentences = PortSupervisor.Problem(
       "sends bytes but no whole NMEA sentence", "set the sender to NMEA 0183, with checksums")
     guard transport != .connection else {
       supervisor.silent = PortSupervisor.Problem(
@@ -167,7 +167,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     }
     supervisor.silent = PortSupervisor.Problem(
       "has received nothing", "check the sender's settings, its address in source.allow and the firewall")
-    supervisor.useless.what = "has received bytes but no whole NMEA sentence"
+    supervisor.noSentences.what = "has received bytes but no whole NMEA sentence"
     supervisor.recovery = "still listening"
   }
 
@@ -353,7 +353,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     // While they are left unread, nothing is known of them.
     guard senders.count >= maximumSenders, !isDiscarding else { return nil }
     let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
-    let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.fixlessLimit }
+    let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.noFixTimeout }
     let neverFixed = fixless.filter { $0.lastFix == nil }.min { $0.since < $1.since }
     guard let id = (silent ?? neverFixed ?? fixless.min { $0.lastFix ?? now < $1.lastFix ?? now })?.id else {
       return nil
@@ -380,7 +380,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     }
     guard port.isSettled else {
       // While there are several new ports, the first remains until it is out of use.
-      return .current(now - port.last >= NMEANetworkSession.portSettling ? new : port)
+      return .current(now - port.last >= NMEANetworkSession.portSettlingTime ? new : port)
     }
     return sender.lastFix.map { now - $0 < silenceTimeout } ?? false ? .refused : .another
   }
@@ -422,8 +422,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if before == 0, protocols.found == nil {
       protocols.read(bytes)
       if let found = protocols.found {
-        supervisor.useless = PortSupervisor.Problem(sending: found)
-        if isServer { supervisor.useless.what = "has received \(found.name) and no NMEA sentence" }
+        supervisor.noSentences = PortSupervisor.Problem(sending: found)
+        if isServer { supervisor.noSentences.what = "has received \(found.name) and no NMEA sentence" }
       }
     }
     var fixes = [Fix]()

@@ -9,7 +9,7 @@ package struct BaudProbe: Equatable, Sendable {
   /// NMEA 0183-HS, and the rates of modules with many satellites.
   package static let rates = [9600, 4800, 38_400, 115_200, 57_600, 19_200, 230_400, 460_800, 921_600]
   /// Valid sentences that confirm a rate. One may be chance: the checksum has eight bits.
-  package static let proof = 2
+  package static let requiredSentences = 2
   /// How long each rate is tried: two bursts of a receiver at 1 Hz.
   package static let dwell = Duration.milliseconds(2500)
   private var order = BaudProbe.rates
@@ -59,7 +59,7 @@ package struct BaudProbe: Equatable, Sendable {
   package mutating func received(sentences count: Int) -> Int {
     if isFound { return count }
     sentences += max(count, 0)
-    guard sentences >= BaudProbe.proof else { return 0 }
+    guard sentences >= BaudProbe.requiredSentences else { return 0 }
     isFound = true
     return sentences
   }

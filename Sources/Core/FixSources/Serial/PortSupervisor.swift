@@ -63,7 +63,8 @@ package struct PortSupervisor: Sendable {
   /// The problem if nothing is received.
   package var silent = Problem("is open but silent", "check the receiver and its power")
   /// The problem if no complete sentence is received.
-  package var useless = Problem("sends bytes but no whole NMEA sentence", "check source.baud, or set baud = \"auto\"")
+  package var noSentences = Problem(
+    "sends bytes but no whole NMEA sentence", "check source.baud, or set baud = \"auto\"")
 
   /// What the daemon does about either, as in `opening it again`.
   package var recovery = "opening it again"
@@ -131,7 +132,7 @@ package struct PortSupervisor: Sendable {
       close(at: now)
       return [
         .close,
-        .lost(problemText(hasBytes ? useless : silent, after: last == nil ? firstSentenceTimeout : silenceTimeout)),
+        .lost(problemText(hasBytes ? noSentences : silent, after: last == nil ? firstSentenceTimeout : silenceTimeout)),
       ]
     default:
       return []

@@ -68,7 +68,7 @@ package struct SerialSession: ElapsedTimeSession {
   /// Whether data was received since the port was opened.
   private var hasBytes = false
   /// The problem of a receiver that sends data, but no sentences.
-  private let useless: PortSupervisor.Problem
+  private let noSentences: PortSupervisor.Problem
   /// Nil while the port is closed.
   private var isTerminal: Bool?
 
@@ -93,10 +93,10 @@ package struct SerialSession: ElapsedTimeSession {
       device: device, silenceTimeout: silenceTimeout, firstSentenceTimeout: baud == nil ? probe.round * 2 : .zero,
       seed: seed)
     if baud == nil {
-      supervisor.useless = PortSupervisor.Problem(
+      supervisor.noSentences = PortSupervisor.Problem(
         "sends bytes but no whole NMEA sentence at any speed", "check that the receiver speaks NMEA 0183")
     }
-    useless = supervisor.useless
+    noSentences = supervisor.noSentences
   }
 
   /// When to handle `deadline`; nil while waiting for the port only.
@@ -119,7 +119,7 @@ package struct SerialSession: ElapsedTimeSession {
     case .appeared: return supervise(.appeared, at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
-      (protocols, hasBytes, supervisor.useless) = (ReceiverProtocolDetector(), false, useless)
+      (protocols, hasBytes, supervisor.noSentences) = (ReceiverProtocolDetector(), false, noSentences)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -327,7 +327,7 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func noteProtocol(of bytes: Span<UInt8>) {
     guard decoder.counters.sentences == 0, protocols.found == nil else { return }
     protocols.read(bytes)
-    if let found = protocols.found { supervisor.useless = PortSupervisor.Problem(sending: found) }
+    if let found = protocols.found { supervisor.noSentences = PortSupervisor.Problem(sending: found) }
   }
 
   /// Time between reads in a burst: at most half of the kernel's buffer fills up in it.
