@@ -92,12 +92,12 @@ enum ModemCommand: Command {
           case .refused(.unauthorized):
             throw CommandError(
               .permission, "this user may not switch on the receiver of \(modem.name); run this as root")
-          case .refused(.wrongState): trouble = ModemTrouble.wrongState(modem).withAdvice.text
+          case .refused(.wrongState): trouble = ModemProblem.wrongState(modem).withAdvice.text
           case .refused: throw CommandError(.unavailable, "ModemManager refused: \(ExternalText(client.errorMessage))")
           default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
           }
         }
-      case .refused(.absent): trouble = ModemTrouble.noModemManager.withAdvice.text
+      case .refused(.absent): trouble = ModemProblem.noModemManager.withAdvice.text
       default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
       }
       guard loop.now.boot < end else { throw CommandError(.unavailable, trouble) }

@@ -49,7 +49,7 @@ struct ModemManagerCheck: Check {
       // nothing.
       return report(
         environment.isDaemonRunning
-          ? .fail(.modemOff, ModemTrouble.mayNotEnable(found))
+          ? .fail(.modemOff, ModemProblem.mayNotEnable(found))
           : .warn(
             .modemOff, "the receiver of \(found.name) is off",
             "The service switches it on if polkit grants it org.freedesktop.ModemManager1.Device.Control "
@@ -112,8 +112,8 @@ struct ModemManagerCheck: Check {
       return .fail(.modemManagerFailed, "ModemManager does not answer", "systemctl status ModemManager")
     }
     switch refusal {
-    case .absent: return .fail(.modemManagerFailed, ModemTrouble.noModemManager)
-    case .unauthorized: return .fail(.modemDenied, ModemTrouble.mayNotRead)
+    case .absent: return .fail(.modemManagerFailed, ModemProblem.noModemManager)
+    case .unauthorized: return .fail(.modemDenied, ModemProblem.mayNotRead)
     case .silent: return .fail(.modemManagerFailed, "ModemManager does not answer", "systemctl status ModemManager")
     case .gone: return .fail(.modemUnusable, "the modem has just disappeared", "Check its plug and its power")
     case .wrongState, .other:

@@ -9,7 +9,7 @@ package struct ModemSelection: Equatable, Sendable {
     /// These sources must be enabled in addition to those already enabled.
     case enable(Modem, Modem.LocationSources)
     /// Wait until something changes.
-    case wait(ModemTrouble)
+    case wait(ModemProblem)
   }
 
   /// The sysfs path of the device, or the object path; nil for any.

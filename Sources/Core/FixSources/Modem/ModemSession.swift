@@ -297,7 +297,7 @@ package struct ModemSession: Sendable {
   }
 
   /// A response without anything new.
-  private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
+  private mutating func stay(_ trouble: ModemProblem, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newPositionAt >= silenceTimeout else {
       let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)
@@ -340,26 +340,26 @@ package struct ModemSession: Sendable {
     switch (refusal, request) {
     case (.absent, _):
       switchedOn = nil
-      return lose(ModemTrouble.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+      return lose(ModemProblem.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
     case (.gone, _):
       forget()
       return wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
     case (.unauthorized, .enable(let modem, _)):
       switchedOn = nil
       if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
-      return lose(ModemTrouble.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
+      return lose(ModemProblem.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.unauthorized, _):
-      return lose(ModemTrouble.mayNotRead.withAdvice.text, forget: true, at: now)
+      return lose(ModemProblem.mayNotRead.withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.wrongState, _):
       if case .enable = request { switchedOn = nil }
       let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
-      let text = modem.map { ModemTrouble.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
+      let text = modem.map { ModemProblem.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
       return lose(text, forget: true, at: now) + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.silent, _):
       return retry("ModemManager does not answer: systemctl status ModemManager", at: now)
-    case (.other, .enable(let modem, _)): return retry(ModemTrouble.cannotEnable(modem).withAdvice.text, at: now)
+    case (.other, .enable(let modem, _)): return retry(ModemProblem.cannotEnable(modem).withAdvice.text, at: now)
     case (.other, _): return retry("ModemManager refuses to answer; see fleet-locationctl doctor", at: now)
     }
   }
