@@ -85,7 +85,7 @@ package struct TokenDescription {
     }
     // The daemon's own check would repeat the inspection's finding.
     if let failure = response.failure, inspection?.rejection == nil { lines.append(failure.withAdvice.text) }
-    if let finding = response.shortLife { lines.append(finding.sentence) }
+    if let finding = response.shortLifetime { lines.append(finding.sentence) }
     return lines.isEmpty ? ["none"] : lines
   }
 }

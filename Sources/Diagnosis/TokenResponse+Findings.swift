@@ -10,7 +10,7 @@ extension TokenProbe.Response {
     let findings = [.pass("received a token in \(time)")] + inspection.problems.map(\.finding)
     // If Fleet Engine would reject it, its problems have been reported.
     guard inspection.rejection == nil else { return findings }
-    return findings + failures + (shortLife.map { [$0] } ?? lifetime.map { [.pass("it is valid for \($0)")] } ?? [])
+    return findings + failures + (shortLifetime.map { [$0] } ?? lifetime.map { [.pass("it is valid for \($0)")] } ?? [])
   }
 
   /// Why the daemon would use no token; empty if it would use one.
@@ -21,7 +21,7 @@ extension TokenProbe.Response {
 
   /// A finding that the short lifetime of the token causes many requests; nil if it is long enough, or there is no
   /// token.
-  var shortLife: Finding? {
+  var shortLifetime: Finding? {
     guard let token = try? token.get(), let lifetime, token.deadline - token.receivedAt < .seconds(120) else {
       return nil
     }

@@ -13,7 +13,7 @@ package struct TokenIssuer {
     case badSignature = "bad-signature"
     case wrongAudience = "wrong-audience"
     /// Valid for two hours; one is allowed.
-    case longLife = "long-life"
+    case longLifetime = "long-life"
     case notYetValid = "not-yet-valid"
     case garbage
   }
@@ -70,7 +70,7 @@ package struct TokenIssuer {
     var expires = issued + lifetime
     switch flaw {
     case .expired: (issued, expires) = (issued - lifetime - 60, issued - 60)
-    case .longLife: expires = issued + 7200
+    case .longLifetime: expires = issued + 7200
     case .notYetValid: (issued, expires) = (issued + 1800, issued + 3600)
     default: break
     }

@@ -5,7 +5,7 @@ package struct TokenVerifier {
   /// Maximum seconds that `iat` may be in the future.
   private static let allowedSkew: Int64 = 600
   /// Maximum lifetime of a token in seconds.
-  private static let maximumLife: Int64 = 3600
+  private static let maximumLifetime: Int64 = 3600
 
   /// Why a token is rejected that is still valid by its times.
   package enum RevocationReason: Sendable {
@@ -98,7 +98,7 @@ package struct TokenVerifier {
       throw unauthenticated(
         "The token is issued \(issued - now.seconds) s in the future.", "ACCESS_TOKEN_NOT_YET_VALID")
     }
-    if expires - issued > Self.maximumLife || expires > now.seconds + Self.maximumLife {
+    if expires - issued > Self.maximumLifetime || expires > now.seconds + Self.maximumLifetime {
       throw unauthenticated("The token lives longer than an hour.", "ACCESS_TOKEN_LIFETIME_TOO_LONG")
     }
   }

@@ -78,7 +78,7 @@ import Testing
   @Test(
     "a flawed token is rejected as Fleet Engine rejects it",
     arguments: [
-      (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLife, 401), (.notYetValid, 401),
+      (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLifetime, 401), (.notYetValid, 401),
       (.wrongVehicle, 403), (.wrongService, 403),
       (.noClaim, 403), (.algorithmNone, 403), (.wrongAudience, 403),
     ] as [(TokenIssuer.Flaw, Int)])

@@ -85,7 +85,7 @@ package struct MetricReading: Sendable {
   var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixCameAt }
 
   /// Remaining lifetime of the token; nil without one.
-  var tokenLife: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }
+  var tokenLifetime: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }
 
   /// How far the machine's clock is ahead; nil if unknown, 0 if it is right.
   var clockOffset: Duration? { snapshot.isTimeKnown ? snapshot.clockError?.offset ?? .zero : nil }

@@ -133,7 +133,7 @@ package enum MetricTable {
       $0.snapshot.tokenFailure != nil ? 1 : 0
     },
     .single("token_remaining_seconds", .gauge, "Time until the token expires; 0 without a token.") {
-      $0.tokenLife.map(seconds) ?? 0
+      $0.tokenLifetime.map(seconds) ?? 0
     },
   ]
 
