@@ -16,14 +16,14 @@ package enum ManualStart {
   }
 
   /// - Parameter path: of the main settings file.
-  /// - Throws: exit code `occupied` with what to run instead.
+  /// - Throws: exit code `inUse` with what to run instead.
   package static func check(settings path: String) throws(DaemonError) {
     // systemd sets the directory for a service; a container's entry point has it from the container, or no systemd.
     guard Environment.value(of: "STATE_DIRECTORY") == nil, getpid() != 1,
       FileAccess.refusal("/run/systemd/system", F_OK) == nil, let service = service(reading: path)
     else { return }
     let situation = Situation(isRunning: isRunning(service), isPaused: exists("\(service.stateDirectory)/paused"))
-    if let message = refusal(of: service, situation) { throw DaemonError(ExitCode.occupied, message) }
+    if let message = refusal(of: service, situation) { throw DaemonError(ExitCode.inUse, message) }
   }
 
   /// Why the program is not started, and what to do; nil if it can be.

@@ -12,7 +12,7 @@ package nonisolated struct DirectoryLocks {
 
   /// Locks the runtime and state directory; without systemd there are none.
   ///
-  /// - Throws: exit code `occupied` if another daemon has locked one of them.
+  /// - Throws: exit code `inUse` if another daemon has locked one of them.
   package init() throws(DaemonError) {
     runtime = try DirectoryLocks.lock(in: RuntimeDirectory.path)
     state = try DirectoryLocks.lock(in: Environment.value(of: "STATE_DIRECTORY"))
@@ -34,7 +34,7 @@ package nonisolated struct DirectoryLocks {
       guard error.code == EWOULDBLOCK else { return nil }
       let holder = FileLock.holder(path).map { " (process \($0))" } ?? ""
       throw DaemonError(
-        ExitCode.occupied,
+        ExitCode.inUse,
         "another fleet-locationd\(holder) uses \(directory): each daemon needs its own directories, which the units "
           + "fleet-locationd@NAME provide", cause: error)
     }

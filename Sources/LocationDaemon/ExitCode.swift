@@ -17,7 +17,7 @@ package nonisolated enum ExitCode {
   package static let system: Int32 = 71
   /// Another daemon uses the same directories; or the program was started by hand with the settings of an installed
   /// service, which runs or is paused.
-  package static let occupied: Int32 = 73
+  package static let inUse: Int32 = 73
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
   /// This user may not read the settings or a secret that they name.

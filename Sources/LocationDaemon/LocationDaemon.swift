@@ -59,7 +59,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     performer = EffectPerformer(loop: loop, journal: journal, notifier: notifier, loader: loader)
     monitor = SystemMonitor(loop: loop)
     directories = ServiceDirectories(isService: notifier.isActive)
-    let timerHandler = LateHandler()
+    let timerHandler = DeferredHandler()
     do {
       timer = try loop.makeTimer { timerHandler.action?() }
     } catch {
@@ -322,6 +322,6 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 }
 
 /// A handler whose action is set later, because the object that it calls does not exist yet.
-private final class LateHandler {
+private final class DeferredHandler {
   var action: (() -> Void)?
 }

@@ -7,7 +7,7 @@ import SystemCalls
 struct StoreFile {
   static let name = "backlog.sqlite"
   /// The number of files set aside that are preserved, the newest ones.
-  static let keptAside = 3
+  static let maximumSetAside = 3
 
   let directory: String
 
@@ -88,7 +88,7 @@ struct StoreFile {
       let (from, to) = (path + companion, "\(directory)/\(name)\(companion)")
       if unsafe rename(from, to) != 0, errno != ENOENT { throw denied(Errno(errno)) }
     }
-    for number in numbers.sorted().dropLast(StoreFile.keptAside - 1) {
+    for number in numbers.sorted().dropLast(StoreFile.maximumSetAside - 1) {
       for companion in StoreFile.companions {
         // If it cannot be deleted, the next time may succeed.
         _ = unsafe unlink("\(path).corrupt-\(number)\(companion)")

@@ -66,10 +66,10 @@ package final class PathWatch {
     guard event.name == step.name || !event.events.isDisjoint(with: .gone), !isDeferred else { return }
     isDeferred = true
     // Events come in bursts; and no source must be replaced while it is being read.
-    loop.defer { [weak self] in self?.lookAgain() }
+    loop.defer { [weak self] in self?.recheck() }
   }
 
-  private func lookAgain() {
+  private func recheck() {
     isDeferred = false
     guard let onChange else { return }
     if PathWatch.steps(to: path) != steps || steps.count != sources.count { watchSteps() }

@@ -67,7 +67,7 @@ import URLReader
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
     try unsafe TransferDriver(
       loop: loop, meter: meter, onEnd: { [weak self] handle, code in unsafe self?.end(handle, code) },
-      onOverwork: { [weak self] in self?.giveUp() })
+      onWorkLimit: { [weak self] in self?.giveUp() })
   }
 
   /// Sends a request on the persistent connection, or on a new one.
@@ -198,7 +198,7 @@ import URLReader
 
   /// Fails every request and closes the connection, because the server keeps libcurl busy without end.
   private func giveUp() {
-    let given = active.map { (completion: $0.completion, failure: $0.overwork) }
+    let given = active.map { (completion: $0.completion, failure: $0.workLimitFailure) }
     for transfer in active { retire(transfer) }
     active = []
     dropConnections()

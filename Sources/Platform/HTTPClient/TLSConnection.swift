@@ -71,7 +71,7 @@ import Timekeeping
       try setTLSCallback()
       let driver = try unsafe TransferDriver(
         loop: loop, meter: meter, onEnd: { [weak self] _, code in self?.finishConnecting(code) },
-        onOverwork: { [weak self] in self?.giveUp() })
+        onWorkLimit: { [weak self] in self?.giveUp() })
       self.driver = driver
       guard unsafe driver.add(self.easy.raw) == CURLM_OK else {
         throw TransportFailure(.local, "libcurl did not accept the connection")

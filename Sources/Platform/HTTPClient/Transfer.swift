@@ -240,7 +240,7 @@ import SystemCalls
   var version: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
 
   /// The failure of a request that used too much processor time.
-  var overwork: TransportFailure {
+  var workLimitFailure: TransportFailure {
     TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read"))
   }
 

@@ -20,7 +20,7 @@ import SystemCalls
   private var pending: Int32 = 0
   /// Processor time that libcurl has used since a transfer began or ended.
   private var work = Duration.zero
-  private var onOverwork: (() -> Void)?
+  private var onWorkLimit: (() -> Void)?
   /// Called when connections close, and so retained while there may be one.
   private let meter: ConnectionMeter
   /// Called while connections are read.
@@ -35,10 +35,10 @@ import SystemCalls
   /// - Parameters:
   ///   - meter: the meter of every handle.
   ///   - onEnd: called with the handle of a transfer that ended, which the caller must remove.
-  ///   - onOverwork: called if the transfers have used too much processor time.
+  ///   - onWorkLimit: called if the transfers have used too much processor time.
   init(
     loop: EventLoop, meter: ConnectionMeter, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void,
-    onOverwork: @escaping () -> Void
+    onWorkLimit: @escaping () -> Void
   ) throws(HTTPClientError) {
     guard let multi = unsafe curl_multi_init() else {
       throw HTTPClientError(.unavailable, "libcurl has no memory for a multi handle")
@@ -48,7 +48,7 @@ import SystemCalls
     self.meter = meter
     floods = TLSFloodGuard(loop)
     unsafe self.onEnd = onEnd
-    self.onOverwork = onOverwork
+    self.onWorkLimit = onWorkLimit
     do {
       timer = try loop.makeTimer { [unowned self] in act(CURL_SOCKET_TIMEOUT, 0) }
     } catch {
@@ -114,7 +114,7 @@ import SystemCalls
   private func act(_ socket: Int32, _ events: Int32) {
     withExtendedLifetime(self) {
       if step(socket, events) < pending { reportEnded() }
-      if pending > 0, work > TransferDriver.maximumWork { onOverwork?() }
+      if pending > 0, work > TransferDriver.maximumWork { onWorkLimit?() }
     }
   }
 

@@ -98,7 +98,7 @@ import Timekeeping
   ) throws {
     let output = try OutputPipe(limit: maximumOutputSize)
     let errors = try OutputPipe(limit: HelperProgram.maximumErrorSize)
-    timer = try loop.makeTimer { [weak self] in self?.timeIsUp() }
+    timer = try loop.makeTimer { [weak self] in self?.timeoutExpired() }
     let variables = HelperProgram.environment(adding: environment)
     let helper = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
     (processID, groupID) = (helper.supervisor, helper.program)
@@ -133,7 +133,7 @@ import Timekeeping
   }
 
   private func outputArrived() {
-    guard let output, output.isOverfull else { return }
+    guard let output, output.exceedsLimit else { return }
     output.stopReading()
     end(.tooLarge)
   }
@@ -144,7 +144,7 @@ import Timekeeping
     end(.tooLarge)
   }
 
-  private func timeIsUp() {
+  private func timeoutExpired() {
     guard processID > 0 else { return }
     guard !isKilled else {
       // The supervisor is blocked: its death triggers the cleanup.
@@ -183,7 +183,7 @@ import Timekeeping
     // Its output is in the pipes, also if another process still has the write ends open.
     output?.drain()
     errors?.drain()
-    if output?.isOverfull == true, endReason == nil { endReason = .tooLarge }
+    if output?.exceedsLimit == true, endReason == nil { endReason = .tooLarge }
     switch (endReason, status) {
     case (let endReason?, _): finish(endReason)
     case (nil, .exited(let code)): finish(.exited(code))

@@ -14,7 +14,7 @@ final class OutputPipe {
   /// Received bytes, stored or not.
   private(set) var received = 0
   /// More was received than is stored.
-  private(set) var isOverfull = false
+  private(set) var exceedsLimit = false
 
   /// - Parameter limit: maximum number of stored bytes.
   init(limit: Int) throws(Errno) {
@@ -60,7 +60,7 @@ final class OutputPipe {
   private func keep(_ new: ArraySlice<UInt8>) {
     received += new.count
     let room = max(limit - bytes.count, 0)
-    if new.count > room { isOverfull = true }
+    if new.count > room { exceedsLimit = true }
     bytes += new.prefix(room)
   }
 
