@@ -14,7 +14,7 @@ import Glibc
   private static let maximumStreams = 32
   /// Interval of keep-alive comments in milliseconds: proxies and browsers close a connection that is silent for a
   /// minute.
-  private static let streamBeat: Int64 = 15_000
+  private static let keepAliveInterval: Int64 = 15_000
 
   /// The result of the owner's work between requests.
   package struct PendingWork {
@@ -33,9 +33,9 @@ import Glibc
   /// Suspended connections, whose response is delayed or never sent because of a fault.
   private var held: [ServerExchange] = []
   private var streams: [EventStream] = []
-  private var nextBeat: Int64 = 0
+  private var nextKeepAlive: Int64 = 0
   /// Whether a suspended stream has been resumed.
-  private var hasWoken = false
+  private var hasResumed = false
 
   /// The port on which it listens.
   package let port: UInt16
@@ -120,9 +120,9 @@ import Glibc
       let now = clock()
       if let end, now.steady >= end { return }
       let due = serveStreams(at: now)
-      if hasWoken {
+      if hasResumed {
         // libmicrohttpd resumes a connection only in its next run, so run it without waiting.
-        hasWoken = false
+        hasResumed = false
         continue
       }
       let deadlines = [end, due] + held.map(\.deadline)
@@ -150,11 +150,11 @@ import Glibc
   private func serveStreams(at now: ServerTime) -> Int64? {
     let deadline = sendDue(at: now)
     guard !streams.isEmpty else { return deadline }
-    if now.steady >= nextBeat {
-      nextBeat = now.steady + Self.streamBeat
+    if now.steady >= nextKeepAlive {
+      nextKeepAlive = now.steady + Self.keepAliveInterval
       send(EventStream.comment)
     }
-    return min(deadline ?? .max, nextBeat)
+    return min(deadline ?? .max, nextKeepAlive)
   }
 
   private func sendDue(at now: ServerTime) -> Int64? {
@@ -165,7 +165,7 @@ import Glibc
 
   private func send(_ event: [UInt8]) {
     for stream in streams {
-      hasWoken = hasWoken || stream.isSuspended
+      hasResumed = hasResumed || stream.isSuspended
       stream.add(event)
     }
   }

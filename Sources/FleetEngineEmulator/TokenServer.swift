@@ -12,7 +12,7 @@ package final class TokenServer {
     /// Lifetime in seconds, at most an hour, the maximum of Fleet Engine.
     package var lifetime: Int64 = 3600
     /// Whether it issues tokens that can read the whole fleet.
-    package var servesReaders = false
+    package var issuesReaderTokens = false
     /// Whether other machines may send requests, under any host name. Otherwise the host name must be one of the
     /// loopback interface, so that a page of another site, open in a browser of this machine, gets no token.
     package var isPublic = false
@@ -82,7 +82,7 @@ package final class TokenServer {
   /// The `authorization` claim for a path of Google's samples, and the format of the response.
   private func rights(_ kind: String, _ id: String) throws(APIError) -> (JSON, TokenKind.Dialect) {
     if kind == "fleet_reader" {
-      guard options.servesReaders else {
+      guard options.issuesReaderTokens else {
         throw APIError(
           .permissionDenied, "Tokens for the whole fleet need --fleet-reader.", reason: "NOT_ALLOWED")
       }

@@ -80,7 +80,7 @@ struct TokenServerArguments {
       }
       service.authorization = value
     case "token-lifetime": service.lifetime = try EmulatorArguments.number(name, value, 1...3600)
-    case "fleet-reader": service.servesReaders = true
+    case "fleet-reader": service.issuesReaderTokens = true
     case "ready-file": readyFile = value
     case "quiet": isQuiet = true
     case "seconds": seconds = try EmulatorArguments.number(name, value, 1...86_400_000)

@@ -142,7 +142,7 @@ import Testing
   @Test("a token for the whole fleet is issued only on request")
   func readers() throws {
     try expectEqual(Bench().ask("/token/fleet_reader/truck-17").status, 403)
-    let bench = try Bench { $0.servesReaders = true }
+    let bench = try Bench { $0.issuesReaderTokens = true }
     let claims = try bench.claims(bench.ask("/token/fleet_reader/truck-17"), "token")
     expectEqual(claims["authorization"], ["deliveryvehicleid": "*", "taskids": ["*"]])
   }
