@@ -107,12 +107,12 @@ enum EventSamples {
       .updateAccepted(past: 2, at: VehicleLocation(coordinate: try place(), time: stamp)),
       .offline(silence, after: .seconds(60), suppressed: 1),
       .offline(silence, after: .milliseconds(999), suppressed: 2),
-      .stillOffline(silence, after: .seconds(600), tries: 1), .compactUpdatesRefused(httpStatus: 415),
+      .stillOffline(silence, after: .seconds(600), attempts: 1), .compactUpdatesRefused(httpStatus: 415),
     ]
     for failure in failures {
       events += [
         .offline(failure, after: .zero, suppressed: 0), .interrupted(failure),
-        .stillOffline(failure, after: .seconds(600), tries: 44),
+        .stillOffline(failure, after: .seconds(600), attempts: 44),
       ]
     }
     return events

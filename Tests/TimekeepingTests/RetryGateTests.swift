@@ -144,7 +144,7 @@ import Timekeeping
       var gate = RetryGate(seed: 1)
       for second in stride(from: 24, to: 60, by: 3) {
         gate.attempted(at: at(Double(second)))
-        if neverArrive { gate.neverArrived() }
+        if neverArrive { gate.failedUnsent() }
         _ = gate.failed(Backoff.Bounds.seconds(0, cap: 0), at: at(Double(second)))
       }
       // While it fails the limit holds for all of them.

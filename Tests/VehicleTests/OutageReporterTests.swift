@@ -87,11 +87,11 @@ import Timekeeping
     var reminders: [Int] = []
     for second in stride(from: 0, to: 48 * 3600, by: 10) {
       guard let event = fail(second), second > 0 else { continue }
-      let tries = (second - (reminders.last ?? 0) * 60) / 10
-      expectEqual(event, .stillOffline(failure(), after: .seconds(second), tries: tries))
+      let attempts = (second - (reminders.last ?? 0) * 60) / 10
+      expectEqual(event, .stillOffline(failure(), after: .seconds(second), attempts: attempts))
       reminders.append(second / 60)
     }
     expectEqual(reminders, [10, 20, 40] + (1..<48).map { $0 * 60 })
-    expectEqual(fail(48 * 3600), .stillOffline(failure(), after: .seconds(48 * 3600), tries: 360))
+    expectEqual(fail(48 * 3600), .stillOffline(failure(), after: .seconds(48 * 3600), attempts: 360))
   }
 }

@@ -588,7 +588,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.wasLastAttemptAccepted = false
     vehicle.failure = failure
     vehicle.failingSince = failingSince ?? now
-    if failure.isUnsent { gate.neverArrived() }
+    if failure.isUnsent { gate.failedUnsent() }
     return true
   }
 

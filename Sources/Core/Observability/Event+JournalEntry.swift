@@ -106,11 +106,11 @@ extension Event {
       row(.online, online(after: time, delivered: delivered, waiting: waiting))
     case .offline(let failure, let time, let suppressed):
       row(.offline, offline(failure, after: time, suppressed: suppressed))
-    case .stillOffline(let failure, let time, let tries):
+    case .stillOffline(let failure, let time, let attempts):
       row(
         .stillOffline,
         "Still offline after \(time.humanReadable) (\(failure.category.rawValue)): \(failure.withAdvice.text); "
-          + "\(tries) \(tries == 1 ? "attempt" : "attempts") since this was last reported",
+          + "\(attempts) \(attempts == 1 ? "attempt" : "attempts") since this was last reported",
         fields(failure) + [seconds(time)])
     case .interrupted(let failure):
       row(.interrupted, "Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))

@@ -57,7 +57,7 @@ package struct RetryGate: Sendable {
   }
 
   /// The last attempt failed before anything reached the server.
-  package mutating func neverArrived() {
+  package mutating func failedUnsent() {
     arrivals = arrivalsBefore
   }
 

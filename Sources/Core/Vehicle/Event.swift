@@ -78,8 +78,8 @@ package enum Event: Equatable, Sendable {
   ///   - after: the duration of the outage so far, if it was not reported at once.
   ///   - suppressed: the number of short interruptions that were not reported.
   indirect case offline(UpdateFailure, after: Duration, suppressed: Int)
-  /// - Parameter tries: attempts since the last report.
-  indirect case stillOffline(UpdateFailure, after: Duration, tries: Int)
+  /// - Parameter attempts: attempts since the last report.
+  indirect case stillOffline(UpdateFailure, after: Duration, attempts: Int)
   indirect case interrupted(UpdateFailure)
   /// - Parameters:
   ///   - past: the number of past positions in the update.

@@ -4,7 +4,7 @@ import Timekeeping
 /// Since when no server could be reached, because the machine has no network or because attempts fail.
 struct NetworkOutage: Sendable {
   /// An outage is long from then on: more positions are queued soon, and the store collects them.
-  static let long = Duration.seconds(120)
+  static let longThreshold = Duration.seconds(120)
 
   /// Nil: the last attempt reached a server.
   private var since: BootInstant?
@@ -19,7 +19,7 @@ struct NetworkOutage: Sendable {
 
   /// Whether a long outage lasts, if that has changed since the last call.
   mutating func change(at now: BootInstant) -> Bool? {
-    let isLongNow = since.map { now - $0 >= NetworkOutage.long } ?? false
+    let isLongNow = since.map { now - $0 >= NetworkOutage.longThreshold } ?? false
     guard isLongNow != isLong else { return nil }
     isLong = isLongNow
     return isLong

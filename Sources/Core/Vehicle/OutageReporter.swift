@@ -5,7 +5,7 @@ import Timekeeping
 /// Log policy for the connection to Fleet Engine: each outage and its end; series of short ones are aggregated.
 struct OutageReporter: Sendable {
   /// An outage is reported at once, unless another was reported within this time.
-  static let quiet = Duration.seconds(600)
+  static let quietPeriod = Duration.seconds(600)
   /// An outage that lasts this long is always reported.
   static let worthReporting = Duration.seconds(60)
   /// When a lasting outage is reported again, since its beginning; then hourly.
@@ -17,9 +17,9 @@ struct OutageReporter: Sendable {
     var since: BootInstant
     var isReported = false
     /// Failures since the last report, and the categories that were reported.
-    var tries = 0
+    var attempts = 0
     var kinds: Set<UpdateFailure.Category> = []
-    var reminded = 0
+    var remindersSent = 0
   }
 
   private var outage: Outage?
@@ -39,28 +39,28 @@ struct OutageReporter: Sendable {
     var outage = self.outage ?? Outage(since: now)
     defer { self.outage = outage }
     let lasted = now - outage.since
-    outage.tries += 1
+    outage.attempts += 1
     guard outage.isReported else {
       if failure.category.row.isTransient, lasted < OutageReporter.worthReporting, let reportedAt,
-        now - reportedAt < OutageReporter.quiet
+        now - reportedAt < OutageReporter.quietPeriod
       {
-        return outage.tries == 1 ? .interrupted(failure) : nil
+        return outage.attempts == 1 ? .interrupted(failure) : nil
       }
       outage.isReported = true
-      outage.tries = 0
+      outage.attempts = 0
       outage.kinds = [failure.category]
       reportedAt = now
       defer { suppressed = 0 }
       return .offline(failure, after: lasted, suppressed: suppressed)
     }
     if outage.kinds.insert(failure.category).inserted {
-      outage.tries = 0
+      outage.attempts = 0
       return .offline(failure, after: lasted, suppressed: 0)
     }
-    guard lasted >= OutageReporter.reminder(outage.reminded) else { return nil }
-    defer { outage.tries = 0 }
-    while lasted >= OutageReporter.reminder(outage.reminded) { outage.reminded += 1 }
-    return .stillOffline(failure, after: lasted, tries: outage.tries)
+    guard lasted >= OutageReporter.reminder(outage.remindersSent) else { return nil }
+    defer { outage.attempts = 0 }
+    while lasted >= OutageReporter.reminder(outage.remindersSent) { outage.remindersSent += 1 }
+    return .stillOffline(failure, after: lasted, attempts: outage.attempts)
   }
 
   /// - Parameters:

@@ -116,7 +116,7 @@ extension VehicleAgent {
     guard !changes.isEmpty else { return lateUpdateEnded(outcome, at: now.boot, &effects) }
     clock.requestEnded(outcome)
     delivery.ended(on: outcome)
-    noteReach(outcome, result, at: now.boot)
+    noteReachability(outcome, result, at: now.boot)
     if result.isFromFleetEngine, let time = outcome.date {
       clock.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
     }
@@ -132,7 +132,7 @@ extension VehicleAgent {
   }
 
   /// Any response ends an outage, and only a failure of the network begins one.
-  private mutating func noteReach(_ outcome: HTTPOutcome, _ result: UpdateOutcome, at now: BootInstant) {
+  private mutating func noteReachability(_ outcome: HTTPOutcome, _ result: UpdateOutcome, at now: BootInstant) {
     if case .response = outcome { return network.outage.reached() }
     if case .failed(let failure) = result, failure.category.row.isNetworkFailure { network.outage.unreachable(at: now) }
   }
