@@ -15,7 +15,7 @@ import Timekeeping
     outcomes.accepted(past: 0, sentAt: at(1), at: at(1))
     outcomes.accepted(past: 0, sentAt: at(1), at: at(1))
     outcomes.failed(.network, sentAt: at(3), at: at(4))
-    expectEqual(outcomes.last, RecentOutcomes.Outcome(failure: .network, past: 0, at: at(4), took: .seconds(60)))
+    expectEqual(outcomes.last, RecentOutcomes.Outcome(failure: .network, past: 0, at: at(4), duration: .seconds(60)))
     expectEqual(outcomes.minutes(at: at(5)), [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
     expectEqual(outcomes.minutes(at: at(31))?.count, 28)
     expectNil(outcomes.minutes(at: at(40)))

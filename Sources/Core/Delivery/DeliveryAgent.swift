@@ -59,7 +59,7 @@ package struct DeliveryAgent: Sendable {
     /// The timestamp of the newest position that came from the store, and was not queued already.
     var newestRestored: Timestamp?
     /// The last accepted live position, and since when the vehicle has been there: for `timeSinceUpdate`.
-    var livePlace: (location: VehicleLocation, since: BootInstant)?
+    var acceptedLive: (location: VehicleLocation, since: BootInstant)?
     var hasOverduePosition = false
     /// The last attempt is repeated: the server did not process it, or closed the connection without a response.
     var isResending = false
@@ -73,7 +73,7 @@ package struct DeliveryAgent: Sendable {
     /// cause.
     var backlogRejection: UpdateFailure?
     /// The live position of a compact update that was rejected: it is sent once more in the plain form.
-    var comparedLive: VehicleLocation?
+    var rejectedCompactLive: VehicleLocation?
     /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
     var outcomes = RecentOutcomes()
@@ -411,7 +411,7 @@ package struct DeliveryAgent: Sendable {
     if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
     if let before = vehicle.deliveredBefore, before > newest { vehicle.deliveredBefore = nil }
     if let restored = vehicle.newestRestored, restored > newest { vehicle.newestRestored = newest }
-    if let compared = vehicle.comparedLive, compared.time > newest { vehicle.comparedLive = nil }
+    if let compared = vehicle.rejectedCompactLive, compared.time > newest { vehicle.rejectedCompactLive = nil }
   }
 
   // Static, because an argument that mutates `self` would copy all of it first.
@@ -441,8 +441,8 @@ package struct DeliveryAgent: Sendable {
   private mutating func send(
     _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
-    let compared = vehicle.comparedLive
-    vehicle.comparedLive = nil
+    let compared = vehicle.rejectedCompactLive
+    vehicle.rejectedCompactLive = nil
     let live = compared ?? live(for: newest)
     // One that is sent once more was not due, or is delivered: the newest then counts against the capacity.
     let changes = backlog.contains(live.time) ? [] : backlog.makeRoom(limit: configuration.capacity)
@@ -450,7 +450,7 @@ package struct DeliveryAgent: Sendable {
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
     var sinceUpdate: Int?
-    if let known = vehicle.livePlace, known.location.coordinate == live.coordinate {
+    if let known = vehicle.acceptedLive, known.location.coordinate == live.coordinate {
       let seconds = (now - known.since).wholeSeconds
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
@@ -480,7 +480,7 @@ package struct DeliveryAgent: Sendable {
 
   /// Cancels the current request; a position that is due is in the backlog.
   private mutating func abandon() -> [Effect] {
-    vehicle.comparedLive = nil
+    vehicle.rejectedCompactLive = nil
     if case .goingOffline(let attempt) = state {
       state = .idle
       mayArrive(.offline, until: attempt.deadline)
@@ -518,7 +518,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.failure = nil
     vehicle.failingSince = nil
     vehicle.delivered = live
-    if vehicle.livePlace?.location.coordinate != live.coordinate { vehicle.livePlace = (live, now) }
+    if vehicle.acceptedLive?.location.coordinate != live.coordinate { vehicle.acceptedLive = (live, now) }
     gate.succeeded()
     let past = attempt.isControl ? 0 : attempt.records.count
     noteAccepted(past: past, sentAt: attempt.sentAt, at: now)
@@ -558,7 +558,7 @@ package struct DeliveryAgent: Sendable {
     if formNegotiation.failed(attempt.form, failure, at: now) {
       // Neither the position nor the past ones are blamed for it, also not for the last rejections before this one.
       vehicle.rejectedLive = nil
-      vehicle.comparedLive = attempt.update.live
+      vehicle.rejectedCompactLive = attempt.update.live
       return .resends(failure)
     }
     guard note(failure, at: now) else { return .resends(failure) }

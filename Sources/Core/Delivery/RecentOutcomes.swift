@@ -23,7 +23,7 @@ package struct RecentOutcomes: Equatable, Sendable {
     /// When it ended.
     package var at: BootInstant
     /// From the request to its end.
-    package var took: Duration
+    package var duration: Duration
   }
 
   /// The minutes in which an update ended, oldest first.
@@ -35,12 +35,12 @@ package struct RecentOutcomes: Equatable, Sendable {
   ///
   /// - Parameter past: the number of past positions in it.
   mutating func accepted(past: Int, sentAt: BootInstant, at now: BootInstant) {
-    last = Outcome(failure: nil, past: past, at: now, took: now - sentAt)
+    last = Outcome(failure: nil, past: past, at: now, duration: now - sentAt)
     minutes[minute(at: now)].accepted += 1
   }
 
   mutating func failed(_ category: UpdateFailure.Category, sentAt: BootInstant, at now: BootInstant) {
-    last = Outcome(failure: category, past: 0, at: now, took: now - sentAt)
+    last = Outcome(failure: category, past: 0, at: now, duration: now - sentAt)
     minutes[minute(at: now)].failed += 1
   }
 

@@ -141,7 +141,7 @@ extension StatusReport.Outcome {
     guard let outcome = snapshot.outcomes.last else { return nil }
     self.init(
       result: outcome.failure?.rawValue ?? "accepted", age: (snapshot.now.boot - outcome.at).wholeSeconds,
-      milliseconds: outcome.took.nanoseconds / 1_000_000, past: outcome.past)
+      milliseconds: outcome.duration.nanoseconds / 1_000_000, past: outcome.past)
   }
 }
 

@@ -90,12 +90,12 @@ package struct Backfill: Sendable {
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
   /// The largest number of suspects that was accepted together.
-  private var largestPassed = 0
+  private var largestAcceptedPart = 0
   /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the
   /// server.
   private var isBisectionCut = false
   /// How often all suspects were accepted in parts: then their number was the cause.
-  private var passesInParts = 0
+  private var acceptancesInParts = 0
   private var quarantined: [Quarantined] = []
   /// A delivered position that is sent again as a past one, to see whether the server accepts any.
   private var control: Backlog.ID?
@@ -197,24 +197,24 @@ package struct Backfill: Sendable {
       countAtCeiling(carried.count)
       return rejected
     }
-    largestPassed = max(largestPassed, carried.count)
+    largestAcceptedPart = max(largestAcceptedPart, carried.count)
     suspects.removeAll { passed.contains($0) }
     guard suspects.isEmpty else { return rejected }
     // Once may be chance, or another cause; twice is a limit that the server does not document.
     resetCounts()
-    if !isBisectionCut { passesInParts += 1 }
+    if !isBisectionCut { acceptancesInParts += 1 }
     isBisectionCut = false
-    if passesInParts > 1 {
-      ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestPassed))
+    if acceptancesInParts > 1 {
+      ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestAcceptedPart))
       acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
     }
-    size = largestPassed
+    size = largestAcceptedPart
     return rejected
   }
 
   /// A request with this many was accepted at the first attempt: the ceiling may have been a coincidence.
   private mutating func countAtCeiling(_ count: Int) {
-    if count > largestPassed { passesInParts = 0 }
+    if count > largestAcceptedPart { acceptancesInParts = 0 }
     guard var ceiling, count >= ceiling.count else { return }
     ceiling.acceptances += 1
     if ceiling.acceptances < acceptancesAtCeiling {
@@ -236,7 +236,7 @@ package struct Backfill: Sendable {
     case .notPermitted(let token): suspend(token, at: now)
     case .rejected(let carried):
       guard carried.count == 1, let only = carried.first else {
-        if suspects.isEmpty { (largestPassed, isBisectionCut) = (0, false) }
+        if suspects.isEmpty { (largestAcceptedPart, isBisectionCut) = (0, false) }
         suspects = carried
         return true
       }
