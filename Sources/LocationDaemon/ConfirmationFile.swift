@@ -9,7 +9,7 @@ struct ConfirmationFile {
 
   private let path: String?
   /// The last error, so that it is reported once.
-  private var trouble: String?
+  private var lastError: String?
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
   init(stateDirectory: String?) {
@@ -42,7 +42,7 @@ struct ConfirmationFile {
     } catch {
       new = "whether the new settings are confirmed will not survive a restart: \(path) cannot be written: \(error)"
     }
-    defer { trouble = new }
-    return new == trouble ? nil : new
+    defer { lastError = new }
+    return new == lastError ? nil : new
   }
 }

@@ -5,7 +5,7 @@ import SystemCalls
 /// Writes the file of `metrics.textfile`.
 struct MetricsFile {
   /// The last error, so that it is reported once.
-  private var trouble: String?
+  private var lastError: String?
 
   /// Replaces the file, readable for every user.
   ///
@@ -19,7 +19,7 @@ struct MetricsFile {
         "metrics.textfile: \(path) cannot be written (\(error)); the service may only write to its own directory, as with "
         + "textfile = \"fleet_locationd.prom\""
     }
-    defer { trouble = new }
-    return new == trouble ? nil : new
+    defer { lastError = new }
+    return new == lastError ? nil : new
   }
 }

@@ -15,7 +15,7 @@ struct TrafficFile {
 
   private let path: String?
   /// The last error, so that it is reported once.
-  private var trouble: String?
+  private var lastError: String?
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
   init(stateDirectory: String?) {
@@ -45,7 +45,7 @@ struct TrafficFile {
     } catch {
       new = "the traffic counts will not survive a restart: \(path) cannot be written: \(error)"
     }
-    defer { trouble = new }
-    return new == trouble ? nil : new
+    defer { lastError = new }
+    return new == lastError ? nil : new
   }
 }

@@ -89,7 +89,7 @@ package struct TrafficLedger: Equatable, Sendable {
   /// The maximum size of text that `init` parses.
   package static let maxTextSize = 1024
   /// A change of the date by more days is doubtful.
-  private static let maxDaysParked = 31
+  private static let maxPlausibleDays = 31
   private static let firstReading = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
 
@@ -189,7 +189,7 @@ package struct TrafficLedger: Equatable, Sendable {
       self.day = day
       return []
     } else if jump == nil {
-      jump = Jump(before: before, at: now, isDoubtful: days < 0 || days > TrafficLedger.maxDaysParked)
+      jump = Jump(before: before, at: now, isDoubtful: days < 0 || days > TrafficLedger.maxPlausibleDays)
     }
     // An earlier date: the previous one was wrong, and its counts belong to the new one.
     if days < 0 {

@@ -30,7 +30,7 @@ struct MonitorWatch: Sendable {
     if ended != self.ended, let update = MonitorItem.Update(snapshot) { items.append(.update(update)) }
     self.ended = ended
     let state = MonitorItem.State(snapshot)
-    if self.state?.isLike(state) != true {
+    if self.state?.isSimilar(to: state) != true {
       self.state = state
       items.append(.state(state))
     }

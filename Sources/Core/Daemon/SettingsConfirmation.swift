@@ -61,7 +61,7 @@ struct SettingsConfirmation: Sendable {
   private(set) var holdReason: HoldReason?
   /// When the first fix and the first token with these settings came.
   private var (fixAt, tokenAt): (BootInstant?, BootInstant?)
-  private var isAsked = false
+  private var isUpdateRequested = false
   /// The timeout has elapsed, and the settings stay in force.
   private(set) var isOver = false
 
@@ -84,7 +84,7 @@ struct SettingsConfirmation: Sendable {
   var obstacle: String? { parts.obstacle(to: previous) }
 
   /// Whether the fix and the token have come that these settings need before an accepted update can confirm them.
-  private var hasAll: Bool { (!changesSource || fixAt != nil) && (!changesToken || tokenAt != nil) }
+  private var hasRequiredInputs: Bool { (!changesSource || fixAt != nil) && (!changesToken || tokenAt != nil) }
 
   /// What is missing because of these settings, if the time runs.
   var isFixMissing: Bool { changesSource && fixAt == nil }
@@ -122,8 +122,8 @@ struct SettingsConfirmation: Sendable {
       stored = next
       steps.append(.store(.waiting(Waiting(all: parts.all, limit: limit, used: next, had: had))))
     }
-    if hasAll, !isAsked {
-      isAsked = true
+    if hasRequiredInputs, !isUpdateRequested {
+      isUpdateRequested = true
       steps.append(.sendNow)
     }
     if runningSince != nil, used >= limit {
@@ -152,7 +152,7 @@ struct SettingsConfirmation: Sendable {
 
   /// Whether an update that was sent then, and accepted, confirms these settings.
   func isConfirmed(byUpdateSentAt sentAt: BootInstant) -> Bool {
-    guard sentAt >= since, hasAll else { return false }
+    guard sentAt >= since, hasRequiredInputs else { return false }
     return (!changesSource || fixAt.map { sentAt >= $0 } == true)
       && (!changesToken || tokenAt.map { sentAt >= $0 } == true)
   }

@@ -31,7 +31,7 @@ struct HPACKEncoder: Sendable {
   /// The smallest size that the peer has requested since the last block, which must be signalled before the latest one.
   private var minimumCapacity: Int?
   /// The repeated fields do not all fit into the table, so nothing else gets an entry.
-  private var isTight = false
+  private var isTableFull = false
   /// The number of added entries: an encoded block can be reused while this is unchanged.
   private(set) var additions = 0
 
@@ -61,7 +61,7 @@ struct HPACKEncoder: Sendable {
   /// not evict each other with each request.
   private mutating func indexed(_ fields: [HPACKField]) -> [Bool] {
     var indexed = fields.map(\.repeats)
-    if indexed.contains(true) { isTight = false }
+    if indexed.contains(true) { isTableFull = false }
     var room = table.capacity
     for (_, index) in fields.indices.map({ (fields[$0].size, $0) }).sorted(by: { $0.0 > $1.0 }) where indexed[index] {
       if HPACKEncoder.staticNumbers(of: fields[index]).field != nil { continue }
@@ -69,7 +69,7 @@ struct HPACKEncoder: Sendable {
         room -= fields[index].size
       } else {
         indexed[index] = false
-        isTight = true
+        isTableFull = true
       }
     }
     return indexed
@@ -97,7 +97,7 @@ struct HPACKEncoder: Sendable {
     }
     let name = known.name ?? table.firstIndex { $0.name == field.name }.map { first + $0 }
     // A field that does not repeat only gets an entry if nothing has to be evicted for it.
-    let isAdded = isIndexed || (!isTight && field.size <= table.capacity - table.size)
+    let isAdded = isIndexed || (!isTableFull && field.size <= table.capacity - table.size)
     if isAdded {
       HPACKEncoder.write(name ?? 0, prefix: 6, 0x40, into: &output)
     } else {

@@ -243,7 +243,7 @@ extension Event {
 
   private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Entry {
     let number = SourceNumber(index, of: overview.sources.count)
-    let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
+    let why = overview.reasonForUse(index, troubles: overview.troubles(before: index))
     let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
     return ("Using source \(number.phrase), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }

@@ -77,7 +77,7 @@ extension VehicleAgent.Snapshot {
   fileprivate var lastFixClause: String {
     let rejection = rejectionClause
     guard let newest else { return rejection ?? "no fix has been received yet" }
-    let age = "\(age(of: newestCameAt)) old\(newest.time == delivered ? " and was accepted by Fleet Engine" : "")"
+    let age = "\(age(of: newestReceivedAt)) old\(newest.time == delivered ? " and was accepted by Fleet Engine" : "")"
     return rejection.map { "\($0); the newest accepted one is \(age)" } ?? "the last fix is \(age)"
   }
 

@@ -80,9 +80,9 @@ package struct MetricReading: Sendable {
   /// Time of the last fix by the best clock; nil without one, or if the time is unknown.
   var lastUpdate: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
 
-  var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixCameAt) }
+  var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixReceivedAt) }
 
-  var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixCameAt }
+  var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixReceivedAt }
 
   /// Remaining lifetime of the token; nil without one.
   var tokenLifetime: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }

@@ -169,14 +169,14 @@ package enum MetricTable {
     .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
       $0.traffic.map { ($0.peer, Double($0.connections)) }
     },
-    carried("sent_bytes", "Bytes that TCP sent: requests in TLS, handshakes, and retransmissions.", \.sent),
-    carried("received_bytes", "Bytes that TCP received: responses in TLS, and handshakes.", \.received),
-    carried("retransmitted_bytes", "Bytes that TCP sent again because they were lost.", \.retransmitted),
-    carried(
+    tcpCounter("sent_bytes", "Bytes that TCP sent: requests in TLS, handshakes, and retransmissions.", \.sent),
+    tcpCounter("received_bytes", "Bytes that TCP received: responses in TLS, and handshakes.", \.received),
+    tcpCounter("retransmitted_bytes", "Bytes that TCP sent again because they were lost.", \.retransmitted),
+    tcpCounter(
       "sent_header_bytes",
       "Bytes of IP and TCP headers sent, from the kernel's number of segments; together with `tcp_sent_bytes_total` this is the data volume.",
       \.sentHeaders),
-    carried("received_header_bytes", "Bytes of IP and TCP headers received, likewise.", \.receivedHeaders),
+    tcpCounter("received_header_bytes", "Bytes of IP and TCP headers received, likewise.", \.receivedHeaders),
     .single(
       "traffic_month_bytes", .gauge,
       "Data volume of this month (UTC) in bytes, to and from Fleet Engine and the token provider, as in `status`, across restarts. Updated every 15 minutes. Absent while the date is unknown."
@@ -184,7 +184,7 @@ package enum MetricTable {
   ]
 
   /// Of the kernel's counters (TCP_INFO).
-  private static func carried(
+  private static func tcpCounter(
     _ name: String, _ help: String, _ field: any KeyPath<TCPTraffic, UInt64> & Sendable
   ) -> Metric {
     .labelled("tcp_\(name)_total", .counter, by: "peer", help) { reading in

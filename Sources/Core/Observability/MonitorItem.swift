@@ -60,7 +60,7 @@ package enum MonitorItem: Equatable, Sendable {
     package var isOfflinePending: Bool
 
     /// Whether the other is the same but for what changes with each update, and with time.
-    package func isLike(_ other: State) -> Bool {
+    package func isSimilar(to other: State) -> Bool {
       var (mine, theirs) = (self, other)
       (mine.summary, theirs.summary) = ("", "")
       if State.regular.contains(mine.cause), State.regular.contains(theirs.cause) { mine.cause = theirs.cause }

@@ -83,7 +83,7 @@ extension SourceOverview {
   /// Why this one is used.
   ///
   /// - Parameter troubles: why no source of higher priority is used.
-  func whyUsed(_ index: Int, troubles: String) -> String {
+  func reasonForUse(_ index: Int, troubles: String) -> String {
     switch reason {
     case .failback(let time): "it has been good for \(time.humanReadable)\(troubles.isEmpty ? "" : "; \(troubles)")"
     case .best: troubles.isEmpty ? "the first in the list" : troubles

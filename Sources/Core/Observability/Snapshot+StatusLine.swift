@@ -24,7 +24,7 @@ extension VehicleAgent.Snapshot {
     }
     if let hold = sources.hold, cause != .held(hold) { parts.append(Sentence(own: hold.phrase)) }
     if let fix {
-      parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
+      parts.append("fix \(fix.summary), \(age(of: fixReceivedAt)) old\(isParked ? ", parked" : "")")
     }
     if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
     if let tokenDeadline {

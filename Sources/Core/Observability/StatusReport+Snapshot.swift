@@ -33,7 +33,7 @@ extension StatusReport {
       ? "not opened while another process has the vehicle"
       : snapshot.sources.lossReason ?? (snapshot.sources.unreadNames.isEmpty ? nil : "not read while paused")
     sources = Source.all(in: snapshot.sources)
-    fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
+    fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixReceivedAt, isParked: snapshot.isParked) }
     withoutFix = snapshot.fixMissingSince.map { (now - $0).wholeSeconds }
     satellitesInView = snapshot.fixMissingSince == nil ? nil : snapshot.sources.satellitesInView
     lastUpdate = snapshot.lastAcceptedAt.map { (now - $0).wholeSeconds }
@@ -172,7 +172,8 @@ extension StatusReport.Source {
       if isUsed {
         // The sources of higher priority have their own explanations.
         let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
-        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "no source of higher priority is good") + hold
+        explanation =
+          overview.reasonForUse(index, troubles: index == 0 ? "" : "no source of higher priority is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"
       } else {

@@ -11,7 +11,7 @@ struct OutageReporter: Sendable {
   /// When a lasting outage is reported again, since its beginning; then hourly.
   private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
   /// From this number on, delivered past positions get a line of their own.
-  private static let manyPositions = 10
+  private static let announcementThreshold = 10
 
   private struct Outage {
     var since: BootInstant
@@ -84,7 +84,7 @@ struct OutageReporter: Sendable {
       outage = nil
     }
     guard pending == 0 else { return events }
-    if past > 0, isAnnounced || past >= OutageReporter.manyPositions { events.append(.backfilled(past)) }
+    if past > 0, isAnnounced || past >= OutageReporter.announcementThreshold { events.append(.backfilled(past)) }
     past = 0
     isAnnounced = false
     return events

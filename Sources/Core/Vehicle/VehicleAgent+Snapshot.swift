@@ -55,7 +55,7 @@ extension VehicleAgent {
     /// The newest accepted fix, also during a pause.
     package var fix: Fix? { agent.fixes.newest?.fix }
     /// Its arrival. Meaningless without a fix.
-    package var fixCameAt: BootInstant { agent.fixes.newest?.at ?? .boot }
+    package var fixReceivedAt: BootInstant { agent.fixes.newest?.at ?? .boot }
     /// Since when no fix has been accepted, or, before the first, since when a source is read; nil if there is a fix.
     package var fixMissingSince: BootInstant? { agent.fixes.missingSince }
     /// Why the last fix was rejected; nil if it was accepted, or there was none.
@@ -63,7 +63,7 @@ extension VehicleAgent {
     /// The newest position that may be sent; nil before the first one, and after a pause until there is one.
     package var newest: VehicleLocation? { agent.policy.newest }
     /// Its arrival. Meaningless without one.
-    package var newestCameAt: BootInstant { agent.policy.newestAt }
+    package var newestReceivedAt: BootInstant { agent.policy.newestAt }
     /// Whether the vehicle is parked.
     package var isParked: Bool { agent.isParked }
     /// The track over the last few minutes.
@@ -132,7 +132,7 @@ extension VehicleAgent {
 
   /// - Parameter now: with the machine's clock.
   package func snapshot(at now: Moment) -> Snapshot {
-    Snapshot(now: now, agent: self, plan: outlook(at: now))
+    Snapshot(now: now, agent: self, plan: nextWait(at: now))
   }
 
   fileprivate var vehicleState: VehicleState? {
@@ -141,7 +141,7 @@ extension VehicleAgent {
   }
 
   /// The plan; if a step is due at this moment, the wait after it.
-  private func outlook(at now: Moment) -> Plan {
+  private func nextWait(at now: Moment) -> Plan {
     let plan = plan(at: now.boot)
     guard case .act = plan else { return repeating(plan, at: now.boot) }
     var copy = self
