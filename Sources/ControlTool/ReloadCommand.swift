@@ -47,7 +47,7 @@ enum ReloadCommand: Command {
     }
     let response = try DaemonClient.reload(confirmingWithin: limit, options)
     if let mistake = response.error { throw CommandError(.configuration, mistake) }
-    if let remark = response.remark { say(remark) }
+    if let remark = response.remark { printLine(remark) }
     return try follow(limit, at: path)
   }
 
@@ -65,13 +65,13 @@ enum ReloadCommand: Command {
       }
       switch watch.handle(response, at: loop.now.boot - start) {
       case .confirmed:
-        say("the new settings are in force")
+        printLine("the new settings are in force")
         return 0
       case .failed(let sentence): throw CommandError(.configuration, sentence)
       case .undecided(let sentence):
         throw CommandError(
           .temporary, "\(sentence)\nThe daemon continues without this command; fleet-locationctl status has the result")
-      case .wait(let line): if let line { say(line) }
+      case .wait(let line): if let line { printLine(line) }
       }
       let next = loop.now.boot + .seconds(1)
       do {
@@ -82,5 +82,5 @@ enum ReloadCommand: Command {
     }
   }
 
-  private static func say(_ line: String) { StandardError.write("\(CommandLineTool.name): \(line)\n") }
+  private static func printLine(_ line: String) { StandardError.write("\(CommandLineTool.name): \(line)\n") }
 }

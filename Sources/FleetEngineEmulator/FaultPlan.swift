@@ -32,7 +32,7 @@ package struct FaultPlan: Sendable {
   /// Removes the faults whose duration has elapsed.
   ///
   /// - Returns: the removed faults.
-  mutating func removeOver(at now: ServerTime) -> [Fault] {
+  mutating func removeExpired(at now: ServerTime) -> [Fault] {
     let over = faults.filter { fault in fault.end.map { $0 <= now.steady } ?? false }
     faults.removeAll { fault in over.contains { $0.id == fault.id } }
     return over

@@ -6,7 +6,7 @@ extension FleetService {
   ///
   /// - Returns: steady milliseconds when the next one ends.
   package func endFaults(at now: ServerTime) -> Int64? {
-    for fault in faults.removeOver(at: now) {
+    for fault in faults.removeExpired(at: now) {
       let what = fault.name.isEmpty ? "fault for \(fault.target.rawValue) requests: \(fault.summary)" : fault.name
       publish(.faults(faults.faults), fault.vehicle ?? "", "\(Self.place(fault.vehicle))\(what), over", at: now)
     }

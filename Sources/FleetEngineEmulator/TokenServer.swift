@@ -40,7 +40,7 @@ package final class TokenServer {
     do throws(APIError) {
       reply = Reply(json: try answer(request, at: now))
     } catch {
-      say("-", "refused \(error.httpStatus): \(error.message)", at: now)
+      logRequest("-", "refused \(error.httpStatus): \(error.message)", at: now)
       reply = Reply(error)
     }
     reply.headers.append(("Cache-Control", "no-store"))
@@ -48,7 +48,7 @@ package final class TokenServer {
     return reply
   }
 
-  private func say(_ who: String, _ text: String, at now: ServerTime) {
+  private func logRequest(_ who: String, _ text: String, at now: ServerTime) {
     log("\(RFC3339.timeOfDay(now.wall)) \(UpdateLine.event(who, text))")
   }
 
@@ -75,7 +75,7 @@ package final class TokenServer {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
     tokens += 1
-    say(id, "token issued (\(kind))", at: now)
+    logRequest(id, "token issued (\(kind))", at: now)
     return dialect.answer(token)
   }
 

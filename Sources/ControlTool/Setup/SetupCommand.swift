@@ -116,7 +116,7 @@ enum SetupCommand: Command {
   private static func findSource(_ answers: inout SetupAnswers, person: Bool) throws(CommandError) {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
-    say("Looking for receivers: up to half a minute …")
+    printLine("Looking for receivers: up to half a minute …")
     let environment = Doctor.Environment(
       loop: loop, serviceUser: UserAccount.named(DoctorCommand.serviceUser), currentUser: .current,
       buildDate: Release.buildDate, isDaemonRunning: false)
@@ -158,7 +158,7 @@ enum SetupCommand: Command {
       let line = try prompt("\(text)\(value.map { " [\($0)]" } ?? ""): ")
       let answer = line.isEmpty ? value ?? "" : meaning(line)
       guard let mistake = answers.set(question, to: answer) else { return }
-      say("  \(mistake)")
+      printLine("  \(mistake)")
     }
   }
 
@@ -198,7 +198,7 @@ enum SetupCommand: Command {
           isHidden: true)
         if text.isEmpty { return isKept ? nil : Secret("") }
         guard let mistake = SetupPlan.problem(ofCredential: text) else { return Secret(text) }
-        say("  \(mistake)")
+        printLine("  \(mistake)")
       }
     }
     // Not repeated: it may be the credential itself.
@@ -244,7 +244,7 @@ enum SetupCommand: Command {
     let result = programs.run(
       ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credential)", path, "-"], within: .seconds(30))
     guard result.trouble == nil, !result.output.isEmpty else {
-      say("The credential is not encrypted (systemd-creds: \(result.trouble ?? "no output"))")
+      printLine("The credential is not encrypted (systemd-creds: \(result.trouble ?? "no output"))")
       return .plain(secret)
     }
     return .encrypted(result.output)
@@ -271,10 +271,10 @@ enum SetupCommand: Command {
   private static func write(_ changes: [SetupPlan.Change]) throws(CommandError) {
     for change in changes {
       switch change {
-      case .unchanged(let file): say("As it is: \(file.path)")
+      case .unchanged(let file): printLine("As it is: \(file.path)")
       case .created(let file):
         try write(file)
-        say("Written:  \(file.path)")
+        printLine("Written:  \(file.path)")
       case .replaced(let file, let backup):
         do throws(Errno) {
           try AtomicFile.keep(file.path, as: backup)
@@ -282,7 +282,7 @@ enum SetupCommand: Command {
           throw CommandError(.io, "\(file.path): cannot be kept as \(backup): \(error)")
         }
         try write(file)
-        say("Replaced: \(file.path); the old one is \(backup)")
+        printLine("Replaced: \(file.path); the old one is \(backup)")
       }
     }
   }
@@ -311,12 +311,12 @@ enum SetupCommand: Command {
         .configuration,
         "the files are written, but the check fails: \(trouble)\nCorrect it, then: systemctl restart \(plan.unit)")
     }
-    say("Checked:  \(SetupPlan.settings(instance))")
+    printLine("Checked:  \(SetupPlan.settings(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
     // Not a restart, over which systemd keeps the runtime directory: a cached token of another credential ends with it.
     try run(["systemctl", "stop", plan.unit], programs)
     try run(["systemctl", "start", plan.unit], programs)
-    say("Started:  \(plan.unit)")
+    printLine("Started:  \(plan.unit)")
   }
 
   private static func run(_ words: [String], _ programs: ProgramRun) throws(CommandError) {
@@ -340,13 +340,14 @@ enum SetupCommand: Command {
       }
       switch watch.handle(response, at: loop.now.boot - start) {
       case .online(let sentence):
-        say("Online:   \(sentence), \((loop.now.boot - start).humanReadable) after the start")
+        printLine("Online:   \(sentence), \((loop.now.boot - start).humanReadable) after the start")
         return 0
       case .missing(let sentence):
-        say("Not yet:  \(sentence)\nThe service runs on and tries again; fleet-locationctl doctor\(option) says more")
+        printLine(
+          "Not yet:  \(sentence)\nThe service runs on and tries again; fleet-locationctl doctor\(option) says more")
         return 1
       case .wait(let line):
-        if let line { say("Now:      \(line)") }
+        if let line { printLine("Now:      \(line)") }
       }
       let next = loop.now.boot + .seconds(1)
       do {
@@ -357,5 +358,5 @@ enum SetupCommand: Command {
     }
   }
 
-  private static func say(_ line: String) { _ = try? StandardOutput.write("\(line)\n") }
+  private static func printLine(_ line: String) { _ = try? StandardOutput.write("\(line)\n") }
 }

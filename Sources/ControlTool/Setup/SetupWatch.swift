@@ -20,7 +20,7 @@ struct SetupWatch {
   /// How long to wait in all.
   let limit: Duration
   private var last = ""
-  private var lastBad: (cause: String, since: Duration)?
+  private var lastFailure: (cause: String, since: Duration)?
 
   init(limit: Duration) {
     self.limit = limit
@@ -56,10 +56,10 @@ struct SetupWatch {
       let advice = state?.advice.map { "\n\($0)" } ?? ""
       if state?.level == "bad" {
         let cause = state?.cause ?? ""
-        if lastBad?.cause != cause { lastBad = (cause, time) }
-        if let lastBad, time - lastBad.since >= SetupWatch.grace { return .missing(whole + advice) }
+        if lastFailure?.cause != cause { lastFailure = (cause, time) }
+        if let lastFailure, time - lastFailure.since >= SetupWatch.grace { return .missing(whole + advice) }
       } else {
-        lastBad = nil
+        lastFailure = nil
       }
       guard time < limit else { return .missing(whole + advice) }
       return line(problem)
