@@ -40,7 +40,7 @@ struct NMEAAssembler {
   private var arrival = BootInstant.boot
   private var closedTime: Int64?
   /// Whether sentences without a time may still belong to the epoch that ended last.
-  private var mayTrail = false
+  private var acceptsTrailing = false
   private var closedBySilence = false
   /// Whether the open epoch is discarded unless it is completed, or another sentence with its time follows.
   private var isAbandoned = false
@@ -118,7 +118,7 @@ struct NMEAAssembler {
     if cadence.isComplete, !hasMarkedEnds {
       isAbandoned = false
       close(into: emit)
-      mayTrail = true
+      acceptsTrailing = true
     }
     return true
   }
@@ -161,16 +161,16 @@ struct NMEAAssembler {
       close(into: emit)
       closedBySilence = true
     }
-    mayTrail = false
+    acceptsTrailing = false
   }
 
   /// Continues or begins an epoch with a sentence without a time.
   ///
   /// - Returns: false if that epoch has ended.
   private mutating func open(_ untimed: NMEAOrder.Untimed, into emit: (Fix) -> Void) -> Bool {
-    if order.begins(untimed), !epoch.isEmpty || mayTrail {
+    if order.begins(untimed), !epoch.isEmpty || acceptsTrailing {
       close(into: emit)
-      mayTrail = false
+      acceptsTrailing = false
       inferredStart = untimed
     }
     guard open(nil, into: emit) else { return false }
@@ -194,11 +194,11 @@ struct NMEAAssembler {
         inferredStart = nil
         return false
       }
-    } else if epoch.isEmpty, mayTrail {
+    } else if epoch.isEmpty, acceptsTrailing {
       cadence.contradict()
       return false
     }
-    mayTrail = false
+    acceptsTrailing = false
     return true
   }
 

@@ -275,8 +275,8 @@ package struct ModemSession: Sendable {
     case .partial:
       isPartial = true
       return wait(until: now + ModemSession.shift, at: now)
-    case .empty: return stay(.silent(modem, for: now - newPositionAt), at: now)
-    case .repeated: return stay(.frozen(modem, for: now - newPositionAt), at: now)
+    case .empty: return awaitNewPosition(.silent(modem, for: now - newPositionAt), at: now)
+    case .repeated: return awaitNewPosition(.frozen(modem, for: now - newPositionAt), at: now)
     case .epoch(let bytes):
       decoder.decode(bytes.span, at: now) { fixes.append($0) }
       decoder.finish { fixes.append($0) }
@@ -297,7 +297,7 @@ package struct ModemSession: Sendable {
   }
 
   /// A response without anything new.
-  private mutating func stay(_ trouble: ModemProblem, at now: BootInstant) -> [Effect] {
+  private mutating func awaitNewPosition(_ trouble: ModemProblem, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newPositionAt >= silenceTimeout else {
       let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)

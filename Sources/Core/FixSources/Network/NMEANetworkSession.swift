@@ -116,7 +116,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// old is left at the sender.
   private static let idleLowWaterMark = 49_152
   /// How often datagrams are taken while no fix is needed.
-  private static let emptyingPeriod = Duration.seconds(20)
+  private static let drainPeriod = Duration.seconds(20)
 
   private let name: String
   private let transport: Transport
@@ -141,7 +141,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Whether what is read is older than the need for fixes.
   private var isDiscarding = false
   /// When datagrams are taken next while no fix is needed.
-  private var emptying: BootInstant?
+  private var nextDrain: BootInstant?
 
   /// - Parameters:
   ///   - name: the address, for messages.
@@ -186,7 +186,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   /// When to handle `deadline`; nil while waiting for the network only.
   package var nextDeadline: BootInstant? {
-    if isDiscarding { return emptying }
+    if isDiscarding { return nextDrain }
     var next = isUnsupervised ? nil : supervisor.nextDeadline
     for sender in senders {
       for time in [sender.decoder.deadline, isDatagram ? sender.lastSentence + silenceTimeout : nil] {
@@ -219,8 +219,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       remove { $0.id == id }
       return fixes
     case .deadline where isDiscarding:
-      guard let time = emptying, now >= time else { return [] }
-      emptying = nil
+      guard let time = nextDrain, now >= time else { return [] }
+      nextDrain = nil
       return [.line(.read)]
     case .deadline:
       var effects = [SourceEffect]()
@@ -233,7 +233,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     case .needed(let isNeeded):
       self.isNeeded = isNeeded
       guard isNeeded, isDiscarding else { return leaveUnread(at: now) }
-      emptying = nil
+      nextDrain = nil
       return [.line(.read)]
     case .drained: return isDiscarding ? discarded(at: now) : []
     case .appeared, .speedRefused, .endOfInput, .modem: return []
@@ -247,7 +247,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     guard !isNeeded, !isDiscarding, isOpen, announced != nil else { return [] }
     isDiscarding = true
     guard isDatagram else { return [.line(.awaitBytes(NMEANetworkSession.idleLowWaterMark))] }
-    emptying = now + NMEANetworkSession.emptyingPeriod
+    nextDrain = now + NMEANetworkSession.drainPeriod
     return [.line(.pause)]
   }
 
@@ -256,7 +256,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     removeSilent(at: now)
     guard isNeeded else {
       guard isDatagram else { return [] }
-      emptying = now + NMEANetworkSession.emptyingPeriod
+      nextDrain = now + NMEANetworkSession.drainPeriod
       return isUnsupervised ? [] : supervise(.deadline, at: now)
     }
     isDiscarding = false

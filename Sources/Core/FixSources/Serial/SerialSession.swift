@@ -27,7 +27,7 @@ package struct SerialSession: ElapsedTimeSession {
   private static let minimumPause = Duration.milliseconds(2)
   /// How often the port is emptied while no fix is needed, so that it neither overflows nor stays open when it is
   /// silent.
-  private static let emptyingPeriod = Duration.seconds(20)
+  private static let drainPeriod = Duration.seconds(20)
   /// More reads than the kernel's buffers need, which for some drivers hold 640 kB.
   private static let maximumRepeats = 256
   /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
@@ -288,7 +288,7 @@ package struct SerialSession: ElapsedTimeSession {
     forecast.reset()
     // `drained` follows.
     if case .draining = reading { return [] }
-    reading = .paused(until: now + SerialSession.emptyingPeriod)
+    reading = .paused(until: now + SerialSession.drainPeriod)
     return [.line(.pause)]
   }
 
@@ -313,7 +313,7 @@ package struct SerialSession: ElapsedTimeSession {
       return [.line(.read)]
     }
     guard isNeeded else {
-      reading = .paused(until: now + SerialSession.emptyingPeriod)
+      reading = .paused(until: now + SerialSession.drainPeriod)
       return supervise(.deadline, at: now)
     }
     isDiscarding = false
