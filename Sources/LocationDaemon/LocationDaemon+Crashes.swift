@@ -13,6 +13,6 @@ extension LocationDaemon {
 
   /// The crash report of the previous run, which is removed; nil if it did not crash.
   static func crashOfPreviousRun() -> String? {
-    crashNote.flatMap { CrashReporter.takeNote($0) }
+    crashNote.flatMap { CrashReporter.takeReport($0) }
   }
 }

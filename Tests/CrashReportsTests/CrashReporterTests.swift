@@ -61,9 +61,9 @@ import Testing
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
     expect(report.hasPrefix("Crashed: SIGABRT (sent by process "))
-    let note = try #require(CrashReporter.takeNote(path))
+    let note = try #require(CrashReporter.takeReport(path))
     expectEqual("Crashed: " + note, report)
-    expectNil(CrashReporter.takeNote(path))
+    expectNil(CrashReporter.takeReport(path))
   }
 
   @Test("a signal with a handler is left unchanged")
@@ -78,7 +78,7 @@ import Testing
 
   @Test("without a report there is no message")
   func noNote() {
-    expectNil(CrashReporter.takeNote("/nonexistent/crash"))
+    expectNil(CrashReporter.takeReport("/nonexistent/crash"))
   }
 
   /// Swift's own reporter, if the toolchain is installed, would run first.

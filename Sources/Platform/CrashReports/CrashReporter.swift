@@ -24,7 +24,7 @@ package enum CrashReporter {
   }
 
   /// Returns and removes the report of a previous run; nil if there is none.
-  package static func takeNote(_ path: String) -> String? {
+  package static func takeReport(_ path: String) -> String? {
     guard let bytes = try? AtomicFile.read(path, limit: maximumReportSize), !bytes.isEmpty else { return nil }
     _ = unsafe unlink(path)
     return String(decoding: bytes, as: UTF8.self)

@@ -12,7 +12,7 @@ package import Timekeeping
   /// Deferred work.
   private var works: [() -> Void] = []
   /// A handler was called since deferred work was done.
-  private var isWorkNext = false
+  private var isWorkDue = false
   private var isExiting = false
 
   /// - Throws: code `loop`: no memory or descriptors left.
@@ -68,15 +68,15 @@ package import Timekeeping
   /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a
   /// system call each time. Work deferred by deferred work waits for one iteration, if there are events.
   private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
-    if isWorkNext, doWork() { return true }
+    if isWorkDue, doWork() { return true }
     let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)
     guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
-    isWorkNext = result > 0
+    isWorkDue = result > 0
     return result > 0 || doWork()
   }
 
   private func doWork() -> Bool {
-    isWorkNext = false
+    isWorkDue = false
     guard !works.isEmpty, !isExiting else { return false }
     let works = works
     self.works = []

@@ -64,7 +64,7 @@ import CCurl
   }
 
   /// Clears the error text of the previous transfer.
-  func clearWords() {
+  func clearErrorText() {
     unsafe errorBuffer[0] = 0
   }
 

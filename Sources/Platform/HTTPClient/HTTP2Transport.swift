@@ -36,7 +36,7 @@ final class HTTP2Transport {
     /// The connection preface, sent with the first request.
     var preface: [UInt8] = []
     /// It has carried a request.
-    var hasCarried = false
+    var hasCarriedRequest = false
     /// A request was cancelled, and there was no response since: unsent data of it must not arrive late.
     var hasCancelled = false
 
@@ -146,12 +146,12 @@ final class HTTP2Transport {
     if let channel, isStale || !channel.address.hasOrigin(of: next.address) { closeAll() }
     if channel?.connection?.canSend(at: loop.now.boot) == false { closeAll() }
     if let channel, channel.isOpen {
-      if next.needsNewConnection, channel.hasCarried {
+      if next.needsNewConnection, channel.hasCarriedRequest {
         former = channel
         open(to: next.address, certificateTime: next.request.certificateTime, deadline: next.deadline)
       } else {
         current = waiting.removeFirst()
-        channel.hasCarried = true
+        channel.hasCarriedRequest = true
         feed(.send(next.request, to: next.address, deadline: next.deadline), to: channel)
       }
     } else if channel == nil {

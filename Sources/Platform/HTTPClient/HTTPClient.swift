@@ -18,7 +18,7 @@ import URLReader
   private let encoder = GzipEncoder()
   private var driver: TransferDriver?
   /// `driver` has carried a request since it was made.
-  private var hasCarried = false
+  private var hasCarriedRequest = false
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
   /// Connections must be closed once they are idle.
@@ -131,14 +131,14 @@ import URLReader
       transfer.certificateTime = request.certificateTime
       transfer.endsAt = loop.now.boot + request.deadline
       // Without memory for another, the request uses the connection that there is.
-      let other = request.usesNewConnection && hasCarried && active.isEmpty ? try? makeDriver() : nil
+      let other = request.usesNewConnection && hasCarriedRequest && active.isEmpty ? try? makeDriver() : nil
       transfer.driver = other ?? driver
       active.append(transfer)
       guard unsafe transfer.driver?.add(transfer.handle) == CURLM_OK else {
         active.removeLast()
         throw TransportFailure(.local, "libcurl did not accept the request")
       }
-      hasCarried = true
+      hasCarriedRequest = true
     } catch {
       recycle(transfer)
       throw error
@@ -228,7 +228,7 @@ import URLReader
     guard isStale, active.isEmpty else { return }
     do {
       driver = try makeDriver()
-      hasCarried = false
+      hasCarriedRequest = false
       isStale = false
     } catch {
       // No memory: keep using the old one, and try again when the next request ends.

@@ -126,7 +126,7 @@ import SystemCalls
     bodySize = request.method == .get ? 0 : request.body.count
     isSent = false
     hasBegunTLS = false
-    easy.clearWords()
+    easy.clearErrorText()
     do {
       try setTarget(request)
       try headerList.fill(request.headers)
@@ -180,7 +180,7 @@ import SystemCalls
     let whole = Int(max(time.nanoseconds / 1_000_000, 1))
     try easy.set(CURLOPT_TIMEOUT_MS, whole)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, whole)
-    easy.clearWords()
+    easy.clearErrorText()
   }
 
   /// The outcome, after libcurl has finished.

@@ -67,7 +67,7 @@ package struct Journal: Sendable {
   }
 
   private static func write(_ entry: JournalEntry, to descriptor: Int32, withTime: Bool) {
-    guard takesLine(descriptor) else { return }
+    guard canWriteLine(descriptor) else { return }
     let line = line(entry, time: withTime ? timeOfDay() : nil) + "\n"
     do {
       try Descriptor.write(Array(line.utf8), to: descriptor)
@@ -79,7 +79,7 @@ package struct Journal: Sendable {
 
   /// Whether a line can be written without blocking. For a pipe poll(2) reports that while a page is free, which is
   /// larger than a line. Errors are reported by the write.
-  private static func takesLine(_ descriptor: Int32) -> Bool {
+  private static func canWriteLine(_ descriptor: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&request, 1, 0) != 0
   }
