@@ -54,7 +54,7 @@ struct PartialSettings {
       }
       firstMistake = firstMistake ?? mistake
       let index = mistake.position.line - 1
-      guard lines.indices.contains(index), let invalid = leftOut(lines, index) else { break }
+      guard lines.indices.contains(index), let invalid = omittedLines(lines, index) else { break }
       for index in invalid { lines[index] = [] }
     }
     throw .unreadable(firstMistake.map { "\($0)" } ?? file)
@@ -62,7 +62,7 @@ struct PartialSettings {
 
   /// The lines to leave out for an error in this one; nil if they may decide where positions and credentials are sent.
   /// After an invalid heading these are all up to the next heading, because their section is unknown.
-  private static func leftOut(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
+  private static func omittedLines(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
     let line = text(lines[index])
     guard !line.isEmpty else { return nil }
     let section = lines[..<index].lazy.map(text).last(where: isHeading)

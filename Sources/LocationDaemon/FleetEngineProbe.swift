@@ -30,7 +30,7 @@ package final class FleetEngineProbe {
   ///
   /// - Parameter completion: called once, in a later iteration of the loop.
   package func requestWithoutToken(completion: @escaping (HTTPOutcome) -> Void) {
-    ask(endpoint.greeting, completion)
+    ask(endpoint.probe, completion)
   }
 
   /// Makes an update that changes nothing.

@@ -94,12 +94,12 @@ extension FleetEngineService {
     expectNil(request(.deliveries))
   }
 
-  @Test("the dry run, the greeting, and the size of a past position are the service's own too")
+  @Test("the dry run, the probe, and the size of a past position are the service's own too")
   func others() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let dryRun = endpoint.dryRun(token: Secret("t"))
     expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
-    expectEqual(endpoint.greeting.url, dryRun.url)
+    expectEqual(endpoint.probe.url, dryRun.url)
     // ",[-89.123457,-179.123457]", whatever other fields the position has.
     var past = try location(1)
     past.speed = 3

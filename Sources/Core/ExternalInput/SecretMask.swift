@@ -71,8 +71,8 @@ enum SecretMask {
   }
 
   private static func word(_ text: [Unicode.Scalar], _ range: Range<Int>) -> Word {
-    let oddities = oddities(text[range])
-    let isRandom = range.count >= 8 ? oddities >= 2 : oddities >= 1
+    let unusualPairs = unusualPairs(text[range])
+    let isRandom = range.count >= 8 ? unusualPairs >= 2 : unusualPairs >= 1
     let kind: Kind = isRandom ? .random : range.count <= 3 ? .short : .plain
     return Word(range: range, kind: kind, isMasked: isRandom && range.count >= 8 || isTooLong(text[range]))
   }
@@ -84,7 +84,7 @@ enum SecretMask {
   }
 
   /// The number of unusual character pairs.
-  private static func oddities(_ word: ArraySlice<Unicode.Scalar>) -> Int {
+  private static func unusualPairs(_ word: ArraySlice<Unicode.Scalar>) -> Int {
     var count = 0
     // Letters since the last capital after a lower-case letter, and whether there is one.
     var (hump, hasHumps) = (0, false)
@@ -124,12 +124,12 @@ enum SecretMask {
 
   private static func isCommon(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
     let (row, column) = (Int((first.value | 0x20) - 0x61), (second.value | 0x20) - 0x61)
-    return followers.indices.contains(row) && followers[row] & (1 << column) != 0
+    return commonPairs.indices.contains(row) && commonPairs[row] & (1 << column) != 0
   }
 
   /// The letters that follow a to z in natural words: 99.3 % of all pairs in the words of Debian's documentation, and
   /// some more in technical terms.
-  private static let followers: [UInt32] = [
+  private static let commonPairs: [UInt32] = [
     "bcdefghijklmnopqrstuvwxy", "abcdegijlmoprstuy", "acdehiklmoprstuy", "abdegijlorstuvwy",
     "abcdefghijklmnopqrstuvwxyz",
     "acdefgilorstuy", "acefghilmnoprstuwyz", "aeilmnorstuwy", "abcdefghklmnopqrstuvxz", "aeous", "aeilnostuyw",

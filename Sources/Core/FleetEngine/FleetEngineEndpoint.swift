@@ -65,7 +65,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   package func dryRun(token: Secret) -> HTTPRequest { request("", Array("{}".utf8), .plain, token: token) }
 
   /// Requests the vehicle without a token: the form of the rejection shows whether it is Fleet Engine that answers.
-  package var greeting: HTTPRequest {
+  package var probe: HTTPRequest {
     HTTPRequest(method: .get, url: url, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }
 

@@ -4,8 +4,8 @@ import Timekeeping
 /// The true position of the vehicle at each time of a drive, without receiver errors.
 struct Drive: Sendable {
   /// How far an arc may pass the corner of a drawn line, and of a recorded one, in metres.
-  private static let drawnShortcut = 3.0
-  private static let recordedShortcut = 0.5
+  private static let drawnCornerTolerance = 3.0
+  private static let recordedCornerTolerance = 0.5
   /// Maximum distance of a waypoint from the route, in metres.
   private static let maximumOffset = 200.0
   private static let maximumStops = 1000
@@ -51,7 +51,7 @@ struct Drive: Sendable {
   /// - Parameter settings: sanitized settings.
   init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
     if settings.speed == nil, RecordedSpeedProfile.hasUsableTimes(route.points) {
-      let path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedShortcut)
+      let path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedCornerTolerance)
       // The recorded times already contain the stops that the route marks.
       let asked = try Drive.stops(settings.stops, route, path)
       if let pace = RecordedSpeedProfile(route.points, along: path, closed: settings.loops, stops: asked) {
@@ -61,7 +61,7 @@ struct Drive: Sendable {
         return
       }
     }
-    path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.drawnShortcut)
+    path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.drawnCornerTolerance)
     let limits = SpeedProfile.Limits(
       speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
       braking: settings.braking, lateral: settings.lateral)
