@@ -56,7 +56,7 @@ enum DoctorCommand: Command {
     let service = InstalledService(settings: path)
     var startFailure: Finding?
     var remark = ""
-    switch ServiceImpersonation.run(settings: path, asksForToken: true, withRootView: true) {
+    switch ServiceImpersonation.run(settings: path, asksForToken: true, withRootObservations: true) {
     case .ended(let status): return status
     case .notStarted(let finding): startFailure = finding
     case .unknown(let finding):
@@ -74,7 +74,7 @@ enum DoctorCommand: Command {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
         isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
-        rootView: .fromStandardInput)
+        rootObservations: .fromStandardInput)
     } catch {
       throw CommandError(.io, error.message)
     }

@@ -22,11 +22,11 @@ package import Timekeeping
     /// How far this machine's clock is ahead according to the daemon; nil if it does not say.
     package var clockError: Duration?
     /// What only root can see, passed to this process when it runs as the service.
-    package var rootView: RootView?
+    package var rootObservations: RootObservations?
 
     package init(
       loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp,
-      isDaemonRunning: Bool, clockError: Duration? = nil, rootView: RootView? = nil
+      isDaemonRunning: Bool, clockError: Duration? = nil, rootObservations: RootObservations? = nil
     ) {
       self.loop = loop
       self.serviceUser = serviceUser
@@ -34,7 +34,7 @@ package import Timekeeping
       self.buildDate = buildDate
       self.isDaemonRunning = isDaemonRunning
       self.clockError = clockError
-      self.rootView = rootView
+      self.rootObservations = rootObservations
     }
   }
 

@@ -21,7 +21,7 @@ struct SerialCheck: Check {
     var status: DeviceStatus
     do throws(DeviceStatus.Refusal) {
       status = try DeviceStatus.of(device)
-      if let view = environment.rootView { status.classes = view.classes.names(of: status.major) }
+      if let view = environment.rootObservations { status.classes = view.classes.names(of: status.major) }
     } catch {
       return report(DeviceFindings.finding(device, error, present: ReceiverSearch.ports))
     }
@@ -31,7 +31,7 @@ struct SerialCheck: Check {
       device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
     for finding in findings { report(finding) }
     guard status.kind == .characterDevice, DeviceFindings.mayBeReceiver(status) else { return }
-    let holders = environment.rootView?.holders ?? DeviceHolders()
+    let holders = environment.rootObservations?.holders ?? DeviceHolders()
     let (held, isFree) = DeviceFindings.findings(
       heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
     for finding in held { report(finding) }

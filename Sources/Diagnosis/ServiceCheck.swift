@@ -47,8 +47,8 @@ package struct ServiceCheck: Check {
     let unit = service.map(unit)
     let status = try? unit?.get()
     let findings = ServiceFindings.findings(
-      unit: unit, outdated: environment.rootView?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
-      exposed: environment.rootView?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
+      unit: unit, outdated: environment.rootObservations?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
+      exposed: environment.rootObservations?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
       faults: status.map(CredentialFault.all) ?? [], daemon: daemon,
       vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
     for finding in findings { report(finding) }
@@ -61,7 +61,7 @@ package struct ServiceCheck: Check {
         return try ServiceStatus(of: service.unit, from: bus)
       } catch {
         // Without a bus daemon only root can connect to systemd.
-        guard let status = environment.rootView?.status else { throw error }
+        guard let status = environment.rootObservations?.status else { throw error }
         return status
       }
     }

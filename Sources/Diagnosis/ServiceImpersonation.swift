@@ -44,8 +44,8 @@ package enum ServiceImpersonation {
   ///   - settings: path of the main settings file.
   ///   - asksForToken: whether the checks request a token. If they would run the program of `token.command`, root does
   ///     not run them outside the unit.
-  ///   - withRootView: whether to pass what only root can see (`RootView`).
-  package static func run(settings: String, asksForToken: Bool, withRootView: Bool = false) -> Outcome {
+  ///   - withRootObservations: whether to pass what only root can see (`RootObservations`).
+  package static func run(settings: String, asksForToken: Bool, withRootObservations: Bool = false) -> Outcome {
     if isActive { return .inPlace("") }
     guard let service = InstalledService(settings: settings) else {
       return .inPlace(remark("no installed service reads \(settings)"))
@@ -72,7 +72,9 @@ package enum ServiceImpersonation {
         arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"],
         successExitStatuses: ownExitStatuses,
         timeLimit: timeLimit)
-      guard withRootView, let view = RootView(status).pipe else { return try run(transient, status, bus) }
+      guard withRootObservations, let view = RootObservations(status).pipe else {
+        return try run(transient, status, bus)
+      }
       // Stays open until systemd has duplicated it.
       defer { withExtendedLifetime(view) {} }
       transient.input = view.rawValue

@@ -7,7 +7,7 @@ import SystemCalls
 
 /// What only root can see, for the part of `doctor` that runs as the service. It is passed on standard input, because
 /// every user could read the environment (`systemctl show`).
-package struct RootView: Codable, Equatable, Sendable {
+package struct RootObservations: Codable, Equatable, Sendable {
   /// Maximum size in bytes; a pipe can hold this much before it is read.
   private static let maxSize = 1 << 20
   /// F_SETPIPE_SZ of fcntl(2), which Glibc's module does not have.
@@ -34,13 +34,13 @@ package struct RootView: Codable, Equatable, Sendable {
   }
 
   /// The one passed to this process on standard input, which can be read once; nil if there is none.
-  package static var fromStandardInput: RootView? {
+  package static var fromStandardInput: RootObservations? {
     guard ServiceImpersonation.isActive, let input = try? Descriptor.duplicate(of: STDIN_FILENO) else { return nil }
     return read(from: input)
   }
 
   /// Reads to the end of the pipe.
-  static func read(from input: borrowing Descriptor) -> RootView? {
+  static func read(from input: borrowing Descriptor) -> RootObservations? {
     var data: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while case .bytes(let count) = try? input.read(into: &buffer), data.count <= maxSize {
@@ -51,14 +51,14 @@ package struct RootView: Codable, Equatable, Sendable {
 
   /// A pipe with its encoding, closed for writing; nil if the kernel has no memory for it.
   var pipe: Descriptor? {
-    guard let data = try? JSONValue(encoding: self).encoded, data.count < RootView.maxSize else { return nil }
+    guard let data = try? JSONValue(encoding: self).encoded, data.count < RootObservations.maxSize else { return nil }
     var ends: [Int32] = [-1, -1]
     guard unsafe Glibc.pipe(&ends) == 0 else { return nil }
     let output = Descriptor(owning: ends[0])
     let input = Descriptor(owning: ends[1])
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     // The pipe must hold everything, because it is read later; root may enlarge it.
-    _ = fcntl(input.rawValue, RootView.setPipeSize, Int32(RootView.maxSize))
+    _ = fcntl(input.rawValue, RootObservations.setPipeSize, Int32(RootObservations.maxSize))
     _ = fcntl(input.rawValue, F_SETFL, O_NONBLOCK)
     guard (try? Descriptor.write(data, to: input.rawValue)) != nil else { return nil }
     return output
