@@ -47,7 +47,7 @@ struct Score: Equatable {
         if !isGood || accepted.time != truth {
           badPassed += 1
         } else if let newest = policy.newest {
-          largestError = max(maximumError, FaultyReceiver.error(of: newest.coordinate, drive.state))
+          largestError = max(largestError, FaultyReceiver.error(of: newest.coordinate, drive.state))
         }
         silence = 0
       case .failure:
