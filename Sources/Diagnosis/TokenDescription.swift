@@ -31,7 +31,7 @@ package struct TokenDescription {
       lines += section("Claims", inspection.claims)
       lines += ["Signature", "  \(signature)"]
     }
-    lines += ["Lifetime"] + life.map { "  \($0)" }
+    lines += ["Lifetime"] + lifetimeLines.map { "  \($0)" }
     lines += ["Problems"] + problems.map { "  \($0)" }
     if reveals, let secret = response.secret {
       lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
@@ -68,7 +68,7 @@ package struct TokenDescription {
       : "\(part.utf8.count * 3 / 4) bytes; only Google can verify it; --reveal shows it"
   }
 
-  private var life: [String] {
+  private var lifetimeLines: [String] {
     var lines: [String] = []
     if let remaining = response.inspection?.remaining {
       lines.append(

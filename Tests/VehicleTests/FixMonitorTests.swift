@@ -65,12 +65,12 @@ import Timekeeping
 
   @Test("after a resume from suspend the receiver has a grace period, which ends with the first fix")
   mutating func woke() {
-    expectEqual(monitor.awakeAt, .boot)
+    expectEqual(monitor.graceEnd, .boot)
     monitor.woke(at: at(100))
-    expectEqual(monitor.awakeAt, at(100) + .milliseconds(1500))
+    expectEqual(monitor.graceEnd, at(100) + .milliseconds(1500))
     monitor.rejected(.stale)
-    expectEqual(monitor.awakeAt, at(100) + .milliseconds(1500))
+    expectEqual(monitor.graceEnd, at(100) + .milliseconds(1500))
     _ = monitor.accepted(fix, at: at(101))
-    expectEqual(monitor.awakeAt, .boot)
+    expectEqual(monitor.graceEnd, .boot)
   }
 }

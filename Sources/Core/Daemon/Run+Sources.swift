@@ -47,7 +47,7 @@ extension Run {
   }
 
   /// Passes the sources whether fixes are needed, if that has changed.
-  mutating func passNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+  mutating func passFixNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard hasNeedChanged else { return }
     hasNeedChanged = false
     for id in sources.configured.map(\.id) {

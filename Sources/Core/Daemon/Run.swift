@@ -107,7 +107,7 @@ package struct Run: Sendable {
   /// Passes on what the store reports, and new settings once it is done with the previous ones.
   mutating func settle(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     passReports(at: now, observer, &effects)
-    passNeed(at: now, observer, &effects)
+    passFixNeed(at: now, observer, &effects)
     useSettings(at: now, observer, &effects)
     reviewConfirmation(at: now, observer, &effects)
     updateDeadline()

@@ -24,7 +24,7 @@ package enum RejectionCause: String, Sendable, CaseIterable {
   case apiDisabled
 
   /// Whether a clock is wrong: that of the signing machine, which wrote `iat` and `exp`.
-  package var isTime: Bool {
+  package var isClockError: Bool {
     switch self {
     case .expired, .notYetValid, .lifetime: true
     default: false

@@ -67,7 +67,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   }
 
   /// Whether the token was rejected, so that another one may be accepted.
-  package var rejectsToken: Bool { category.row.rejectsToken || cause?.isTime == true }
+  package var rejectsToken: Bool { category.row.rejectsToken || cause?.isClockError == true }
 
   /// Whether the server evaluated the request; retrying it unchanged soon will not help.
   package var isEvaluated: Bool { category.row.isEvaluated || cause != nil }

@@ -75,7 +75,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     var cause: RejectionCause?
     if category.row.rejectsToken {
       cause = RejectionCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
-      if cause?.isTime == true { category = .clockSkew }
+      if cause?.isClockError == true { category = .clockSkew }
     }
     let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }
     // What Google writes of a token, a role or a name is what an operator needs, and has no position; what it writes of

@@ -18,7 +18,7 @@ package struct ReconnectPolicy: Equatable, Sendable {
   /// 5xx in a row on the current connection.
   private var errors = 0
   /// The current connection is bad.
-  private var isBad = false
+  private var isConnectionBad = false
   /// New connections since the server accepted a request, and the time of the last.
   private var count = 0
   private var lastAt = BootInstant.boot
@@ -30,13 +30,13 @@ package struct ReconnectPolicy: Equatable, Sendable {
     switch outcome {
     case .response(let response) where (500..<600).contains(response.status):
       errors += 1
-      isBad = isBad || errors >= ReconnectPolicy.serverErrors
+      isConnectionBad = isConnectionBad || errors >= ReconnectPolicy.serverErrors
     case .failure(let failure) where failure.isConnectionOpen && failure.kind != .throttled:
-      isBad = true
+      isConnectionBad = true
     case .response, .failure:
       // The server works, asks for fewer requests, or the connection is closed.
       errors = 0
-      isBad = false
+      isConnectionBad = false
     }
   }
 
@@ -47,11 +47,13 @@ package struct ReconnectPolicy: Equatable, Sendable {
 
   /// Whether a request that is sent now uses a new connection; call it once for each request.
   package mutating func usesNewConnection(at now: BootInstant) -> Bool {
-    guard isBad, count < ReconnectPolicy.burst || now - lastAt >= ReconnectPolicy.spacing else { return false }
+    guard isConnectionBad, count < ReconnectPolicy.burst || now - lastAt >= ReconnectPolicy.spacing else {
+      return false
+    }
     count += 1
     lastAt = now
     errors = 0
-    isBad = false
+    isConnectionBad = false
     return true
   }
 }

@@ -288,8 +288,8 @@ package struct SourceSelector: Sendable {
   private mutating func selectSource(at now: BootInstant) {
     if let used {
       if entries[used].condition == .good {
-        let better = entries.prefix(used).firstIndex { $0.condition == .good && $0.goodFor >= $0.holdDown }
-        if let better { use(better, .failback(after: entries[better].goodFor), at: now) }
+        let better = entries.prefix(used).firstIndex { $0.condition == .good && $0.goodDuration >= $0.holdDown }
+        if let better { use(better, .failback(after: entries[better].goodDuration), at: now) }
         return
       }
       entries[used].fail(at: now)

@@ -59,7 +59,7 @@ struct SourceState: Sendable {
   var silentAt: BootInstant { lastGood + source.silenceTimeout }
 
   /// From the first to the last of the consecutive accepted fixes, without the silence after them.
-  var goodFor: Duration { lastGood - goodSince }
+  var goodDuration: Duration { lastGood - goodSince }
 
   /// The current time by its clock; nil before its first accepted fix.
   func time(at now: BootInstant) -> Timestamp? {

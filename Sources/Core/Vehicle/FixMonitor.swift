@@ -30,7 +30,7 @@ struct FixMonitor: Equatable, Sendable {
   private(set) var isNeeded = true
   private var neededSince = BootInstant.boot
   /// The time of resume, until the next fix.
-  private var wokeAt: BootInstant?
+  private var resumedAt: BootInstant?
   /// Where the vehicle was, as far as it may be shown.
   var track = RecentTrack()
 
@@ -65,13 +65,13 @@ struct FixMonitor: Equatable, Sendable {
   }
 
   /// The end of the wait for the receiver after resume; in the past if there is none.
-  var awakeAt: BootInstant { wokeAt.map { $0 + FixMonitor.wakeGrace } ?? .boot }
+  var graceEnd: BootInstant { resumedAt.map { $0 + FixMonitor.wakeGrace } ?? .boot }
 
   /// - Returns: an event if the state changed.
   mutating func accepted(_ fix: Fix, at now: BootInstant) -> Event? {
     defer { state = .present(fix, at: now) }
     rejection = nil
-    wokeAt = nil
+    resumedAt = nil
     return switch state {
     case .none: .firstFix(fix)
     case .present: nil
@@ -113,6 +113,6 @@ struct FixMonitor: Equatable, Sendable {
 
   /// The machine was suspended, and has woken.
   mutating func woke(at now: BootInstant) {
-    wokeAt = now
+    resumedAt = now
   }
 }

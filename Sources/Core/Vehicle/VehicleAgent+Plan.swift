@@ -348,7 +348,7 @@ extension VehicleAgent {
 
   /// The earliest time of the next attempt, and the limit that determines it.
   private var earliestAttempt: (at: BootInstant, by: RequestLimit?) {
-    let awake = fixes.awakeAt
+    let awake = fixes.graceEnd
     let (at, limit) = delivery.earliest
     let last = max(at, network.earliest)
     return awake > last ? (awake, .waking) : (last, limit)
