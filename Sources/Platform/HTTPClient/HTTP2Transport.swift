@@ -169,7 +169,7 @@ final class HTTP2Transport {
       channel.tls = try TLSConnection(
         loop: loop, settings: configuration, meter: meter, to: address,
         timeout: min(rest, configuration.connectTimeout), certificateTime: certificateTime,
-        earlier: former?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
+        previousSession: former?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
       ) { [weak self, weak channel] event in
         if let channel { self?.handle(event, of: channel) }
       }

@@ -30,7 +30,7 @@ import Timekeeping
   private let loop: EventLoop
   private let easy: EasyHandle
   private let certificateTime: Timestamp?
-  private let earlier: TLSSession?
+  private let previousSession: TLSSession?
   private var driver: TransferDriver?
   private var source: EventSource<IOEvents>?
   private var isWaitingToWrite = false
@@ -46,18 +46,18 @@ import Timekeeping
   /// - Parameters:
   ///   - timeout: for name resolution, TCP and TLS together.
   ///   - certificateTime: the time at which to verify certificates, if not by the machine's clock.
-  ///   - earlier: the session of an earlier connection to the same server.
+  ///   - previousSession: the session of an earlier connection to the same server.
   /// - Throws: no memory, or libcurl lacks an option.
   init(
     loop: EventLoop, settings: HTTPClientConfiguration, meter: ConnectionMeter, to endpoint: WebAddress,
     timeout: Duration,
-    certificateTime: Timestamp?, earlier: TLSSession?, handler: @escaping (Event) -> Void
+    certificateTime: Timestamp?, previousSession: TLSSession?, handler: @escaping (Event) -> Void
   ) throws(TransportFailure) {
     guard let easy = EasyHandle() else { throw TransportFailure(.local, "libcurl has no memory for a handle") }
     self.loop = loop
     self.easy = easy
     self.certificateTime = certificateTime
-    self.earlier = earlier
+    self.previousSession = previousSession
     unsafe tls = nil
     self.handler = handler
     do {
@@ -94,9 +94,9 @@ import Timekeeping
   /// For the next connection to the same server. Nil if there is none, or the server has rejected the earlier one: then
   /// the next connection does a full handshake, with all key shares (`TLSSession.resume`).
   var session: TLSSession? {
-    guard isConnected, let tls = unsafe tls else { return earlier }
-    if earlier != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
-    return unsafe TLSSession(of: tls) ?? earlier
+    guard isConnected, let tls = unsafe tls else { return previousSession }
+    if previousSession != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
+    return unsafe TLSSession(of: tls) ?? previousSession
   }
 
   // MARK: - Connecting
@@ -111,7 +111,7 @@ import Timekeeping
         guard let connection = unsafe TLSConnection.at(owner) else { return CURLE_OK }
         if let time = connection.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         unsafe fleet_tls_set_modes(tls)
-        unsafe connection.driver?.floods.watch(tls)
+        unsafe connection.driver?.floodGuard.watch(tls)
         // After the handshake libcurl does not return OpenSSL's connection any more, so it is recorded during it.
         let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
           guard let tls = unsafe tls else { return }
@@ -129,7 +129,7 @@ import Timekeeping
   private func begin(_ tls: OpaquePointer) {
     guard unsafe self.tls != tls else { return }
     unsafe self.tls = tls
-    unsafe earlier?.resume(in: tls)
+    unsafe previousSession?.resume(in: tls)
   }
 
   /// The server, or a proxy, keeps libcurl busy.
@@ -155,7 +155,7 @@ import Timekeeping
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
-    if driver?.floods.hasStopped == true { return TransportFailure(.broken, TLSFloodGuard.message) }
+    if driver?.floodGuard.hasStopped == true { return TransportFailure(.broken, TLSFloodGuard.message) }
     if code == CURLE_OK { return TransportFailure(.broken, "the server closed the connection") }
     let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.

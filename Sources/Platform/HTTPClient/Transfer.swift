@@ -93,7 +93,7 @@ import SystemCalls
       unsafe fleet_easy_set_tls_callback(easy.raw) { _, tls, context in
         guard let transfer = unsafe Transfer.at(context) else { return CURLE_OK }
         if let time = transfer.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
-        unsafe transfer.driver?.floods.watch(tls)
+        unsafe transfer.driver?.floodGuard.watch(tls)
         transfer.hasBegunTLS = true
         return CURLE_OK
       })
@@ -185,7 +185,7 @@ import SystemCalls
 
   /// The outcome, after libcurl has finished.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
-    if code != CURLE_OK, driver?.floods.hasStopped == true {
+    if code != CURLE_OK, driver?.floodGuard.hasStopped == true {
       return .failure(TransportFailure(.broken, FailureTable.message(endpoint, TLSFloodGuard.message)))
     }
     if code == CURLE_OK {

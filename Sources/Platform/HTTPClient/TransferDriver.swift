@@ -24,7 +24,7 @@ import SystemCalls
   /// Called when connections close, and so retained while there may be one.
   private let meter: ConnectionMeter
   /// Called while connections are read.
-  let floods: TLSFloodGuard
+  let floodGuard: TLSFloodGuard
 
   /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
   /// response must not use more than this.
@@ -46,7 +46,7 @@ import SystemCalls
     unsafe self.multi = multi
     self.loop = loop
     self.meter = meter
-    floods = TLSFloodGuard(loop)
+    floodGuard = TLSFloodGuard(loop)
     unsafe self.onEnd = onEnd
     self.onWorkLimit = onWorkLimit
     do {
