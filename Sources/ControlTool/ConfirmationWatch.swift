@@ -33,8 +33,8 @@ struct ConfirmationWatch {
     let state: String
     let mayWait = time < limit + ConfirmationWatch.grace
     switch response {
-    case .failure(let trouble):
-      guard mayWait else { return .undecided(trouble.message) }
+    case .failure(let error):
+      guard mayWait else { return .undecided(error.message) }
       state = "the daemon does not answer"
     case .success(let report):
       let settings = report.settings

@@ -77,12 +77,12 @@ enum ModemCommand: Command {
       hasChanged = false
       client.list()
       try run(loop, until: loop.now.boot + enableLimit) { reply != nil }
-      let trouble: String
+      let failure: String
       switch reply {
       case .modems(let modems):
         switch selection.step(among: modems) {
         case .read(let modem): return "The receiver of \(modem.name) is on"
-        case .wait(let why): trouble = why.withAdvice.text
+        case .wait(let why): failure = why.withAdvice.text
         case .enable(let modem, let sources):
           reply = nil
           client.enable(sources.union(modem.location?.enabled ?? []), of: modem.path)
@@ -92,15 +92,15 @@ enum ModemCommand: Command {
           case .refused(.unauthorized):
             throw CommandError(
               .permission, "this user may not switch on the receiver of \(modem.name); run this as root")
-          case .refused(.wrongState): trouble = ModemProblem.wrongState(modem).withAdvice.text
+          case .refused(.wrongState): failure = ModemProblem.wrongState(modem).withAdvice.text
           case .refused: throw CommandError(.unavailable, "ModemManager refused: \(ExternalText(client.errorMessage))")
           default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
           }
         }
-      case .refused(.absent): trouble = ModemProblem.noModemManager.withAdvice.text
+      case .refused(.absent): failure = ModemProblem.noModemManager.withAdvice.text
       default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
       }
-      guard loop.now.boot < end else { throw CommandError(.unavailable, trouble) }
+      guard loop.now.boot < end else { throw CommandError(.unavailable, failure) }
       try run(loop, until: end) { hasChanged }
     }
   }

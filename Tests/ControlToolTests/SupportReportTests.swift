@@ -20,9 +20,9 @@ import Testing
     let parts = SupportReport.parts(unit: "fleet-locationd.service", settings: ["--config", "c"], socket: [])
     let part = try #require(parts.first { $0.name == name })
     var report = SupportReport(Redaction(names: ["my-project", "WDB9066351S123456"], keepsPositions: positions))
-    let empty = SupportReport.Collected(output: [], trouble: nil)
+    let empty = SupportReport.Collected(output: [], failure: nil)
     report.add(
-      part, [.init(output: Array(output.utf8), trouble: nil)] + part.sources.dropFirst().map { _ in empty })
+      part, [.init(output: Array(output.utf8), failure: nil)] + part.sources.dropFirst().map { _ in empty })
     return String(decoding: try #require(report.files.first).content, as: UTF8.self)
   }
 
@@ -116,8 +116,8 @@ import Testing
     expectEqual(parts.map(\.name), ["doctor.json", "status.json", "settings.toml", "versions.txt"])
     expectEqual(parts[0].sources, [.command(["doctor", "--json", "--instance", "van"])])
     var report = SupportReport(Redaction(names: [], keepsPositions: false))
-    report.add(parts[0], [.init(output: Array("{}".utf8), trouble: nil)])
-    report.add(parts[1], [.init(output: [], trouble: "exit status 69: no daemon, token=\(SupportReportTests.token)")])
+    report.add(parts[0], [.init(output: Array("{}".utf8), failure: nil)])
+    report.add(parts[1], [.init(output: [], failure: "exit status 69: no daemon, token=\(SupportReportTests.token)")])
     report.finish()
     expectEqual(
       report.listing(isRunning: false),

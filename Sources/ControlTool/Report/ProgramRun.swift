@@ -33,7 +33,7 @@ import Timekeeping
   ///   - accepted: exit statuses that are not failures.
   func run(_ words: [String], within limit: Duration, accepting accepted: [Int32] = [0]) -> SupportReport.Collected {
     guard let name = words.first, let path = ProgramRun.path(of: name) else {
-      return SupportReport.Collected(output: [], trouble: "\(words.first ?? ""): no such program")
+      return SupportReport.Collected(output: [], failure: "\(words.first ?? ""): no such program")
     }
     var result: HelperProgram.Result?
     let program = HelperProgram(
@@ -44,12 +44,12 @@ import Timekeeping
     while result == nil {
       guard (try? loop.runOnce(timeout: .seconds(60))) != nil else { break }
     }
-    guard let result else { return SupportReport.Collected(output: [], trouble: "its end cannot be observed") }
-    return SupportReport.Collected(output: result.output, trouble: ProgramRun.trouble(result, accepted))
+    guard let result else { return SupportReport.Collected(output: [], failure: "its end cannot be observed") }
+    return SupportReport.Collected(output: result.output, failure: ProgramRun.failure(result, accepted))
   }
 
   /// Why it failed, with the beginning of its standard error; nil if it did not.
-  private static func trouble(_ result: HelperProgram.Result, _ accepted: [Int32]) -> String? {
+  private static func failure(_ result: HelperProgram.Result, _ accepted: [Int32]) -> String? {
     let how: String
     switch result.ending {
     case .exited(let status):

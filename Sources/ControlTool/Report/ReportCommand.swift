@@ -109,8 +109,8 @@ enum ReportCommand: Command {
     case .file(let path):
       // Files of /proc have no size.
       let lines = SystemFile.lines(path)
-      guard !lines.isEmpty else { return SupportReport.Collected(output: [], trouble: "cannot be read") }
-      return SupportReport.Collected(output: Array(lines.joined(separator: "\n").utf8), trouble: nil)
+      guard !lines.isEmpty else { return SupportReport.Collected(output: [], failure: "cannot be read") }
+      return SupportReport.Collected(output: Array(lines.joined(separator: "\n").utf8), failure: nil)
     }
   }
 }

@@ -45,7 +45,7 @@ struct SupportReport {
   struct Collected: Equatable {
     var output: [UInt8]
     /// Why it failed, with the end of its standard error; nil if it did not.
-    var trouble: String?
+    var failure: String?
   }
 
   /// A file with its content.
@@ -133,10 +133,10 @@ struct SupportReport {
   mutating func add(_ part: Part, _ collected: [Collected]) {
     var content: [UInt8] = []
     for (source, result) in zip(part.sources, collected) {
-      let trouble = result.trouble.map { redaction.text($0) }
+      let failure = result.failure.map { redaction.text($0) }
       protocolLines.append(
-        "\(part.name): \(source.line): \(result.output.count) bytes\(trouble.map { "; \($0)" } ?? "")")
-      if let trouble, result.output.isEmpty { gaps.append("\(part.name): \(source.line): \(trouble)") }
+        "\(part.name): \(source.line): \(result.output.count) bytes\(failure.map { "; \($0)" } ?? "")")
+      if let failure, result.output.isEmpty { gaps.append("\(part.name): \(source.line): \(failure)") }
       guard !result.output.isEmpty else { continue }
       if part.sources.count > 1 { content += "$ \(source.line)\n".utf8 }
       content += redacted(result.output, part.kind)

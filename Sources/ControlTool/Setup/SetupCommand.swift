@@ -243,8 +243,8 @@ enum SetupCommand: Command {
     defer { try? AtomicFile.remove(path) }
     let result = programs.run(
       ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credential)", path, "-"], within: .seconds(30))
-    guard result.trouble == nil, !result.output.isEmpty else {
-      printLine("The credential is not encrypted (systemd-creds: \(result.trouble ?? "no output"))")
+    guard result.failure == nil, !result.output.isEmpty else {
+      printLine("The credential is not encrypted (systemd-creds: \(result.failure ?? "no output"))")
       return .plain(secret)
     }
     return .encrypted(result.output)
@@ -306,10 +306,10 @@ enum SetupCommand: Command {
     }
     try run(["systemctl", "daemon-reload"], programs)
     let check = programs.run([own, CheckCommand.name, "--config", SetupPlan.settings(instance)], within: .seconds(330))
-    if let trouble = check.trouble {
+    if let failure = check.failure {
       throw CommandError(
         .configuration,
-        "the files are written, but the check fails: \(trouble)\nCorrect it, then: systemctl restart \(plan.unit)")
+        "the files are written, but the check fails: \(failure)\nCorrect it, then: systemctl restart \(plan.unit)")
     }
     printLine("Checked:  \(SetupPlan.settings(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
@@ -320,8 +320,8 @@ enum SetupCommand: Command {
   }
 
   private static func run(_ words: [String], _ programs: ProgramRun) throws(CommandError) {
-    guard let trouble = programs.run(words, within: .seconds(100)).trouble else { return }
-    throw CommandError(.unavailable, "\(words.joined(separator: " ")): \(trouble)\nfleet-locationctl doctor says more")
+    guard let failure = programs.run(words, within: .seconds(100)).failure else { return }
+    throw CommandError(.unavailable, "\(words.joined(separator: " ")): \(failure)\nfleet-locationctl doctor says more")
   }
 
   private static func watch(_ plan: SetupPlan, _ instance: String?, limit: Duration) throws(CommandError) -> Int32 {

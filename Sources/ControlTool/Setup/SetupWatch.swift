@@ -31,8 +31,8 @@ struct SetupWatch {
   ///   - time: since the start.
   mutating func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> Step {
     switch response {
-    case .failure(let trouble):
-      guard time < limit else { return .missing(trouble.message) }
+    case .failure(let error):
+      guard time < limit else { return .missing(error.message) }
       return line("the service starts")
     case .success(let report):
       if report.isPaused { return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume") }
