@@ -124,7 +124,7 @@ package struct ModemSession: Sendable {
   private var isReading = false
   /// It was reported that there is nothing new.
   private var isStuck = false
-  private var trouble: String?
+  private var problem: String?
 
   /// - Parameters:
   ///   - selection: the modem to use.
@@ -248,7 +248,7 @@ package struct ModemSession: Sendable {
     switch selection.step(among: modems, keeping: modem?.path) {
     case .read(let modem): return read(modem, at: now)
     case .enable(let modem, let sources): return ask(.enable(modem, sources), at: now)
-    case .wait(let trouble): return lose(trouble.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+    case .wait(let problem): return lose(problem.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
     }
   }
 
@@ -288,7 +288,7 @@ package struct ModemSession: Sendable {
     }
     (repeats, isPartial, newPositionAt) = (0, false, now)
     var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
-    (isReading, isStuck, isCatchingUp, trouble) = (true, false, false, nil)
+    (isReading, isStuck, isCatchingUp, problem) = (true, false, false, nil)
     if !fixes.isEmpty { sky.hasFix(at: now) }
     effects += fixes.map { .report(.fix($0)) }
     if let report = sky.satellites(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
@@ -297,7 +297,7 @@ package struct ModemSession: Sendable {
   }
 
   /// A response without anything new.
-  private mutating func awaitNewPosition(_ trouble: ModemProblem, at now: BootInstant) -> [Effect] {
+  private mutating func awaitNewPosition(_ problem: ModemProblem, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newPositionAt >= silenceTimeout else {
       let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)
@@ -305,7 +305,7 @@ package struct ModemSession: Sendable {
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
-    return (isStuck ? [] : lose(trouble.withAdvice.text, forget: false, at: now))
+    return (isStuck ? [] : lose(problem.withAdvice.text, forget: false, at: now))
       + wait(until: now + ModemSession.frozenPollPeriod, at: now)
   }
 
@@ -379,8 +379,8 @@ package struct ModemSession: Sendable {
   private mutating func lose(_ why: String, forget isGone: Bool, at now: BootInstant) -> [Effect] {
     if isGone { forget() }
     isReading = false
-    guard trouble != why else { return [] }
-    trouble = why
+    guard problem != why else { return [] }
+    problem = why
     return [.report(.lost(why))]
   }
 
