@@ -19,7 +19,7 @@ nonisolated struct DutyFile {
 
   /// - Returns: what an earlier run has stored, and what is wrong. If it is unknown whether the driver was on duty, the
   ///   driver is not: a vehicle without a driver must not be offered trips.
-  func read() -> (record: DutyRecord?, trouble: String?) {
+  func read() -> (record: DutyRecord?, problem: String?) {
     let path = file.path ?? ""
     let rest = "so it is unknown whether the driver was on duty; the vehicle is OFFLINE"
     do throws(Errno) {

@@ -176,7 +176,7 @@ final class EffectPerformer {
     owner?.pass(
       .driverFound(
         DriverRecords(
-          pause: pause.record, pauseTrouble: pause.trouble, duty: duty.record, dutyTrouble: duty.trouble)))
+          pause: pause.record, pauseTrouble: pause.problem, duty: duty.record, dutyTrouble: duty.problem)))
   }
 
   func restoreToken(_ settings: Settings.Token) {

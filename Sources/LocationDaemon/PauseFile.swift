@@ -20,7 +20,7 @@ nonisolated struct PauseFile {
   }
 
   /// - Returns: the pause of an earlier run, and what is wrong. If it is unknown whether there is one, there is.
-  func read() -> (record: PauseRecord?, trouble: String?) {
+  func read() -> (record: PauseRecord?, problem: String?) {
     do throws(Errno) {
       return (try file.read().map { PauseRecord(text: $0) }, nil)
     } catch {

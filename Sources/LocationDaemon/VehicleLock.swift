@@ -21,7 +21,7 @@ nonisolated final class VehicleLock {
     /// The process that has locked the vehicle; nil if this one has, or cannot.
     var holder: VehicleHolder?
     /// Why the vehicle cannot be locked, and what to do; nil if it can, or if this machine has no such locks.
-    var trouble: String?
+    var problem: String?
     fileprivate var key: String?
     fileprivate var lock: FileLock?
   }
@@ -64,8 +64,8 @@ nonisolated final class VehicleLock {
   /// - Returns: why the vehicle cannot be locked, if that was not reported before.
   func use(_ attempt: Attempt) -> String? {
     current = attempt.key.flatMap { key in attempt.lock.map { (key, $0) } }
-    defer { reported = attempt.trouble }
-    return attempt.trouble == reported ? nil : attempt.trouble
+    defer { reported = attempt.problem }
+    return attempt.problem == reported ? nil : attempt.problem
   }
 
   /// The owner of the directory; nil if anyone but this user and root has access to it.
@@ -76,7 +76,7 @@ nonisolated final class VehicleLock {
 
   private func failed(_ why: String) -> Attempt {
     Attempt(
-      trouble: "\(directory): \(why), so another daemon on this machine with the same vehicle would not be noticed"
+      problem: "\(directory): \(why), so another daemon on this machine with the same vehicle would not be noticed"
         + (isExpected ? "; systemd-tmpfiles --create makes the directory, then restart the service" : ""))
   }
 }

@@ -17,18 +17,18 @@ import Timekeeping
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))
-    expect(statistics.wrongShare == nil && statistics.trouble == nil)
+    expect(statistics.wrongShare == nil && statistics.problem == nil)
     statistics.observe(Self.counters(96, wrong: 9))
-    expectEqual(statistics.trouble, "9 % of lines have wrong checksums: cable or baud rate")
+    expectEqual(statistics.problem, "9 % of lines have wrong checksums: cable or baud rate")
     statistics.observe(Self.counters(491, wrong: 9))
-    expectNil(statistics.trouble)
+    expectNil(statistics.problem)
   }
 
   @Test("over the network the advice is to check the sender")
   func network() {
     var statistics = LineStatistics(.network)
     statistics.observe(Self.counters(96, wrong: 4))
-    expectEqual(statistics.trouble, "4 % of lines have wrong checksums: the sender's receiver or its cable")
+    expectEqual(statistics.problem, "4 % of lines have wrong checksums: the sender's receiver or its cable")
   }
 
   @Test("old errors are counted, but no longer reported as a problem")
@@ -36,12 +36,12 @@ import Timekeeping
     var statistics = LineStatistics(.serial)
     var counters = Self.counters(0, wrong: 400)
     statistics.observe(counters)
-    expect(statistics.trouble != nil)
+    expect(statistics.problem != nil)
     for _ in 0..<1100 {
       counters.sentences += 1
       statistics.observe(counters)
     }
-    expectNil(statistics.trouble)
+    expectNil(statistics.problem)
     expectEqual(statistics.counters.wrongChecksum, 400)
   }
 

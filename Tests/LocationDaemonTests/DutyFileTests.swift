@@ -41,7 +41,7 @@ import Timekeeping
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     expectEqual(file.read().record, DutyRecord(since: nil))
-    expectEqual(file.read().trouble?.hasPrefix("\(path): cannot be read or is damaged"), true)
+    expectEqual(file.read().problem?.hasPrefix("\(path): cannot be read or is damaged"), true)
   }
 
   @Test("a state directory that cannot be read means OFFLINE, and is reported")
@@ -49,7 +49,7 @@ import Timekeeping
     // A path with a component that is too long fails with its own error, also for root.
     let file = DutyFile(stateDirectory: directory(String(repeating: "d", count: 300)))
     expectEqual(file.read().record, DutyRecord(since: nil))
-    expectEqual(file.read().trouble?.contains("the vehicle is OFFLINE"), true)
+    expectEqual(file.read().problem?.contains("the vehicle is OFFLINE"), true)
   }
 
   @Test("with a missing state directory, or none, the service reports what will not survive a restart")

@@ -68,7 +68,7 @@ import Timekeeping
     // A path with a component that is too long fails with its own error, also for root.
     let file = PauseFile(stateDirectory: directory(String(repeating: "d", count: 300)))
     expectEqual(file.read().record, PauseRecord(since: nil))
-    expectEqual(file.read().trouble?.contains("it is paused"), true)
+    expectEqual(file.read().problem?.contains("it is paused"), true)
   }
 
   @Test("without a state directory the service says that a pause will not survive a restart")

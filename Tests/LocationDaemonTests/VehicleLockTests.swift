@@ -45,7 +45,7 @@ import Testing
     do {
       let first = VehicleLock(directory: directory("locks"))
       let attempt = first.attempt(settings)
-      expect(attempt.holder == nil && attempt.trouble == nil)
+      expect(attempt.holder == nil && attempt.problem == nil)
       expectNil(first.use(attempt))
       expectNil(first.attempt(settings).holder)
       expectEqual(second.attempt(settings).holder?.process, getpid())
@@ -106,9 +106,9 @@ import Testing
       let lock = VehicleLock(directory: directory(path))
       let attempt = lock.attempt(settings)
       expectNil(attempt.holder)
-      let trouble = try #require(lock.use(attempt))
-      expect(trouble.contains(directory(path)) && trouble.contains(words))
-      expect(trouble.contains("systemd-tmpfiles --create"))
+      let problem = try #require(lock.use(attempt))
+      expect(problem.contains(directory(path)) && problem.contains(words))
+      expect(problem.contains("systemd-tmpfiles --create"))
       expectNil(lock.use(lock.attempt(settings)))
     }
   }

@@ -118,7 +118,7 @@ package struct LineStatistics: Equatable, Sendable {
 
   /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
   /// little.
-  package var trouble: String? {
+  package var problem: String? {
     guard let wrongShare, wrongShare > LineStatistics.maximumWrongShare else { return nil }
     let cause = kind == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
     return "\(Int((wrongShare * 100).rounded())) % of lines have wrong checksums: \(cause)"

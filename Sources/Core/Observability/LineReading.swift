@@ -77,7 +77,7 @@ extension StatusReport.Line {
       source: reading.source, sentences: Int(clamping: counters.sentences),
       wrongChecksums: Int(clamping: counters.wrongChecksum), cut: Int(clamping: counters.unchecked),
       overlong: Int(clamping: counters.overlong), late: Int(clamping: counters.late),
-      foreign: Int(clamping: counters.foreign), trouble: reading.statistics.trouble)
+      foreign: Int(clamping: counters.foreign), trouble: reading.statistics.problem)
     let statistics = reading.statistics
     if !statistics.senders.isEmpty {
       senders = statistics.senders.map { sender in
