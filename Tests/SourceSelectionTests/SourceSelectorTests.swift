@@ -118,7 +118,7 @@ import Timekeeping
     bench.good = [1]
     try expectEqual(bench.play(12), "---------bbb")
     expectEqual(bench.selector.overview.reason, .best)
-    expectEqual(bench.selector.overview.troubles(before: 1), "1: s0 has no acceptable position")
+    expectEqual(bench.selector.overview.problems(before: 1), "1: s0 has no acceptable position")
   }
 
   @Test("at the start a lost source of higher priority does not delay the use of another")
@@ -127,7 +127,7 @@ import Timekeeping
     _ = bench.handle(.lost("s0: there is no such device"), from: 0)
     bench.good = [1]
     try expectEqual(bench.play(3), "bbb")
-    expectEqual(bench.selector.overview.troubles(before: 1), "1: s0: there is no such device")
+    expectEqual(bench.selector.overview.problems(before: 1), "1: s0: there is no such device")
   }
 
   @Test("failover after the silence timeout of the preferred source, and failback after ten seconds of its fixes")
@@ -222,7 +222,7 @@ import Timekeeping
     bench.good = [1]
     try expectEqual(bench.play(9), "AAAAAAbbb")
     expectEqual(
-      bench.selector.overview.troubles(before: 1),
+      bench.selector.overview.problems(before: 1),
       "1: s0 has no acceptable position (rejected: HDOP worse than filter.max_hdop)")
     bench.bad = []
     bench.good = [0, 1]

@@ -82,7 +82,7 @@ extension Event {
       row(
         .noSourceGood,
         "None of \(overview.sources.count) sources has an acceptable position: "
-          + overview.troubles(before: overview.sources.count))
+          + overview.problems(before: overview.sources.count))
     case .simulatedSource(let endpoint): row(.simulatedSource, "Simulated positions are being sent to \(endpoint)")
     case .firstFix(let fix): row(.firstFix, "First fix: \(fix.summary)")
     case .noFix(let time, let inView, let rejection):
@@ -243,7 +243,7 @@ extension Event {
 
   private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Entry {
     let number = SourceNumber(index, of: overview.sources.count)
-    let why = overview.reasonForUse(index, troubles: overview.troubles(before: index))
+    let why = overview.reasonForUse(index, problems: overview.problems(before: index))
     let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
     return ("Using source \(number.phrase), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }

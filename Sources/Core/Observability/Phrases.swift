@@ -82,11 +82,11 @@ extension SourceNumber {
 extension SourceOverview {
   /// Why this one is used.
   ///
-  /// - Parameter troubles: why no source of higher priority is used.
-  func reasonForUse(_ index: Int, troubles: String) -> String {
+  /// - Parameter problems: why no source of higher priority is used.
+  func reasonForUse(_ index: Int, problems: String) -> String {
     switch reason {
-    case .failback(let time): "it has been good for \(time.humanReadable)\(troubles.isEmpty ? "" : "; \(troubles)")"
-    case .best: troubles.isEmpty ? "the first in the list" : troubles
+    case .failback(let time): "it has been good for \(time.humanReadable)\(problems.isEmpty ? "" : "; \(problems)")"
+    case .best: problems.isEmpty ? "the first in the list" : problems
     }
   }
 }

@@ -19,8 +19,8 @@ extension VehicleAgent.Snapshot {
     var parts: [Sentence] = ["\(row.label.sentenceCase)\(row.detail)"]
     if offDuty != nil { parts.append(Sentence(own: offDutyPhrase)) }
     if sources.sources.count > 1, let used = sources.used {
-      let troubles = sources.troubles(before: used)
-      parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
+      let problems = sources.problems(before: used)
+      parts.append("source \(used + 1) of \(sources.sources.count)\(problems.isEmpty ? "" : " (\(problems))")")
     }
     if let hold = sources.hold, cause != .held(hold) { parts.append(Sentence(own: hold.phrase)) }
     if let fix {

@@ -173,11 +173,11 @@ extension StatusReport.Source {
         // The sources of higher priority have their own explanations.
         let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
         explanation =
-          overview.reasonForUse(index, troubles: index == 0 ? "" : "no source of higher priority is good") + hold
+          overview.reasonForUse(index, problems: index == 0 ? "" : "no source of higher priority is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"
       } else {
-        explanation = source.trouble
+        explanation = source.conditionText
       }
       return StatusReport.Source(
         name: source.name, condition: source.condition.name, isUsed: isUsed, explanation: explanation)

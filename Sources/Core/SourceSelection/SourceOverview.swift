@@ -91,17 +91,17 @@ package struct SourceOverview: Equatable, Sendable {
   /// Why there is no source; nil if there is one.
   package var lossReason: String? {
     guard name == nil else { return nil }
-    if sources.count > 1 { return troubles(before: sources.count) }
+    if sources.count > 1 { return problems(before: sources.count) }
     if case .lost(let why) = sources.first?.condition { return why }
-    return sources.first?.trouble ?? "none is set"
+    return sources.first?.conditionText ?? "none is set"
   }
 
   /// The sources that are not read for now, although they could be.
   package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isRead }.map(\.name) }
 
   /// Why no source of higher priority than this index is used, as in `1: the device is gone`; empty for the first.
-  package func troubles(before index: Int) -> String {
-    sources.prefix(index).enumerated().map { "\($0 + 1): \($1.trouble)" }.joined(separator: "; ")
+  package func problems(before index: Int) -> String {
+    sources.prefix(index).enumerated().map { "\($0 + 1): \($1.conditionText)" }.joined(separator: "; ")
   }
 }
 
@@ -115,7 +115,7 @@ extension SourceOverview.Source {
   }
 
   /// Its condition as text.
-  package var trouble: String {
+  package var conditionText: String {
     switch condition {
     case .waiting: unreadable ?? "no data from \(name) yet"
     case .searching(let rejection):

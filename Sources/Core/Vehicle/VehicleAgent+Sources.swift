@@ -61,7 +61,7 @@ extension VehicleAgent {
       guard old?.condition != new.condition else { continue }
       let number = SourceNumber(index, of: overview.sources.count)
       switch new.condition {
-      case .lost, .ended: events.append(.sourceLost(new.trouble, number))
+      case .lost, .ended: events.append(.sourceLost(new.conditionText, number))
       case .searching, .good: if old?.isRead != true { events.append(.sourceOpened(new.name, number)) }
       case .waiting: break
       }
