@@ -17,7 +17,7 @@ struct Setting<Root>: Sendable {
   let selectorValue: String?
   /// Whether it decides nothing about which vehicle's positions and credentials are sent to which server, although its
   /// section does.
-  let keepsDestination: Bool
+  let isDestinationNeutral: Bool
   let typeName: String
   let allowed: String
   /// Sets the property.
@@ -28,14 +28,14 @@ struct Setting<Root>: Sendable {
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value> & Sendable,
     _ type: SettingType<Value>, isRequired: Bool = false, for selectorValue: String? = nil,
-    keepsDestination: Bool = false, _ summary: String
+    isDestinationNeutral: Bool = false, _ summary: String
   ) {
     self.name = name
     self.target = target
     self.summary = summary
     self.isRequired = isRequired
     self.selectorValue = selectorValue
-    self.keepsDestination = keepsDestination
+    self.isDestinationNeutral = isDestinationNeutral
     typeName = type.name
     allowed = type.allowed
     read = { value, context, root throws(ValueProblem) in root[keyPath: target()] = try type.read(value, context) }
@@ -45,9 +45,9 @@ struct Setting<Root>: Sendable {
   /// A setting that may have no value.
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value?> & Sendable,
-    _ type: SettingType<Value>, for selectorValue: String? = nil, keepsDestination: Bool = false, _ summary: String
+    _ type: SettingType<Value>, for selectorValue: String? = nil, isDestinationNeutral: Bool = false, _ summary: String
   ) {
-    self.init(name, target(), type.optional, for: selectorValue, keepsDestination: keepsDestination, summary)
+    self.init(name, target(), type.optional, for: selectorValue, isDestinationNeutral: isDestinationNeutral, summary)
   }
 }
 

@@ -84,8 +84,8 @@ package enum SettingSection: String, CaseIterable, Sendable {
 
   /// Whether this key of the section, which may be unknown, decides that.
   func decidesDestination(by name: String) -> Bool {
-    decidesDestination && !keys.contains { $0.name == name && $0.keepsDestination }
-      && !(self == .token && TokenSection.keys.contains { $0.name == name && $0.keepsDestination })
+    decidesDestination && !keys.contains { $0.name == name && $0.isDestinationNeutral }
+      && !(self == .token && TokenSection.keys.contains { $0.name == name && $0.isDestinationNeutral })
   }
 
   private func has<Kind: SourceSettings>(_ name: String, of _: Kind) -> Bool { has(name, with: nil, in: Kind.keys) }

@@ -8,17 +8,18 @@ extension Settings {
   static let fleetEngineKeys: [Setting<Settings>] = [
     Setting("endpoint", \.fleetEngine.endpoint, .endpoint, "Address of Fleet Engine, or of an emulator."),
     Setting(
-      "position_field", \.agent.delivery.endpoint.positionField, .choice, keepsDestination: true,
+      "position_field", \.agent.delivery.endpoint.positionField, .choice, isDestinationNeutral: true,
       "The fields of the request that contain the position. `supplemental`: `supplementalLocation` and the fields that belong to it, which Google specifies for senders other than its SDK. `location`: the field `location`."
     ),
     Setting(
-      "deadline", \.agent.delivery.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))), keepsDestination: true,
+      "deadline", \.agent.delivery.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))),
+      isDestinationNeutral: true,
       "Request timeout."),
     Setting(
       "ca_file", \.fleetEngine.client.caFile, .pemFile,
       "PEM file of the certificate authorities to trust. Default: those of the system."),
     Setting(
-      "transport", \.fleetEngine.client.transport, .choice, keepsDestination: true,
+      "transport", \.fleetEngine.client.transport, .choice, isDestinationNeutral: true,
       "`auto`: HTTP/2 if the server supports it, which needs a third of the bytes, otherwise HTTP/1.1. `http1`: always HTTP/1.1."
     ),
     Setting(

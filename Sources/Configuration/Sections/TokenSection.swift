@@ -44,28 +44,28 @@ struct TokenSection {
       "File that contains only the token, or JSON with the token; it is read again when it changes. Only its owner and group may have access (mode 0640 or stricter)."
     ),
     Setting(
-      "response", \.preset, .choice, keepsDestination: true,
+      "response", \.preset, .choice, isDestinationNeutral: true,
       "Format of the response, as in Google's sample backend for Last Mile Fleet Solution (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
     ),
     Setting(
-      "token_key", \.endpoint.format.tokenKey, .dottedKey, keepsDestination: true,
+      "token_key", \.endpoint.format.tokenKey, .dottedKey, isDestinationNeutral: true,
       "Key of the token in the JSON response."),
     Setting(
-      "expiration_key", \.endpoint.format.expirationKey, .dottedKey, keepsDestination: true,
+      "expiration_key", \.endpoint.format.expirationKey, .dottedKey, isDestinationNeutral: true,
       "Key of the expiration in the response. Default: the token's own `exp` claim."),
     Setting(
-      "expiration_format", \.endpoint.format.expiration, .choice, keepsDestination: true,
+      "expiration_format", \.endpoint.format.expiration, .choice, isDestinationNeutral: true,
       "Format of the expiration: seconds or milliseconds since 1970, seconds from now (`seconds`), a date as in RFC 3339, or the token's own `exp` claim (`jwt`). `auto` recognizes it."
     ),
     Setting(
-      "creation_key", \.endpoint.format.creationKey, .dottedKey, keepsDestination: true,
+      "creation_key", \.endpoint.format.creationKey, .dottedKey, isDestinationNeutral: true,
       "Key of the time of creation in the response, in the same format. With it the lifetime is known even if the machine's clock is wrong."
     ),
     Setting(
-      "deadline", \.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))), keepsDestination: true,
+      "deadline", \.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))), isDestinationNeutral: true,
       "Request timeout. A program that runs longer is ended."),
     Setting(
-      "cache", \.token.isCached, .boolean, keepsDestination: true,
+      "cache", \.token.isCached, .boolean, isDestinationNeutral: true,
       "Whether the token is cached for a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), never across a reboot. Then upgrading a whole fleet causes no burst of requests to the provider. Without effect for `provider = \"file\"`."
     ),
     Setting(

@@ -21,7 +21,7 @@ extension Settings {
     ),
     Setting(
       "offline_on_stop", \.agent.goesOfflineOnStop, .boolean, for: FleetEngineService.trips.name,
-      keepsDestination: true,
+      isDestinationNeutral: true,
       "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`, unless it is OFFLINE already. `false`: the state does not change, not even across a restart."
     ),
   ]
