@@ -93,7 +93,7 @@ package struct Backfill: Sendable {
   private var largestAcceptedPart = 0
   /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the
   /// server.
-  private var isBisectionCut = false
+  private var isPartReduced = false
   /// How often all suspects were accepted in parts: then their number was the cause.
   private var acceptancesInParts = 0
   private var quarantined: [Quarantined] = []
@@ -141,7 +141,7 @@ package struct Backfill: Sendable {
       let left = sendable.filter { among.contains($0.id) }
       suspects = left.map(\.id)
       // Half of them; fewer on a failing network, so that the live position gets through.
-      if size < left.count / 2 { isBisectionCut = true }
+      if size < left.count / 2 { isPartReduced = true }
       if !left.isEmpty { return Array(left.prefix(max(min(left.count / 2, size), 1))) }
     }
     var others = sendable
@@ -202,8 +202,8 @@ package struct Backfill: Sendable {
     guard suspects.isEmpty else { return rejected }
     // Once may be chance, or another cause; twice is a limit that the server does not document.
     resetCounts()
-    if !isBisectionCut { acceptancesInParts += 1 }
-    isBisectionCut = false
+    if !isPartReduced { acceptancesInParts += 1 }
+    isPartReduced = false
     if acceptancesInParts > 1 {
       ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestAcceptedPart))
       acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
@@ -236,7 +236,7 @@ package struct Backfill: Sendable {
     case .notPermitted(let token): suspend(token, at: now)
     case .rejected(let carried):
       guard carried.count == 1, let only = carried.first else {
-        if suspects.isEmpty { (largestAcceptedPart, isBisectionCut) = (0, false) }
+        if suspects.isEmpty { (largestAcceptedPart, isPartReduced) = (0, false) }
         suspects = carried
         return true
       }

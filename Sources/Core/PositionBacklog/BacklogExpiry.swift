@@ -8,7 +8,7 @@ package struct BacklogExpiry: Sendable {
   static let period = Duration.seconds(3600)
 
   private var steadyTime = SteadyTime()
-  private var forgotAt: BootInstant?
+  private var lastForgottenAt: BootInstant?
 
   package init() {}
 
@@ -21,8 +21,8 @@ package struct BacklogExpiry: Sendable {
   ///   if no time is reliable: then nothing expires.
   package mutating func check(at now: BootInstant) -> (time: Timestamp, othersAreDue: Bool)? {
     guard let time = steadyTime.time else { return nil }
-    if let forgotAt, now - forgotAt < BacklogExpiry.period { return (time, false) }
-    forgotAt = now
+    if let lastForgottenAt, now - lastForgottenAt < BacklogExpiry.period { return (time, false) }
+    lastForgottenAt = now
     return (time, true)
   }
 }

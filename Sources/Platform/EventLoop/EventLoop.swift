@@ -10,7 +10,7 @@ package import Timekeeping
 @safe package final class EventLoop {
   private let event: OpaquePointer
   /// Deferred work.
-  private var works: [() -> Void] = []
+  private var deferredWork: [() -> Void] = []
   /// A handler was called since deferred work was done.
   private var isWorkDue = false
   private var isExiting = false
@@ -69,7 +69,7 @@ package import Timekeeping
   /// system call each time. Work deferred by deferred work waits for one iteration, if there are events.
   private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
     if isWorkDue, doWork() { return true }
-    let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)
+    let result = unsafe sd_event_run(event, deferredWork.isEmpty ? microseconds : 0)
     guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
     isWorkDue = result > 0
     return result > 0 || doWork()
@@ -77,10 +77,10 @@ package import Timekeeping
 
   private func doWork() -> Bool {
     isWorkDue = false
-    guard !works.isEmpty, !isExiting else { return false }
-    let works = works
-    self.works = []
-    for work in works { work() }
+    guard !deferredWork.isEmpty, !isExiting else { return false }
+    let deferredWork = deferredWork
+    self.deferredWork = []
+    for work in deferredWork { work() }
     return true
   }
 
@@ -96,7 +96,7 @@ package import Timekeeping
   /// Calls `work` in an iteration of its own soon after the current handler, in order. Other events are handled in
   /// between, so that work which defers more work does not starve them.
   package func `defer`(_ work: @escaping () -> Void) {
-    works.append(work)
+    deferredWork.append(work)
   }
 
   /// Attaches a library's own sources, such as sd-bus (`sd_bus_attach_event`).
