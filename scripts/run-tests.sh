@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that `swift build --build-tests` has built: run-tests.sh [all | parallel | timing | sanitized]
 #
-# Tests of real processes (Integration) mostly wait, and the test library runs only as many tests at once as there are
-# processors. So their suites run in processes of their own, beside all other tests. Those of wall time (…TimingTests) run
-# last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a line for each process that passed, and what
-# failed of one that did not.
+# Tests of real processes (Integration) and those that do input and output on the main thread mostly wait, and the test
+# library runs only as many tests at once as there are processors. So they run in processes of their own, beside all other
+# tests. Those of wall time (…TimingTests) run last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a
+# line for each process that passed, and what failed of one that did not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,27 +31,27 @@ run() { # NAME OPTION...
 }
 export -f run
 
-if [ "$part" = sanitized ]; then
-  run sanitized --skip TimingTests
-  exit
-fi
+# For one process each, a prefix of the tests' names.
+unit() {
+  local name=${1%[./]}
+  run "${name#Integration.}" --filter "^$1" --skip TimingTests
+}
+export -f unit
 
-suite() { run "$1" --filter "^Integration\\.$1/"; }
-export -f suite
-
+waiting='HTTPClientTests|LocationDaemonTests|HelperProgramTests|DiagnosisTests|FleetEngineEmulatorTests'
 "$program" --testing-library swift-testing --list-tests >"$work/list"
 expected=$(grep -vc 'TimingTests/' "$work/list")
 failed=0
 if [ "$part" != timing ]; then
-  grep -oE '^Integration\.[A-Za-z0-9]+/' "$work/list" | sed 's/^Integration\.//; s/.$//' | grep -v 'TimingTests$' | sort -u >"$work/suites"
-  xargs -a "$work/suites" -P "${TEST_PROCESSES:-4}" -I{} bash -c 'suite {}' &
-  nice -n 5 bash -c 'run others --skip "^Integration\\." --skip TimingTests' || failed=1
+  grep -oE "^(Integration\.[A-Za-z0-9]+/|($waiting)\.)" "$work/list" | grep -v 'TimingTests/$' | sort -ur >"$work/units"
+  xargs -a "$work/units" -P "${TEST_PROCESSES:-4}" -I{} bash -c 'unit {}' &
+  nice -n 5 bash -c "run others --skip '^(Integration|$waiting)\\.' --skip TimingTests" || failed=1
   wait %1 || failed=1
   # A suite that no filter matches would pass unseen.
   ran=$(cat "$work"/*.log | grep -oE 'Test run with [0-9]+' | awk '{sum += $4} END {print sum + 0}')
   [ $failed -ne 0 ] || [ "$ran" -eq "$expected" ] || { echo "$ran tests ran of $expected" >&2; failed=1; }
 fi
-if [ "$part" != parallel ]; then
+if [ "$part" = all ] || [ "$part" = timing ]; then
   run timing --no-parallel --filter TimingTests || failed=1
 fi
 [ $failed -eq 0 ] || { echo "Tests failed; each is named above" >&2; exit 1; }
