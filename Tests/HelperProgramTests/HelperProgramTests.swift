@@ -67,10 +67,16 @@ import Timekeeping
       Issue.record("it ended with \(result.ending)")
       return
     }
-    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }
-    let left = names.filter { name in
-      let line = try? String(contentsOfFile: "/proc/\(name)/cmdline", encoding: .utf8)
-      return line?.contains("987654") == true
+    // A killed process exists until the kernel has ended it.
+    var left: [String] = []
+    for _ in 0..<500 {
+      left = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+        guard Int(name) != nil else { return false }
+        let line = try? String(contentsOfFile: "/proc/\(name)/cmdline", encoding: .utf8)
+        return line?.contains("987654") == true
+      }
+      if left.isEmpty { break }
+      usleep(10_000)
     }
     expectEqual(left, [])
   }
