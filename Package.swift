@@ -28,8 +28,8 @@ let strict: [SwiftSetting] =
 let mainThread: [SwiftSetting] = [.defaultIsolation(MainActor.self)]
 
 /// In debug builds too what the random runs execute is optimized, a module at once: they are as fast as in a release
-/// build, and building takes half the time of optimizing file by file. Checks of overflow, bounds and preconditions stay.
-/// The last two flags withdraw SwiftPM's for a build by files, and the remark that says so.
+/// build, and building takes half the time of optimizing file by file. Checks of overflow, bounds and preconditions
+/// stay. The last two flags withdraw SwiftPM's for a build by files, and the remark that says so.
 let optimized: [SwiftSetting] = [
   .unsafeFlags(
     ["-O", "-wmo", "-num-threads", "2", "-disable-batch-mode", "-suppress-remarks"], .when(configuration: .debug))

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 
+if len(sys.argv) > 2 or sys.argv[1:] in (["-h"], ["--help"]):
+    sys.exit(__doc__)
 SOCKET = sys.argv[1] if len(sys.argv) > 1 else "/run/fleet-locationd/control.sock"
 
 

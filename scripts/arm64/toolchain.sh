@@ -41,7 +41,7 @@ bootstrap() {
 
 create() {
   local key
-  key=$suite-$({ declare -f bootstrap create describe; echo "${compiler[@]} ${libraries[@]} ${packaging[@]}"; } | sha256sum | cut -c1-8)
+  key=$suite-$({ declare -f bootstrap create describe; echo "${compiler[*]} ${libraries[*]} ${packaging[*]}"; } | sha256sum | cut -c1-8)
   [ "$(cat "$cache/complete" 2>/dev/null)" != "$key" ] || return 0
   [ "$(dpkg --print-architecture)" = amd64 ] || { echo "toolchain.sh: this needs an amd64 machine" >&2; exit 1; }
   if [ "$(id -u)" -ne 0 ]; then

@@ -106,7 +106,7 @@ package enum MetricTable {
     },
     .labelled(
       "line_refused_total", .counter, by: "source",
-      "Connections and datagrams that are dropped unread: their senders are not in source.allow, or there is no place."
+      "Connections and datagrams that are dropped unread: their senders are not in source.allow, or too many are connected."
     ) { reading in
       reading.lines.filter { $0.statistics.kind == .network }.map { ($0.source, Double($0.statistics.refusals)) }
     },
