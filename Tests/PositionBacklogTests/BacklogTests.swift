@@ -192,6 +192,14 @@ import Timekeeping
     expectEqual(backlog.breakSegment(at: try location(45).time), [])
     for second in [50, 60] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50])
+    // Nor across one that a late position is before, unless its time was wrong.
+    expectEqual(backlog.breakSegment(at: try location(65).time), [])
+    for second in [63, 70, 80] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
+    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70])
+    expectEqual(backlog.breakSegment(at: try location(900).time), [])
+    expectEqual(backlog.removeMisdated(after: try location(85).time), [])
+    for second in [90, 95] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
+    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70, 90])
   }
 
   @Test("a time is stored once: its first position stays")

@@ -357,6 +357,7 @@ package struct DeliveryAgent: Sendable {
       return []
     case .suspected(let newest):
       if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
+      backlog.forgetDelivered(after: newest)
       return []
     case .expire: return expire(at: now)
     case .cancel: return abandon()

@@ -73,6 +73,9 @@ package struct Backlog: Equatable, Sendable {
   private var thinningHoldOff = 0
   /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
+  /// The time of the last position that was delivered after all that were queued then: what is queued later, but is from
+  /// before it, is not thinned across it either.
+  private var deliveredAfterAll: Timestamp?
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
   package static let maximumRecords = 100_000
@@ -173,7 +176,7 @@ package struct Backlog: Equatable, Sendable {
     storage.insert(record, at: slot)
     if slot + 1 == storage.count {
       if startsNewSegment { storage[slot].interpolationError = .infinity }
-      startsNewSegment = false
+      startsNewSegment = deliveredAfterAll.map { record.id < $0 } ?? false
     }
     return slot
   }
@@ -240,6 +243,7 @@ package struct Backlog: Equatable, Sendable {
     var slot = lowerBound(of: delivered)
     if slot < storage.count, storage[slot].id == delivered { slot += 1 }
     guard slot < storage.count else {
+      deliveredAfterAll = delivered
       breakSegment()
       return []
     }
@@ -297,9 +301,15 @@ package struct Backlog: Equatable, Sendable {
 
   /// Removes records with timestamps after `newest`, which were wrong.
   package mutating func removeMisdated(after newest: Timestamp) -> [Change] {
+    forgetDelivered(after: newest)
     guard let last = storage.last, last.id > newest else { return [] }
     let first = index(of: newest).map { $0 + 1 } ?? lowerBound(of: newest)
     return remove(from: first, to: storage.count, .misdated)
+  }
+
+  /// A position with a timestamp after `newest` that was delivered was wrong, or may have been: it ends no segment.
+  package mutating func forgetDelivered(after newest: Timestamp) {
+    if let delivered = deliveredAfterAll, delivered > newest { deliveredAfterAll = nil }
   }
 
   /// Removes records from before `time`.
@@ -313,10 +323,12 @@ package struct Backlog: Equatable, Sendable {
     (storage, head) = ([], 0)
     thinningHoldOff = 0
     startsNewSegment = false
+    deliveredAfterAll = nil
   }
 
   package static func == (left: Backlog, right: Backlog) -> Bool {
     left.storage[left.head...] == right.storage[right.head...] && left.thinnedWithin == right.thinnedWithin
       && left.thinningHoldOff == right.thinningHoldOff && left.startsNewSegment == right.startsNewSegment
+      && left.deliveredAfterAll == right.deliveredAfterAll
   }
 }
