@@ -30,6 +30,15 @@ import Timekeeping
     }
   }
 
+  @Test("a position that was dropped because its time was wrong is no part of the track that is thinned later")
+  func droppedAndThinned() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 92_159, duration: 73, drive: .steady(14.0), faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)],
+        wallError: 1_576_800_000, noise: 0.0, settings: [.maxLocations(2)], hasCertificates: true))
+    expect(world.removals.contains { $0.reason == .misdated })
+  }
+
   @Test("a receiver that was right is corrected by its own time when it leaps, also if every response took 12 s")
   func leapsInSlowNetwork() throws {
     let ahead = 1_650_000_000

@@ -314,15 +314,25 @@ extension World {
     for applied in server.applied where applied.vehicle == vehicle {
       for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
     }
-    let others = removals.filter { $0.reason != .thinned && $0.vehicle == vehicle }.map(\.record.location)
     // Also the positions on disk, if the run ends before they are restored.
-    for location in (pending[vehicle] ?? [:]).values.map(\.location) + others {
+    for location in (pending[vehicle] ?? [:]).values.map(\.location) {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
+    }
+    // A position that a power cut lost, or whose timestamp was wrong, is only the neighbour of those that were thinned
+    // before.
+    var lost: [Timestamp: BootInstant] = [:]
+    for removal in removals where removal.reason == .misdated && removal.vehicle == vehicle {
+      let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
+      guard known[stamp] == nil || lost[stamp] != nil else { continue }
+      (known[stamp], lost[stamp]) = ((place.latitude, place.longitude), removal.at)
+    }
+    for removal in removals
+    where ![.thinned, .misdated].contains(removal.reason) && removal.vehicle == vehicle {
+      let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
+      (known[stamp], lost[stamp]) = ((place.latitude, place.longitude), nil)
     }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
     let reported = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
-    // A position that a power cut lost is only the neighbour of those that were thinned before.
-    var lost: [Timestamp: BootInstant] = [:]
     for (key, at) in lostAt where key.vehicle == vehicle && known[key.id] == nil {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
       lost[key.id] = at
