@@ -73,8 +73,8 @@ package struct Backlog: Equatable, Sendable {
   private var thinningHoldOff = 0
   /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
-  /// The time of the last position that was delivered after all that were queued then: what is queued later, but is from
-  /// before it, is not thinned across it either.
+  /// The time of the last position that was delivered after all that were queued then: what is queued later, but is
+  /// from before it, is not thinned across it either.
   private var deliveredAfterAll: Timestamp?
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
