@@ -34,8 +34,9 @@ import Timekeeping
   func droppedAndThinned() throws {
     let world = try World.drive(
       Scenario(
-        seed: 92_159, duration: 73, drive: .steady(14.0), faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)],
-        wallError: 1_576_800_000, noise: 0.0, settings: [.maxLocations(2)], hasCertificates: true))
+        seed: 92_159, duration: 73, drive: .steady(14.0),
+        faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)], wallError: 1_576_800_000, noise: 0.0,
+        settings: [.maxLocations(2)], hasCertificates: true))
     expect(world.removals.contains { $0.reason == .misdated })
   }
 
