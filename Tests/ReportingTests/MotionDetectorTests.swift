@@ -13,6 +13,8 @@ import Timekeeping
     var detector = MotionDetector()
     var north = 0.0
     var second = 0
+    /// By how many seconds the receiver's clock is wrong.
+    var clockError = 0
 
     /// One fix per second for this duration. Returns the seconds at which it stopped or started.
     mutating func observe(
@@ -26,7 +28,8 @@ import Timekeeping
         var fix = Fix(coordinate: coordinate)
         fix.speed = speed
         fix.horizontalAccuracy = accuracy
-        if detector.observe(FixFilter.Accepted(fix: fix, time: start + .seconds(second))) { turns.append(second) }
+        let accepted = FixFilter.Accepted(fix: fix, time: start + .seconds(second + clockError))
+        if detector.observe(accepted, at: .boot + .seconds(second)) { turns.append(second) }
         second += 1
       }
       return turns
@@ -64,6 +67,16 @@ import Timekeeping
     // It is parked again at its new position, and its speed is accepted as before.
     try expectEqual(yard.observe(30, speed: speed).count, 1)
     expect(yard.isParked)
+  }
+
+  @Test("so is one whose receiver's clock was set back in the gap", arguments: [145, 2000, 946_080_000])
+  func movedWhileClockWasSet(error: Int) throws {
+    var yard = Yard(clockError: error)
+    _ = try yard.observe(60, speed: 0)
+    yard.second += 147
+    yard.north += 200
+    yard.clockError = 0
+    try expectEqual(yard.observe(1, speed: 10), [207])
   }
 
   @Test(

@@ -387,6 +387,14 @@ import Timekeeping
     expect(world.longestGap(604..<1480) <= 13)
   }
 
+  @Test("a vehicle that drives away in a suspend is no longer at its parked place, also if its date was wrong before")
+  func drivenWhileSuspended() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 95_679, duration: 355, drive: .city, acts: [(205, .suspend(147)), (354, .clockSet)],
+        wallError: 946_080_000, noise: 0.0, isDateless: true, hasCertificates: true))
+  }
+
   @Test("a process that is killed repeatedly uses its token until it expires, and requests no other")
   func killed() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {

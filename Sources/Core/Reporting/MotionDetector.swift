@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Positioning
-import Timekeeping
+package import Timekeeping
 
 /// Distinguishes a parked vehicle from a moving one, and holds the position of a parked one.
 ///
@@ -39,8 +39,8 @@ package struct MotionDetector: Sendable {
   private var changingSince: Timestamp?
   /// Since when the vehicle has been too far from its parked position.
   private var awaySince: Timestamp?
-  /// The timestamp of the last fix, and the time since the one before.
-  private var last: (time: Timestamp, period: Duration?)?
+  /// When the last fix arrived, and the time since the one before.
+  private var last: (at: BootInstant, period: Duration?)?
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
@@ -49,11 +49,11 @@ package struct MotionDetector: Sendable {
 
   package init() {}
 
-  /// Processes the next accepted fix.
+  /// Processes the next accepted fix, which arrived at `now`.
   ///
   /// - Returns: true if the vehicle has just stopped or started to move.
-  package mutating func observe(_ fix: FixFilter.Accepted) -> Bool {
-    let isAfterGap = isAfterGap(fix.time)
+  package mutating func observe(_ fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
+    let isAfterGap = isAfterGap(at: now)
     if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isReportedSpeedWrong = false }
     speed = (isReportedSpeedWrong ? nil : fix.fix.speed) ?? speedFromPositions(fix)
     if case .parked(let place) = state {
@@ -84,10 +84,11 @@ package struct MotionDetector: Sendable {
       > max(MotionDetector.departureDistance, accuracies * (fix.horizontalAccuracy ?? 0))
   }
 
-  /// Whether there was a gap before a fix with this timestamp, which becomes the last one.
-  private mutating func isAfterGap(_ time: Timestamp) -> Bool {
-    let period = last.map { time - $0.time }
-    defer { last = (time, period) }
+  /// Whether there was a gap before a fix that arrives at `now`, which becomes the last one. Timestamps do not show it:
+  /// a receiver's clock may be corrected in the gap.
+  private mutating func isAfterGap(at now: BootInstant) -> Bool {
+    let period = last.map { now - $0.at }
+    defer { last = (now, period) }
     guard let period, let usual = last?.period else { return false }
     return period >= MotionDetector.gap && period > usual * 2
   }

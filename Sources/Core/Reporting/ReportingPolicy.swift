@@ -106,7 +106,7 @@ package struct ReportingPolicy: Sendable {
 
   /// Processes the next accepted fix.
   package mutating func observe(_ accepted: FixFilter.Accepted, at now: BootInstant) {
-    let turned = motion.observe(accepted)
+    let turned = motion.observe(accepted, at: now)
     var location = VehicleLocation(accepted.fix, time: accepted.time)
     switch motion.state {
     case .moving:
