@@ -180,8 +180,11 @@ extension TimeEstimator {
       expectEqual(estimator.estimate(at: moment(10, ahead: ahead))?.reference, .gnss, "\(ahead) \(backdating)")
       expectNil(estimator.estimate(at: moment(10, ahead: ahead))?.serverBounds)
     }
-    // A receiver that agrees with the clock is not outvoted.
-    expectEqual(issued(receiver: 0, backdating: 2).estimate(at: moment(10, ahead: 0))?.reference, .gnss)
+    // A receiver that agrees with the clock is not outvoted, until it leaps.
+    var estimator = issued(receiver: 0, backdating: 2)
+    expectEqual(estimator.estimate(at: moment(10, ahead: 0))?.reference, .gnss)
+    estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(31_536_011), at: .boot + .seconds(11))
+    expectEqual(estimator.estimate(at: moment(11, ahead: 0))?.reference, .tokenProvider)
   }
 
   @Test("an iat outvotes no server, and is not used beside a Date of the provider")

@@ -56,6 +56,17 @@ import Timekeeping
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
   }
 
+  @Test("a receiver that leaps before Fleet Engine has responded is outvoted by an iat and a clock that agree")
+  func leapsWithoutServer() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 110_572, duration: 189, drive: .steady(14.0),
+        faults: [
+          Fault(.answersLate, 5..<22), Fault(.ahead(31_536_000), 176..<181),
+          Fault(.providerUndated(backdating: 0), 1..<2), Fault(.ahead(3600), 1..<5),
+        ], acts: [(176, .resume), (24, .pause)], noise: 0.0))
+  }
+
   @Test("a receiver that leapt before the first response of a server is corrected by it, as late as that was slow")
   func leaptBeforeSlowResponse() throws {
     let world = try World.drive(

@@ -241,7 +241,11 @@ package struct TimeEstimator: Sendable {
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
       best = (estimate, weight, count)
     }
-    let isReceiverAlone = best.map { $0.estimate.reference == .gnss && $0.count == 1 } ?? true
+    // Also if it contradicts itself: it was right, and has leapt.
+    let isReceiverAlone =
+      best.map {
+        $0.estimate.reference == .gnss && ($0.count == 1 || contradictions[Reference.gnss.rawValue] != nil)
+      } ?? true
     if isReceiverAlone || best?.weight == 0, let issue = issueAgreeingWithClock(at: now) {
       // Never confirmed, so that no queued position is removed by it.
       return Estimate(
