@@ -64,6 +64,26 @@ import Timekeeping
     expectNil(rejection(filter.evaluate(try fix(6), at: moment(6))))
   }
 
+  @Test(
+    "a receiver that leaps is corrected at its fifth fix, and when it leaps back nothing is late",
+    arguments: [18.0, 3600, -86_400], [0.0, 18, 36])
+  func leaps(error: Double, more: Double) throws {
+    var filter = filter()
+    filter.trust(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
+    var accepted: [Int] = []
+    for second in 1...60 {
+      let wrong = (20..<50).contains(second) ? error + ((30..<35).contains(second) ? more : 0) : 0
+      guard case .success(let fix) = filter.evaluate(try fix(Double(second) + wrong), at: moment(Double(second))) else {
+        continue
+      }
+      expect(abs((fix.time - FixFilterTests.start).inSeconds - Double(second)) <= 1, "\(second) s: \(fix.time.rfc3339)")
+      accepted.append(second)
+    }
+    // Each change of the error costs four fixes, or five in which it changes back.
+    let missing = Set(20...23).union(more == 0 ? [] : Set(30...33).union(35...38))
+    expectEqual(accepted, (1...60).filter { !missing.contains($0) })
+  }
+
   @Test("a timestamp ahead of elapsed time is rejected; the next correct one is accepted")
   func future() throws {
     var filter = filter()

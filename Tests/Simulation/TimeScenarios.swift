@@ -56,6 +56,20 @@ import Timekeeping
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
   }
 
+  @Test("a receiver with another error for some seconds is corrected again, and nothing is late")
+  func leapsAgain() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 119_589, duration: 445, drive: .steady(14.0),
+        faults: [Fault(.ahead(18), 438..<443), Fault(.ahead(18), 429..<446)], noise: 0.0, isDateless: true,
+        hasCertificates: true))
+    let world = try World.drive(
+      Scenario(
+        seed: 123_264, duration: 190, drive: .steady(14.0),
+        faults: [Fault(.behind(86_400), 163..<187), Fault(.ahead(18), 168..<173)], noise: 0.0, hasCertificates: true))
+    expect(world.applied(177..<190).allSatisfy { $0.at - Double(World.second(of: $0.live)) < 5 })
+  }
+
   @Test("a receiver that leaps before Fleet Engine has responded is outvoted by an iat and a clock that agree")
   func leapsWithoutServer() throws {
     _ = try World.drive(

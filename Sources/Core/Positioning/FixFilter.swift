@@ -255,9 +255,11 @@ package struct FixFilter: Sendable {
       stamp, bounds: timeBounds, agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):
-      // The previous timestamps were wrong by the same offset: correct them too, so that a corrected clock is no
+      // If the previous timestamps were wrong by the same offset, correct them too, so that a corrected clock is no
       // contradiction.
-      if change != .zero { redate(by: .zero - change) }
+      if change != .zero, isReferenceWrong(by: change, ifRight: stamp - clock.offset, at: now.boot) {
+        redate(by: .zero - change)
+      }
       if let timeBounds, let reference,
         let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.at)
       {
@@ -300,6 +302,14 @@ package struct FixFilter: Sendable {
     let time = now.wall.nearest(millisecondsOfDay: timeOfDay)
     redate(by: time - continued)
     return time
+  }
+
+  /// Whether the last accepted timestamp has about the error by which the clock is corrected from now on, if `time` is
+  /// right: it has none if the clock has only leapt after it.
+  private func isReferenceWrong(by change: Duration, ifRight time: Timestamp, at now: BootInstant) -> Bool {
+    guard let reference else { return true }
+    let error = reference.time + (now - reference.at) - time
+    return max(error - change, change - error) < max(error, .zero - error)
   }
 
   /// Moves the timestamps of previous fixes by whole days, or by the error of a receiver's clock.
