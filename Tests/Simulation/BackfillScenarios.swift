@@ -122,6 +122,18 @@ import Timekeeping
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
+  @Test("a position that is rejected although a lost request delivered it is followed by the one before")
+  func rejectedAfterLostResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 112_302, duration: 306, drive: .steady(14.0),
+        faults: [
+          Fault(.noFix, 286..<306), Fault(.answersSometimes(0.1, 400, "INVALID_ARGUMENT"), 248..<290),
+          Fault(.closedUnanswered(0.1, appliedWithin: 13), 287..<288),
+        ], acts: [(108, .pause), (237, .resume)], noise: 0.0))
+    expect(world.server.applied.last?.isIgnored == true)
+  }
+
   @Test("a bad position among outages, 503 and 429 is isolated nevertheless")
   func badPositionInOutages() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))

@@ -91,7 +91,7 @@ extension World {
       // A request that was cancelled in flight may arrive after its successor.
       guard !abandonedIDs.contains(applied.request) else { continue }
       if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before),
-        !isFaulty(applied.live.time), !isStored(applied)
+        !isFaulty(applied.live.time), !isStored(applied), !isBeforeRejected(applied)
       {
         violate("lastLocation went back in time, from \(before.rfc3339) to \(applied.live.time.rfc3339)")
       }
@@ -113,7 +113,9 @@ extension World {
         continue
       }
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
-      if applied.isIgnored, applied.live.time > excused, !abandonedIDs.contains(applied.request), !isStored(applied) {
+      if applied.isIgnored, applied.live.time > excused, !abandonedIDs.contains(applied.request), !isStored(applied),
+        !isBeforeRejected(applied)
+      {
         violate("an update at \(applied.at) s is older than the one before")
       }
     }
@@ -162,6 +164,19 @@ extension World {
     let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
     let pause = offDuty.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
     return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
+  }
+
+  /// Whether the server has each newer position only from a request whose response was lost, and has rejected one
+  /// since: the program does not know that the server has them, and sends the position before the rejected one.
+  private func isBeforeRejected(_ applied: FleetEngineServer.Applied) -> Bool {
+    let earlier = server.applied.prefix { $0.request != applied.request }
+    return earlier.allSatisfy { newer in
+      guard newer.vehicle == applied.vehicle, newer.live.time > applied.live.time else { return true }
+      guard let lost = attempts.first(where: { $0.id == newer.request }), !lost.isAccepted else { return false }
+      return attempts.contains { attempt in
+        lost.id < attempt.id && attempt.id < applied.request && (attempt.status == 400 || attempt.status == 413)
+      }
+    }
   }
 
   private func isFaulty(_ stamp: Timestamp) -> Bool {
