@@ -40,6 +40,21 @@ import Timekeeping
     expect(world.removals.contains { $0.reason == .misdated })
   }
 
+  @Test("a position whose impossible date was corrected, but not its time of day, is removed, and counts as one")
+  func impossibleDate() throws {
+    let parked = try World.drive(
+      Scenario(
+        seed: 94_379, duration: 247, drive: .steady(0.0),
+        faults: [Fault(.providerStale, 145..<188), Fault(.ahead(1_650_000_000), 202..<207)],
+        acts: [(66, .powerCut(afterEffects: 6, seconds: 41)), (104, .goOffline)], wallError: nil, noise: 0.0,
+        settings: [.trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))
+    expectEqual(parked.removals.map(\.reason).filter { $0 == .misdated }.count, 1)
+    _ = try World.drive(
+      Scenario(
+        seed: 99_209, duration: 62, drive: .steady(14.0), faults: [Fault(.ahead(1_650_000_000), 7..<55)],
+        wallError: 1_576_800_000, noise: 0.0, second: Scenario.Second(lag: 0, metresOff: 60.0), hasCertificates: true))
+  }
+
   @Test("a receiver that was right is corrected by its own time when it leaps, also if every response took 12 s")
   func leapsInSlowNetwork() throws {
     let ahead = 1_650_000_000

@@ -264,10 +264,13 @@ struct Receiver {
     if hasTime {
       self.reported[stamp.milliseconds, default: []].append(reported)
       if !stamp.isPlausible(after: Scenario.buildDate) {
-        // An impossible date is replaced by that of the machine's clock, whatever else is wrong with the time.
-        let wall = Scenario.boot + .seconds(Int64(second) + wallError)
-        self.reported[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
-          reported)
+        // An impossible date is replaced by that of the machine's clock, or of the time that a receiver or server has
+        // given before, whatever else is wrong with the time.
+        for error in Set([0, wallError]) {
+          let known = Scenario.boot + .seconds(Int64(second) + error)
+          self.reported[known.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
+            reported)
+        }
       }
       if stamp < Scenario.buildDate {
         // Without any other clock it counts as a week rollover.
