@@ -88,4 +88,22 @@ import NMEATesting
     // The two seconds of 10 Hz sentences have been doubled three times: 16 s.
     expectEqual(firstComplete(&cadence, every: 100, from: 40_000), 161)
   }
+
+  @Test("on a disturbed line, epochs that lack a sentence are no other sequence, however often they are repeated")
+  func damaged() {
+    var cadence = NMEACadence()
+    for number in 0..<10 {
+      cadence.noteDamage()
+      expectEqual(epoch(&cadence, [Self.rmc], at: Int64(number) * 1000), [])
+    }
+    expectEqual(firstComplete(&cadence, every: 1000, from: 10_000), 3)
+    // The sequence is known from then on, also in an epoch with another damaged line.
+    for number in 20..<30 {
+      cadence.noteDamage()
+      expectEqual(epoch(&cadence, [Self.rmc], at: Int64(number) * 1000), [])
+    }
+    cadence.noteDamage()
+    expectEqual(epoch(&cadence, at: 30_000), [Self.gga])
+    expectEqual(epoch(&cadence, at: 31_000), [Self.gga])
+  }
 }

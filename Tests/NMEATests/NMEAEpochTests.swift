@@ -168,6 +168,30 @@ import Timekeeping
     expectEqual(found.counters.late, 1)
   }
 
+  @Test(
+    "An epoch after some with a damaged sentence has all of its own",
+    arguments: ["GPGGA,1200,1*00\r\n", "GPGGA,12\u{7}00*6A\r\n", String(repeating: "A", count: 520) + "\r\n"])
+  func disturbed(damaged: String) {
+    var text = ""
+    for second in 0..<6 { text += sentence(Self.rmc("12000\(second)", "211126")) + "$" + damaged }
+    for second in 6..<9 { text += recording(Self.rmc("12000\(second)", "211126"), Self.gga("12000\(second)")) }
+    let found = decode([Array(text.utf8)])
+    expectEqual(found.fixes.map { $0.altitude != nil }, Array(repeating: false, count: 6) + [true, true, true])
+    expectEqual(found.counters.late, 0)
+  }
+
+  @Test("A line that a receiver sends without a checksum is no damage: its fix comes with the last sentence")
+  func unchecked() {
+    var decoder = NMEADecoder()
+    var fixes = 0
+    for second in 0..<6 {
+      let text = sentence(Self.rmc("12000\(second)", "211126")) + "$TEXT,1\r\n" + sentence(Self.gga("12000\(second)"))
+      decoder.decode(Array(text.utf8), at: .boot) { _ in fixes += 1 }
+    }
+    expectEqual(fixes, 6)
+    expectEqual(decoder.counters.unchecked, 6)
+  }
+
   @Test("Silence ends an epoch 80 ms after its last sentence")
   func silence() {
     var decoder = NMEADecoder()

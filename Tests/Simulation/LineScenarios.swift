@@ -144,6 +144,14 @@ import Timekeeping
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
+  @Test("the first epoch after noise has all its sentences, although those before had all lost their last one")
+  func wholeAfterDamage() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 97_038, duration: 250, drive: .steady(14.0),
+        faults: [Fault(.swapped, 41..<248), Fault(.noise(0.02), 221..<235)], noise: 0.0, dialect: .dateLast))
+  }
+
   @Test("a position without a time that a modem stores for good in a garbled line is not used")
   func untimedInGarbledLine() throws {
     let world = try World.drive(

@@ -72,6 +72,9 @@ struct NMEAAssembler {
     self.lastSentence = now
   }
 
+  /// A line was damaged, which may have been a sentence of the open epoch.
+  mutating func noteDamage() { cadence.noteDamage() }
+
   /// The line was active until now.
   mutating func noteActivity(at now: BootInstant) {
     if lastSentence != nil { lastSentence = now }

@@ -5,7 +5,8 @@
 ///
 /// A sequence of sentences is used after it was repeated three times and for two seconds, because many receivers send
 /// additional sentences once a second. After a sentence for an epoch that had ended, the sequence has to be repeated
-/// twice as long.
+/// twice as long. On a disturbed line an epoch may lack its last sentences each time: one with a damaged line in it is
+/// no evidence of another sequence.
 struct NMEACadence {
   private var current: UInt64 = 0
   private var last: UInt64 = 0
@@ -14,6 +15,8 @@ struct NMEACadence {
   /// The start of the series of equal epochs, by the receiver's time of day.
   private var start: Int64 = 0
   private var requiredTime: Int64 = 2000
+  /// Whether a line was damaged in the open epoch, or before its first sentence.
+  private var isDamaged = false
   /// Whether the last sentence of an epoch is known.
   private(set) var isTrusted = false
 
@@ -22,13 +25,17 @@ struct NMEACadence {
     current = (current &+ address) &* 0x9E37_79B9_7F4A_7C15
   }
 
+  /// A line was damaged, which may have been a sentence of the open epoch.
+  mutating func noteDamage() { isDamaged = true }
+
   /// Whether the open epoch has all the sentences of the previous ones.
   var isComplete: Bool { isTrusted && current == last }
 
   /// The open epoch ended. Its time is in milliseconds of the day; an epoch without a time is ignored, and the series
   /// restarts at midnight.
   mutating func close(at time: Int64?) {
-    defer { current = 0 }
+    defer { (current, isDamaged) = (0, false) }
+    guard current == last || !isDamaged else { return }
     guard let time, current == last, time >= start else {
       last = current
       start = time ?? 0

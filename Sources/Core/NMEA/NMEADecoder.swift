@@ -109,12 +109,14 @@ package struct NMEADecoder {
         if counters.fixes != fixes { (fixes, bytesAfterFix) = (counters.fixes, bytes.count - index) }
       case .wrongChecksum(let end):
         counters.wrongChecksum += 1
+        assembler.noteDamage()
         index = end
       case .unchecked(let next):
-        counters.unchecked += 1
+        noteUnchecked(endingWith: bytes[next])
         index = next
       case .overlong(let next):
         counters.overlong += 1
+        assembler.noteDamage()
         index = next
       case .partial:
         framing.hold(bytes, from: index)
@@ -175,12 +177,14 @@ package struct NMEADecoder {
       next = end - before
     case .wrongChecksum(let end):
       counters.wrongChecksum += 1
+      assembler.noteDamage()
       next = end - before
     case .unchecked(let unread):
-      counters.unchecked += 1
+      noteUnchecked(endingWith: line[unread])
       next = unread - before
     case .overlong(let unread):
       counters.overlong += 1
+      assembler.noteDamage()
       next = unread - before
     case .partial:
       isPartial = true
@@ -189,6 +193,13 @@ package struct NMEADecoder {
     framing.returnBuffer(&line, keeping: isPartial)
     swap(&line, &scratch)
     return max(next, 0)
+  }
+
+  /// A line had no checksum before this byte. It was damaged, unless it ended there: some receivers send lines without
+  /// one.
+  private mutating func noteUnchecked(endingWith byte: UInt8) {
+    counters.unchecked += 1
+    if byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") { assembler.noteDamage() }
   }
 
   private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
