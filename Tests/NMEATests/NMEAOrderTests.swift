@@ -12,8 +12,8 @@ import Timekeeping
 
   /// A sentence of the epoch at this second. GSA's HDOP is the second's last two digits, and VTG's knots are the
   /// second.
-  private static func sentence(_ kind: String, _ second: Int) -> String {
-    let time = "0830\(second < 10 ? "0" : "")\(second).000"
+  private static func sentence(_ kind: String, _ second: Int, isTimed: Bool = true) -> String {
+    let time = isTimed ? "0830\(second < 10 ? "0" : "")\(second).000" : ""
     switch kind {
     case "RMC": return NMEATesting.sentence("GPRMC,\(time),A,\(position),,,211126,,,A")
     case "GGA": return NMEATesting.sentence("GPGGA,\(time),\(position),1,08,,34.5,M,40.5,M,,")
@@ -23,8 +23,8 @@ import Timekeeping
     }
   }
 
-  private static func burst(_ kinds: String, _ second: Int) -> String {
-    kinds.split(separator: " ").map { sentence(String($0), second) }.joined()
+  private static func burst(_ kinds: String, _ second: Int, isTimed: Bool = true) -> String {
+    kinds.split(separator: " ").map { sentence(String($0), second, isTimed: isTimed) }.joined()
   }
 
   /// SiRF's order, with GGA in the epochs whose second this divides.
@@ -122,5 +122,15 @@ import Timekeeping
     let bursts = NMEAOrderTests.sirf(0..<20)
     let merged = stride(from: 0, to: 20, by: 2).map { bursts[$0] + bursts[$0 + 1] }
     expectEqual(hdops(live(merged)).dropFirst(4), own(4..<20)[...])
+  }
+
+  @Test("an epoch in which the receiver has lost the time is one fix, also if the next one comes in the same burst")
+  func untimed() {
+    let bursts = (0..<5).map { NMEAOrderTests.burst("RMC VTG GGA GSA GLL", $0) }
+    let untimed = (5..<7).map { second in
+      NMEAOrderTests.burst("RMC VTG GGA GSA GLL", second, isTimed: false)
+    }
+    expectEqual(hdops(live(bursts + untimed)), own(0..<7))
+    expectEqual(hdops(live(Array(bursts.prefix(2)) + [untimed.joined()])), own(0..<2) + own(5..<7))
   }
 }

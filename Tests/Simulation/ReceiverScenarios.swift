@@ -33,6 +33,14 @@ import Timekeeping
     expect(world.longestGap(7..<590) <= 14)
   }
 
+  @Test("epochs without a time that arrive together, in the wrong order, give a fix each")
+  func untimedSwapped() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 92_161, duration: 305, drive: .steady(0.0),
+        faults: [Fault(.noTime, 300..<302), Fault(.swapped, 196..<311)], noise: 0.0, dialect: .usual))
+  }
+
   @Test("a jump of five kilometres is rejected; if it persists, the new position is accepted")
   func jump() throws {
     let once = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<101)]))

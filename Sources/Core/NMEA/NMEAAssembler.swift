@@ -103,11 +103,11 @@ struct NMEAAssembler {
       let isInTime = open(report.time, into: emit)
       note(report, at: now)
       guard isInTime else { return false }
-      if report.time != nil { note(timed: report.kind.rawValue) }
+      note(report.kind.rawValue, isTimed: report.time != nil)
       epoch.add(report)
     case .errors(let report):
       guard open(report.time, into: emit) else { return false }
-      if report.time != nil { note(timed: NMEAAssembler.errorsKind) }
+      note(NMEAAssembler.errorsKind, isTimed: report.time != nil)
       epoch.add(report)
     case .motion(let report):
       guard open(.motion, into: emit) else { return false }
@@ -126,8 +126,9 @@ struct NMEAAssembler {
     return true
   }
 
-  /// A sentence with the time of the open epoch was received. `kind` is its bit.
-  private mutating func note(timed kind: UInt8) {
+  /// A sentence of the open epoch was received, of a kind with a time. `kind` is its bit.
+  private mutating func note(_ kind: UInt8, isTimed: Bool) {
+    guard isTimed else { return order.begin() }
     order.note(timed: kind)
     isAbandoned = false
   }

@@ -31,9 +31,16 @@ struct NMEAOrder {
   private var kinds: UInt8 = 0
   private var isClosed = true
 
+  /// A sentence of the open epoch was received: the kinds of the last one no longer count.
+  mutating func begin() {
+    guard isClosed else { return }
+    kinds = 0
+    isClosed = false
+  }
+
   /// A sentence with the time of the open epoch was received. `kind` is its bit.
   mutating func note(timed kind: UInt8) {
-    resume()
+    begin()
     for index in orders.indices where orders[index].preceding != 0 {
       orders[index].successors |= kind
       orders[index].predecessors |= orders[index].preceding
@@ -45,7 +52,7 @@ struct NMEAOrder {
 
   /// A sentence without a time was received in the open epoch.
   mutating func note(_ untimed: Untimed) {
-    resume()
+    begin()
     orders[untimed.rawValue].preceding = kinds
   }
 
@@ -65,11 +72,5 @@ struct NMEAOrder {
   mutating func contradict(_ untimed: Untimed) {
     let required = orders[untimed.rawValue].requiredSightings
     orders[untimed.rawValue] = KindOrder(requiredSightings: min(required * 2, 1 << 20))
-  }
-
-  private mutating func resume() {
-    guard isClosed else { return }
-    kinds = 0
-    isClosed = false
   }
 }
