@@ -110,6 +110,22 @@ import Timekeeping
     }
   }
 
+  @Test("live, a sentence without a time of which only a part has come after the silence begins an epoch")
+  func partial() {
+    var decoder = NMEADecoder()
+    var found: [Fix] = []
+    for second in 0..<20 {
+      let now = BootInstant.boot + .seconds(second)
+      let burst = Array(NMEAOrderTests.burst("GSA RMC GGA", second).utf8)
+      decoder.decode(Array(burst.prefix(2)), at: now) { found.append($0) }
+      decoder.noteActivity(at: now + .milliseconds(100))
+      decoder.decode(Array(burst.dropFirst(2)), at: now + .milliseconds(100)) { found.append($0) }
+      decoder.expire(at: now + .milliseconds(200)) { found.append($0) }
+    }
+    expectEqual(hdops(found), own(0..<20))
+    expectEqual(decoder.counters.late, 0)
+  }
+
   @Test("live, a receiver that changes its order costs at most one epoch its GSA")
   func changed() {
     let bursts = NMEAOrderTests.sirf(0..<20, every: 1) + (20..<40).map { NMEAOrderTests.burst("GGA RMC GSA", $0) }

@@ -37,6 +37,11 @@ import Timekeeping
   func untimedSwapped() throws {
     _ = try World.drive(
       Scenario(
+        seed: 126_239, duration: 218, drive: .steady(14.0),
+        faults: [Fault(.swapped, 202..<203), Fault(.noTime, 202..<204)], noise: 0.0, dialect: .usual,
+        hasCertificates: true))
+    _ = try World.drive(
+      Scenario(
         seed: 92_161, duration: 305, drive: .steady(0.0),
         faults: [Fault(.noTime, 300..<302), Fault(.swapped, 196..<311)], noise: 0.0, dialect: .usual))
   }

@@ -68,7 +68,11 @@ struct NMEAAssembler {
 
   /// A part of a sentence was received: on a slow line a whole one takes longer than the silence.
   mutating func partReceived(at now: BootInstant) {
-    guard let lastSentence, now - lastSentence < epochTimeout else { return }
+    guard let lastSentence, now - lastSentence < epochTimeout else {
+      // It comes after a silence, which `noteActivity` hides.
+      acceptsTrailing = false
+      return
+    }
     self.lastSentence = now
   }
 
