@@ -106,6 +106,14 @@ import Timekeeping
     expect((14...15).contains(world.slowestResponse.wholeSeconds))
     let corrected = try #require(world.applied(520..<530).first)
     expect((0...16).contains(Int(corrected.at) - World.second(of: corrected.live)))
+    // So is one without a date.
+    _ = try World.drive(
+      Scenario(
+        seed: 304_959, duration: 119, drive: .steady(14.0),
+        faults: [
+          Fault(.behind(1000), 109..<120), Fault(.latency(6000), 100..<107),
+          Fault(.otherDaemon(vehicle: "truck-1"), 0..<91),
+        ], noise: 0.0, isDateless: true, hasCertificates: true))
   }
 
   @Test(

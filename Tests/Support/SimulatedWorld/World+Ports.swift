@@ -347,8 +347,11 @@ extension World {
     }
     // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
+    // A receiver that leapt before the first response of a server is corrected by it, as late as that was slow.
     let isCorrected =
-      newest.map { newest in truths.contains { max(newest - $0, $0 - newest) < .seconds(5) } } ?? true
+      newest.map { newest in
+        truths.contains { newest - $0 < .seconds(5) && $0 - newest < .seconds(5) + slowestResponse }
+      } ?? true
     if after.rejected == before.rejected, !isCorrected, let newest, newest != truth {
       violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
     }
