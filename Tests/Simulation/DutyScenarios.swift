@@ -397,4 +397,13 @@ import Timekeeping
         settings: Self.trips))
     expectEqual(states(world, from: 78), [true, false, true])
   }
+
+  @Test("a driver who goes on duty while the service stops does not become OFFLINE")
+  func onDutyWhileStopping() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 140_763, duration: 135, drive: .steady(14), faults: [Fault(.unreachable, 95..<131)],
+        acts: [(129, .stop(within: 9)), (128, .goOffline), (131, .goOnline)], noise: 0, settings: Self.trips))
+    expect(states(world).allSatisfy { $0 })
+  }
 }

@@ -448,6 +448,19 @@ import Timekeeping
     expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
   }
 
+  @Test("a driver who goes on duty again while the run ends: OFFLINE is not sent any more", arguments: [true, false])
+  func onDutyWhileStopping(isInFlight: Bool) throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.goOffline(nil), at: 5)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 5.2)
+    let stop = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: isInFlight ? 7 : 5.5).brief
+    expectEqual(stop.contains { $0.hasPrefix("send 3") }, isInFlight)
+    let effects = fixture.handle(.goOnline, at: isInFlight ? 7.3 : 5.7)
+    expect(effects.brief.contains("keep duty no more") && effects.brief.last == "finished 0")
+    expect(!effects.events.contains(.stateOfflineMissing))
+  }
+
   @Test("after a kill within the same boot, the next run knows until when each state may still arrive")
   func arrivalsRestored() throws {
     var fixture = try fixture { $0.boot = "b1" }

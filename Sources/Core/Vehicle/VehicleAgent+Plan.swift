@@ -124,7 +124,8 @@ extension VehicleAgent {
     switch lifecycle.state {
     case .finished: return .wait(until: nil, .finished)
     case .settingOffline(let end, let attempted, _):
-      guard now < end else { return .act(.finish) }
+      // The driver may have gone on duty again.
+      guard now < end, setsOfflineAtEnd else { return .act(.finish) }
       return decideFinal(.goOffline, delivery.earliestFinalOffline, by: end, attempted: attempted, at: now)
     case .stopping(let end, let attempted):
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
