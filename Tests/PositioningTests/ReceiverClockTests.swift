@@ -13,7 +13,7 @@ import Timekeeping
 
   private func check(_ clock: inout ReceiverClock, _ second: Int, ahead: Int) -> ReceiverClock.Outcome {
     clock.check(
-      ReceiverClockTests.truth + .seconds(second + ahead), bounds: bounds, agreement: (5, .seconds(3)),
+      ReceiverClockTests.truth + .seconds(second + ahead), bounds: bounds, after: nil, agreement: (5, .seconds(3)),
       at: .boot + .seconds(second) + .milliseconds(200))
   }
 
@@ -56,19 +56,22 @@ import Timekeeping
   func leaps(ahead: Int) {
     let bounds = TimeBounds(
       Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
-    func check(_ clock: inout ReceiverClock, _ second: Int, ahead: Int, delay: Int) -> ReceiverClock.Outcome {
+    func check(
+      _ clock: inout ReceiverClock, _ second: Int, delay: Int, after accepted: (time: Timestamp, at: BootInstant)
+    ) -> ReceiverClock.Outcome {
       clock.check(
-        Self.truth + .seconds(second + ahead), bounds: bounds, agreement: (5, .seconds(3)),
+        Self.truth + .seconds(second + ahead), bounds: bounds, after: accepted, agreement: (5, .seconds(3)),
         at: .boot + .seconds(second) + .milliseconds(delay))
     }
+    let arrival = BootInstant.boot + .milliseconds(20_300)
+    let right = (time: Self.truth + .seconds(20), at: arrival)
     var clock = ReceiverClock()
-    expectEqual(check(&clock, 20, ahead: 0, delay: 300), .settled(change: .zero))
-    for second in 21..<25 { expectEqual(check(&clock, second, ahead: ahead, delay: 100), .wrong) }
-    expectEqual(check(&clock, 25, ahead: ahead, delay: 500), .settled(change: .seconds(ahead)))
+    for second in 21..<25 { expectEqual(check(&clock, second, delay: 100, after: right), .wrong) }
+    expectEqual(check(&clock, 25, delay: 500, after: right), .settled(change: .seconds(ahead)))
     // What was outside of the bounds does not count.
+    let late = (time: right.time - .seconds(60), at: arrival)
     clock = ReceiverClock()
-    expectEqual(check(&clock, 20, ahead: -60, delay: 0), .settled(change: .zero))
-    for second in 21..<26 { _ = check(&clock, second, ahead: ahead, delay: 0) }
+    for second in 21..<26 { _ = check(&clock, second, delay: 0, after: late) }
     expect(clock.offset > .seconds(ahead) && clock.offset <= .seconds(ahead + 8))
   }
 
@@ -90,7 +93,7 @@ import Timekeeping
     let offset = clock.offset
     for second in 11..<30 {
       let outcome = clock.check(
-        ReceiverClockTests.truth + .seconds(second + 3600), bounds: bounds, agreement: (5, .seconds(3)),
+        ReceiverClockTests.truth + .seconds(second + 3600), bounds: bounds, after: nil, agreement: (5, .seconds(3)),
         at: .boot + .seconds(30))
       expectEqual(outcome, .settled(change: .zero))
     }
@@ -109,6 +112,7 @@ import Timekeeping
     var clock = ReceiverClock()
     let stamp = ReceiverClockTests.truth + .seconds(1_000_000)
     expectEqual(
-      clock.check(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)), .settled(change: .zero))
+      clock.check(stamp, bounds: nil, after: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)),
+      .settled(change: .zero))
   }
 }

@@ -252,7 +252,8 @@ package struct FixFilter: Sendable {
       stamp = dated
     }
     switch clock.check(
-      stamp, bounds: timeBounds, agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
+      stamp, bounds: timeBounds, after: reference.map { ($0.time, $0.at) },
+      agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):
       // If the previous timestamps were wrong by the same offset, correct them too, so that a corrected clock is no

@@ -19,8 +19,6 @@ package struct ReceiverClock: Sendable {
   private(set) var offset = Duration.zero
   /// Consecutive fixes whose timestamps have the same error.
   private var contradiction: (offset: Duration, since: BootInstant, count: Int)?
-  /// The last timestamp that needed no correction, and its arrival: a clock that leaps was right before.
-  private var right: (stamp: Timestamp, at: BootInstant)?
 
   /// The result for a timestamp.
   enum Outcome: Equatable {
@@ -34,12 +32,13 @@ package struct ReceiverClock: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: time bounds; nil if only the receiver has the time.
+  ///   - accepted: the time of the last accepted fix, and its arrival: before its clock leapt, a receiver had the time.
   ///   - agreement: number and duration of consistent fixes that confirm an offset.
   mutating func check(
-    _ stamp: Timestamp, bounds: TimeBounds?, agreement: (count: Int, time: Duration), at now: BootInstant
+    _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,
+    agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
-    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now, after: right) else {
-      right = (stamp, now)
+    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else {
       return use(.zero)
     }
     let corrected = stamp - offset
@@ -73,11 +72,11 @@ package struct ReceiverClock: Sendable {
 
   /// The error of a timestamp in whole seconds; nil if it is within the bounds.
   ///
-  /// - Parameter right: an earlier timestamp of the receiver that was right, and its arrival. Where that makes the time
-  ///   lie within the bounds is closer to the truth than a bound, which after slow responses is many seconds off.
+  /// - Parameter accepted: the time of an earlier fix, and its arrival. If it lies within the bounds, it is closer to
+  ///   the truth than a bound, which after slow responses is many seconds off.
   package static func error(
     of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant,
-    after right: (stamp: Timestamp, at: BootInstant)? = nil
+    after accepted: (time: Timestamp, at: BootInstant)? = nil
   ) -> Duration? {
     let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
     guard ahead > slack || most < .zero - maximumDelay else { return nil }
@@ -86,7 +85,7 @@ package struct ReceiverClock: Sendable {
     let local = Duration.seconds(seconds - ((seconds % timeZone) + timeZone) % timeZone)
     // After slow responses the bounds are many seconds apart.
     if local >= ahead { return local }
-    if let time = right.map({ $0.stamp + (now - $0.at) }), bounds.earliest(at: now) <= time,
+    if let time = accepted.map({ $0.time + (now - $0.at) }), bounds.earliest(at: now) <= time,
       time <= bounds.latest(at: now)
     {
       // Reports take about as long as each other to arrive.
