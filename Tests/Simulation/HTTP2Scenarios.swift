@@ -21,4 +21,16 @@ import Timekeeping
     expect(world.violations.isEmpty)
     expect(!world.events.contains { $0.event.kind == .offline })
   }
+
+  @Test("a program that was killed begins with a new connection")
+  func killed() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 176_712, duration: 219, drive: .steady(14),
+        faults: [
+          Fault(.closedUnanswered(0.3, appliedWithin: 1), 216..<217), Fault(.refusesCompact(1, .page(502)), 188..<193),
+        ], acts: [(133, .kill(afterEffects: 9, seconds: 12)), (15, .pause), (188, .resume)], noise: 0))
+    expectEqual(world.runNumber, 1)
+    expectEqual(world.applied(203..<219).count, 1)
+  }
 }

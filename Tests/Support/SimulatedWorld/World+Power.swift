@@ -24,6 +24,7 @@ extension World {
     loseUnwritten()
     thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     abandonUpdate()
+    dropConnection()
     (fetch, deadline, lastPlan) = (nil, nil, nil)
     (reach, wasParked) = (Reach(), nil)
     isOff = true
