@@ -241,4 +241,14 @@ import Timekeeping
     let live = world.applied(530..<3000)
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
+
+  @Test("a thinned position is also checked against a neighbour whose time is as wrong as its own")
+  func thinnedBeforeTheEnd() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 158_404, duration: 216, drive: .steady(0),
+        faults: [Fault(.latency(6000), 81..<213), Fault(.ahead(18), 90..<224)],
+        acts: [(86, .goOffline), (86, .powerCut(afterEffects: 0, seconds: 56))], noise: 0,
+        settings: [.maxLocations(2), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))
+  }
 }

@@ -362,12 +362,17 @@ extension World {
       let at = accepted[applied.request] ?? .distantFuture
       unqueued[applied.live.time] = min(unqueued[applied.live.time] ?? at, at)
     }
-    let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
+    let all = known.sorted { $0.key < $1.key }
+    let track = all.filter { !isMisdated($0.key, $0.value) }
     for (location, removedAt) in thinned {
       func isNeighbour(_ stamp: Timestamp) -> Bool {
         lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
       }
-      guard let end = track.first(where: { $0.key >= location.time && isNeighbour($0.key) }),
+      // A receiver with one wrong clock dates neighbours alike, but at the end of a run no later fix shows that.
+      func next(_ track: [(key: Timestamp, value: (latitude: Double, longitude: Double))]) -> Int? {
+        track.firstIndex { $0.key >= location.time && isNeighbour($0.key) }
+      }
+      guard let end = next(track).map({ track[$0] }) ?? next(all).map({ all[$0] }),
         let start = track.last(where: { $0.key < location.time && isNeighbour($0.key) })
       else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
