@@ -242,13 +242,24 @@ import Timekeeping
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test("a thinned position is also checked against a neighbour whose time is as wrong as its own")
-  func thinnedBeforeTheEnd() throws {
-    _ = try World.drive(
+  @Test(
+    "a thinned position is also checked against a neighbour whose time is as wrong as its own",
+    arguments: [
       Scenario(
         seed: 158_404, duration: 216, drive: .steady(0),
         faults: [Fault(.latency(6000), 81..<213), Fault(.ahead(18), 90..<224)],
         acts: [(86, .goOffline), (86, .powerCut(afterEffects: 0, seconds: 56))], noise: 0,
-        settings: [.maxLocations(2), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))
+        settings: [.maxLocations(2), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true),
+      Scenario(
+        seed: 197_889, duration: 128, drive: .steady(14),
+        faults: [
+          Fault(.answers(401, "UNAUTHENTICATED", retryAfter: nil, retryInfo: nil), 111..<113),
+          Fault(.latency(6000), 90..<98), Fault(.behind(5), 90..<100), Fault(.ahead(18), 89..<111),
+        ], acts: [(90, .clockSet)], wallError: -1_746_455_522, noise: 0, settings: [.maxLocations(3)],
+        isDateless: true, hasCertificates: true),
+    ])
+  func thinnedAmongMisdated(scenario: Scenario) throws {
+    let world = try World.drive(scenario)
+    expect(world.removals.contains { $0.reason == .thinned })
   }
 }

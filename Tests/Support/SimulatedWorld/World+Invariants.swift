@@ -112,6 +112,8 @@ extension World {
         excused = max(excused, applied.live.time)
         continue
       }
+      // What the server has is repeated, to carry older positions.
+      if ahead > 5, applied.live.time == excused { continue }
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
       if applied.isIgnored, applied.live.time > excused, !abandonedIDs.contains(applied.request), !isStored(applied),
         !isBeforeRejected(applied)
@@ -368,13 +370,12 @@ extension World {
       func isNeighbour(_ stamp: Timestamp) -> Bool {
         lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
       }
-      // A receiver with one wrong clock dates neighbours alike, but at the end of a run no later fix shows that.
-      func next(_ track: [(key: Timestamp, value: (latitude: Double, longitude: Double))]) -> Int? {
-        track.firstIndex { $0.key >= location.time && isNeighbour($0.key) }
-      }
-      guard let end = next(track).map({ track[$0] }) ?? next(all).map({ all[$0] }),
-        let start = track.last(where: { $0.key < location.time && isNeighbour($0.key) })
-      else {
+      typealias Track = [(key: Timestamp, value: (latitude: Double, longitude: Double))]
+      func next(in track: Track) -> Track.Element? { track.first { $0.key >= location.time && isNeighbour($0.key) } }
+      func previous(in track: Track) -> Track.Element? { track.last { $0.key < location.time && isNeighbour($0.key) } }
+      // A receiver with one wrong clock dates neighbours alike, but which of them its fixes show to be wrong depends on
+      // when it was corrected, and on the end of the run.
+      guard let end = next(in: track) ?? next(in: all), let start = previous(in: track) ?? previous(in: all) else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
