@@ -401,4 +401,17 @@ import Timekeeping
     let ahead = world.server.applied.filter { Double(World.second(of: $0.live)) > $0.at && $0.at > 60 }
     expectEqual(ahead.map { Int($0.at) }, [second])
   }
+
+  @Test("a position from the future that was accepted before the time was known is repeated to carry older ones")
+  func repeatedFromFuture() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 197_050, duration: 101, drive: .steady(14),
+        faults: [
+          Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45", retryInfo: nil), 32..<33),
+          Fault(.ahead(90), 94..<95), Fault(.providerUndated(backdating: 60), 92..<93), Fault(.ahead(18), 92..<98),
+        ], acts: [(56, .powerCut(afterEffects: 0, seconds: 34))], noise: 0, settings: [.interval(5)]))
+    expectEqual(Set(world.applied(92..<98).map(\.live.time)).count, 1)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+  }
 }
