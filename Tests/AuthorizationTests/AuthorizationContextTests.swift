@@ -5,7 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct AuthorizationContextTests {
+struct AuthorizationContextTests {
   typealias Scope = AuthorizationContext.Scope
 
   static let scopes: [(Scope, claims: String)] = [

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Authorization
 
 /// The use of a cached token in the next run of the program.
-@Suite struct StoredTokenTests {
+struct StoredTokenTests {
   private static let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
 
   private func token(vehicle: String = "truck-17", at second: Int = 100, life: Int = 600) throws -> AccessToken {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Authorization
 
-@Suite struct TokenAdviceTests {
+struct TokenAdviceTests {
   @Test("every reason for having no token has advice, except a file's, whose message ends with it")
   func reasons() {
     let reasons: [TokenFailure.Reason] =

@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 /// The agent's handling of providers that repeat a token, of files that change, and of long failures.
-@Suite struct TokenAgentProviderTests {
+struct TokenAgentProviderTests {
   private static let format = TokenResponseFormat(
     tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds)
   private let http = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/{vehicle_id}", format: format))

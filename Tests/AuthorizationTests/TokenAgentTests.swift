@@ -6,7 +6,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct TokenAgentTests {
+struct TokenAgentTests {
   private static let endpoint = TokenEndpoint(
     urlTemplate: "https://t.test/{vehicle_id}",
     format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))

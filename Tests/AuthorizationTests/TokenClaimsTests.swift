@@ -5,7 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct TokenClaimsTests {
+struct TokenClaimsTests {
   private func failure(_ text: String) throws -> TokenFailure? {
     let context = try AuthorizationFixture.context()
     return AuthorizationFixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }

@@ -6,7 +6,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct TokenEndpointTests {
+struct TokenEndpointTests {
   private let format = TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)
 
   @Test("IDs are percent-encoded when they are inserted into the URL, in one pass")

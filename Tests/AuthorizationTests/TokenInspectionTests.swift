@@ -7,7 +7,7 @@ import JSON
 import Testing
 import Timekeeping
 
-@Suite struct TokenInspectionTests {
+struct TokenInspectionTests {
   typealias Kind = TokenInspection.Problem.Kind
 
   static let header = #"{"alg":"RS256","typ":"JWT","kid":"k1"}"#

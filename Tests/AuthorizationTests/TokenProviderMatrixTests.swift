@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// Every provider with every form of the expiration and every failure.
-@Suite struct TokenProviderMatrixTests {
+struct TokenProviderMatrixTests {
   enum Kind: String, CaseIterable { case http, command, file }
 
   struct Form: CustomTestStringConvertible {

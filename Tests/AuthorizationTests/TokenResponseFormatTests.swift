@@ -5,7 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct TokenResponseFormatTests {
+struct TokenResponseFormatTests {
   private func read(
     _ body: String, _ expiration: TokenResponseFormat.Expiration = .epochMilliseconds, key: String? = "end",
     creationKey: String? = nil, headers: [(name: String, value: String)] = [], status: Int = 200,

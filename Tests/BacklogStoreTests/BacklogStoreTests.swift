@@ -9,7 +9,7 @@ import SystemCalls
 
 @testable import BacklogStore
 
-@Suite struct BacklogStoreTests {
+struct BacklogStoreTests {
   @Test("stored positions are read back exactly, oldest first")
   func roundTrip() throws {
     let fixture = try StoreFixture()

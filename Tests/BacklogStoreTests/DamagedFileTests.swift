@@ -10,7 +10,7 @@ import Timekeeping
 @testable import BacklogStore
 
 /// Files damaged by a power cut, a failing card or another program.
-@Suite struct DamagedFileTests {
+struct DamagedFileTests {
   /// A file of several pages, closed properly.
   private func filled() throws -> (StoreFixture, [UInt8]) {
     let fixture = try StoreFixture()

@@ -13,7 +13,7 @@ import FleetEngine
 
 /// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` tests it with both programs; here
 /// the other side is a file written by 0.1.0, and its statements.
-@Suite struct PreviousReleaseTests {
+struct PreviousReleaseTests {
   /// Ten positions of `truck-17`, stored by 0.1.0 while Fleet Engine failed.
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "Fixtures/backlog-0.1.0.sqlite")

@@ -9,7 +9,7 @@ extension TimeEstimator {
   fileprivate mutating func clockChange(at now: Moment) -> ClockChange? { clockChange(estimate(at: now), at: now) }
 }
 
-@Suite struct TimeEstimatorTests {
+struct TimeEstimatorTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)
 
   private func moment(_ seconds: Int, ahead: Int) -> Moment {

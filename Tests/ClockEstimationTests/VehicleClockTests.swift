@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import ClockEstimation
 
-@Suite struct VehicleClockTests {
+struct VehicleClockTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)
   private static let buildDate = truth - .seconds(864_000)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct DriveSettingsTests {
+struct DriveSettingsTests {
   private func simulated(_ lines: String) throws -> SimulationSettings {
     let text = minimal(source: "type = \"simulated\"\nroute = \"r.gpx\"\n\(lines)")
     guard case .simulated(let simulated) = try TestMachine().settings(for: text).sources[0].kind else {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct KeptSettingsTests {
+struct KeptSettingsTests {
   static let good = """
     [vehicle]
     provider_id = "my-project"

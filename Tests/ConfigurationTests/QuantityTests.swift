@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct QuantityTests {
+struct QuantityTests {
   @Test(
     "parts of a duration add up, and are exact to the nanosecond",
     arguments: [

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import Configuration
 
 /// The rules of single keys, and those between keys.
-@Suite struct SettingRulesTests {
+struct SettingRulesTests {
   let machine = TestMachine()
 
   @Test(

@@ -13,7 +13,7 @@ import Timekeeping
 
 @testable import Configuration
 
-@Suite struct SettingsFileTests {
+struct SettingsFileTests {
   let machine = TestMachine()
 
   @Test("the minimal settings get the documented defaults")

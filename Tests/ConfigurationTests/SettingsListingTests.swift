@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct SettingsListingTests {
+struct SettingsListingTests {
   private func listing(_ machine: TestMachine) throws -> [String] {
     let file = try machine.load()
     return SettingsListing.text(of: file, path: "/etc/f/f.toml", environment: machine.environment)

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Configuration
 
 /// Several sources in one file.
-@Suite struct SourceListTests {
+struct SourceListTests {
   let machine = TestMachine()
 
   /// The minimal settings, with these sources from line 4 on.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct TOMLMistakeTests {
+struct TOMLMistakeTests {
   @Test(
     "a syntax error is reported with its position and the correct form, in terms of the settings",
     arguments: [

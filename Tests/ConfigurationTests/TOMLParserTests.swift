@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct TOMLParserTests {
+struct TOMLParserTests {
   @Test("values have their type and their position")
   func places() throws {
     let text = "a = 1\n[t]\nb = \"x\\u0000y\"\nc = [1.5, true]\nd = 2020-01-01\n"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct VehicleIDSourceTests {
+struct VehicleIDSourceTests {
   var machine = TestMachine()
 
   init() {

@@ -9,7 +9,7 @@ import Testing
 @testable import Configuration
 
 /// `[vehicle] service`, and settings that only one of the services has.
-@Suite struct VehicleServiceSettingsTests {
+struct VehicleServiceSettingsTests {
   let machine = TestMachine()
 
   private func vehicle(_ lines: String) -> String { minimal(vehicle: "vehicle_id = \"truck-17\"\n\(lines)") }

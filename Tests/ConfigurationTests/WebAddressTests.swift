@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct WebAddressTests {
+struct WebAddressTests {
   @Test(
     "loopback addresses are recognized",
     arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Connectivity
 
-@Suite struct NetlinkMessageTests {
+struct NetlinkMessageTests {
   @Test("links are parsed with their names and states")
   func links() throws {
     let links = try NetlinkRecording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }

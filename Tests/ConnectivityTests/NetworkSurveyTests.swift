@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Connectivity
 
-@Suite struct NetworkSurveyTests {
+struct NetworkSurveyTests {
   private struct Fixture {
     var survey = NetworkSurvey()
     var now = BootInstant.boot

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Connectivity
 
-@Suite struct NetworkTableTests {
+struct NetworkTableTests {
   private static func table(
     isUp: Bool = true, isRunning: Bool = true, isLoopback: Bool = false, address: [UInt8]? = [10, 0, 0, 2],
     routes: [NetworkTable.Route] = [

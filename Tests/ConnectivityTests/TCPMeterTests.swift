@@ -3,7 +3,7 @@ import Connectivity
 import Expectations
 import Testing
 
-@Suite struct TCPMeterTests {
+struct TCPMeterTests {
   static func traffic(_ sent: UInt64, _ received: UInt64 = 0, again: UInt64 = 0, segments: UInt64 = 0) -> TCPTraffic {
     TCPTraffic(
       sent: sent, received: received, retransmitted: again, segmentsSent: segments, segmentsReceived: segments,

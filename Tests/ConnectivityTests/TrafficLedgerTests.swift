@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Connectivity
 
-@Suite struct TrafficLedgerTests {
+struct TrafficLedgerTests {
   private static let start = BootInstant(nanoseconds: 40_000_000_000)
   /// 2026-11-21T12:00:00Z.
   private static let noon = Timestamp(seconds: 1_795_262_400)

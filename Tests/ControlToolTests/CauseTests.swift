@@ -19,7 +19,7 @@ import Timekeeping
 @testable import ControlTool
 
 /// Every cause that the agent waits for, in the words of STATUS=, `status`, `status --json` and `explain`.
-@Suite struct CauseTests {
+struct CauseTests {
   struct Case: Sendable {
     var name: String
     /// When the daemon is queried.

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import ControlTool
 @testable import Observability
 
-@Suite struct ConfirmationWatchTests {
+struct ConfirmationWatchTests {
   private var watch = ConfirmationWatch(limit: .seconds(60))
 
   private func report(_ change: (inout StatusReport.Settings) -> Void = { _ in }) -> StatusReport {

@@ -8,7 +8,7 @@ import Testing
 @testable import ControlTool
 
 /// Daemon and tool are of different releases while an upgrade waits for a restart.
-@Suite struct DaemonClientTests {
+struct DaemonClientTests {
   @Test("unknown keys of a later release's status are ignored")
   func later() throws {
     let answer = try StatusScreenTests.status([

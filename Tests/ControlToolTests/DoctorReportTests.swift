@@ -8,7 +8,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct DoctorReportTests {
+struct DoctorReportTests {
   @Test("each finding has its check and its code, and the first failure is the cause")
   func report() throws {
     var report = DoctorReport(remark: "Checked as user admin\n", isDaemonRunning: true)

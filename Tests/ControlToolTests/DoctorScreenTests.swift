@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct DoctorScreenTests {
+struct DoctorScreenTests {
   private static let finding = Finding.fail(
     .noSentences, "/dev/ttyUSB0 sends bytes but no whole NMEA sentence",
     "Set source.baud = \"auto\", or the receiver's speed")

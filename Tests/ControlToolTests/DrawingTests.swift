@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct DrawingTests {
+struct DrawingTests {
   private func sketch(_ points: [[Int]]) throws -> TrackSketch? {
     let track = try JSONSerialization.data(withJSONObject: ["seconds": 60, "points": points] as [String: Any])
     return TrackSketch(try JSONDecoder().decode(StatusReport.Track.self, from: track))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct MonitorLineTests {
+struct MonitorLineTests {
   @Test(
     "each reply of the daemon is shown as one readable line",
     arguments: [

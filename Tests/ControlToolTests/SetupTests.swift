@@ -9,7 +9,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct SetupAnswersTests {
+struct SetupAnswersTests {
   private func answers(service: String = "deliveries", source: String = "gpsd") -> SetupAnswers {
     var answers = SetupAnswers()
     for (question, text) in [
@@ -102,7 +102,7 @@ import Testing
   }
 }
 
-@Suite struct SetupPlanTests {
+struct SetupPlanTests {
   private var answers: SetupAnswers {
     var answers = SetupAnswers()
     answers.source = .gpsd
@@ -191,7 +191,7 @@ import Testing
   }
 }
 
-@Suite struct SetupSourcesTests {
+struct SetupSourcesTests {
   private let sources = SetupSources(found: [
     .init(
       kind: .serial("/dev/ttyUSB2"),

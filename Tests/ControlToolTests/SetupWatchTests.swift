@@ -6,7 +6,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct SetupWatchTests {
+struct SetupWatchTests {
   /// Keeps its state from one response to the next.
   private final class Watch {
     private var watch = SetupWatch(limit: .seconds(60))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct StatusScreenTests {
+struct StatusScreenTests {
   static let full = TerminalCapabilities(hasColour: true, isUnicode: true)
   static let poor = TerminalCapabilities(hasColour: false, isUnicode: false)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct StyledTextTests {
+struct StyledTextTests {
   @Test(
     "text from outside cannot contain control sequences",
     arguments: [

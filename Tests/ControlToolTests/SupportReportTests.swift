@@ -4,7 +4,7 @@ import Testing
 
 @testable import ControlTool
 
-@Suite struct SupportReportTests {
+struct SupportReportTests {
   private static let token =
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJmbGVldEBwcm9qLmlhbSJ9.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJVadQssw5c"
   /// The ways in which an old or careless program may have changed a secret before it wrote it.

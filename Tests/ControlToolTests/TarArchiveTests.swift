@@ -8,7 +8,7 @@ import Testing
 @testable import ControlTool
 
 /// Debian's tar is the reference.
-@Suite struct TarArchiveTests {
+struct TarArchiveTests {
   /// The output of tar.
   private func tar(_ arguments: [String], in directory: TemporaryDirectory) throws -> String {
     let process = Process()

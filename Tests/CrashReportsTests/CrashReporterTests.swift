@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Each crash is a real one, in a process of its own.
-@Suite struct CrashReporterTests {
+struct CrashReporterTests {
   @Test("a Swift trap is reported with its signal, the release, and the location in the program")
   func trap() async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardErrorContent]) {

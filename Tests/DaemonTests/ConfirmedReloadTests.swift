@@ -9,7 +9,7 @@ import Vehicle
 @testable import Daemon
 
 /// New settings that need a confirmation, at a reload and at a start.
-@Suite struct ConfirmedReloadTests {
+struct ConfirmedReloadTests {
   private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
   private static let why = "no update was accepted with them within 60 s"
   private var daemon: Daemon

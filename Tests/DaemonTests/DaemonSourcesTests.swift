@@ -11,7 +11,7 @@ import Testing
 import Timekeeping
 
 /// The daemon's handling of its sources' sessions and lines.
-@Suite struct DaemonSourcesTests {
+struct DaemonSourcesTests {
   private struct Settings: SourceIdentity, Equatable {
     var device: String
   }

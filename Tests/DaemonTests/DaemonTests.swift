@@ -13,7 +13,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct DaemonTests {
+struct DaemonTests {
   private var daemon: Daemon
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 /// The driver's commands on the control socket.
-@Suite struct DriverTests {
+struct DriverTests {
   private var daemon: Daemon
 
   init() throws {

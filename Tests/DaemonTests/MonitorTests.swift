@@ -12,7 +12,7 @@ import Timekeeping
 import Vehicle
 
 /// The replies to programs that monitor the daemon.
-@Suite struct MonitorTests {
+struct MonitorTests {
   private var daemon: Daemon
 
   init() throws {

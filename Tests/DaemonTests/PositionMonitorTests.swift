@@ -10,7 +10,7 @@ import Timekeeping
 import Vehicle
 
 /// The replies to programs that monitor positions, and the conditions for their socket.
-@Suite struct PositionMonitorTests {
+struct PositionMonitorTests {
   private var daemon: Daemon
   /// The effects of the start.
   private var start: [Daemon.Effect]

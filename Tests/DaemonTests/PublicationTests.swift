@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Daemon
 
 /// The publication of status and metrics.
-@Suite struct PublicationTests {
+struct PublicationTests {
   private var daemon: Daemon
 
   init() throws {

@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 /// A reload: read and prepare, then apply or refuse.
-@Suite struct ReloadTests {
+struct ReloadTests {
   private var daemon: Daemon
 
   init() throws {

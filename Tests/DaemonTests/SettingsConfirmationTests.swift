@@ -7,7 +7,7 @@ import Vehicle
 @testable import Daemon
 
 /// The time limit of a confirmation, and what confirms.
-@Suite struct SettingsConfirmationTests {
+struct SettingsConfirmationTests {
   private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
 
   private static func confirmation(

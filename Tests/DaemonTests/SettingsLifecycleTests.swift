@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Daemon
 
-@Suite struct SettingsLifecycleTests {
+struct SettingsLifecycleTests {
   private func second(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
   @Test("settings count as working after the first update that was sent with them, once")

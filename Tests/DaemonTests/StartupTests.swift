@@ -9,7 +9,7 @@ import Timekeeping
 @testable import Daemon
 
 /// The daemon before it has settings.
-@Suite struct StartupTests {
+struct StartupTests {
   private static let waiting = "Waiting for a file or credential that the settings name: "
   private var daemon = StartupTests.daemon()
 

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Delivery
 
 /// Transcripts: an input, and the expected effects.
-@Suite struct DeliveryAgentTests {
+struct DeliveryAgentTests {
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
 

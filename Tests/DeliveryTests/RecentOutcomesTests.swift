@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Delivery
 
-@Suite struct RecentOutcomesTests {
+struct RecentOutcomesTests {
   @Test("minutes without an update are listed as empty, and those older than half an hour are omitted")
   func minutes() {
     var outcomes = RecentOutcomes()

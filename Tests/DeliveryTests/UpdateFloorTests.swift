@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Delivery
 
-@Suite struct UpdateFloorTests {
+struct UpdateFloorTests {
   /// Settings that name this vehicle.
   private static func settings(_ vehicle: String, floor seconds: Int64 = 5) -> DeliveryAgent.Configuration {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle)

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import Delivery
 
 /// Transcripts: a server's responses to each form, and the form that is used next.
-@Suite struct UpdateFormNegotiationTests {
+struct UpdateFormNegotiationTests {
   /// A negotiation and its server.
   private struct Bench {
     var negotiation: UpdateFormNegotiation

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct CredentialFaultTests {
+struct CredentialFaultTests {
   private let directory: TemporaryDirectory
   private static let encrypted = String(repeating: "WhxqhnfrTd+zsWmY9/hQ", count: 8) + "\n"
 

@@ -6,7 +6,7 @@ import SerialPort
 import SystemCalls
 import Testing
 
-@Suite struct DeviceFindingsTests {
+struct DeviceFindingsTests {
   private static let service = UserAccount(name: "fleet-locationd", id: 990, groups: [20, 990])
 
   private static func status(

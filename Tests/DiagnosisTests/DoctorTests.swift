@@ -3,7 +3,7 @@ import Diagnosis
 import Expectations
 import Testing
 
-@MainActor @Suite struct DoctorTests {
+@MainActor struct DoctorTests {
   private struct GivenFindings: Check {
     let subject = Doctor.Subject.source
     let title = "A thing"

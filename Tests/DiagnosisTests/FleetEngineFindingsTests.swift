@@ -10,7 +10,7 @@ import Timekeeping
 @testable import Configuration
 @testable import Diagnosis
 
-@Suite struct FleetEngineFindingsTests {
+struct FleetEngineFindingsTests {
   @Test("only for a name, a name server is asked")
   func refused() {
     expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-@Suite struct GPSDProbeTests {
+struct GPSDProbeTests {
   private static let now = Moment(
     boot: .boot + .seconds(100), wall: Timestamp(rfc3339: "2026-11-21T08:30:00.4Z") ?? Timestamp(milliseconds: 0))
   private static let version =

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct ManualStartTests {
+struct ManualStartTests {
   private static let main = InstalledService(settings: "/etc/fleet-locationd/fleet-locationd.toml")
   private static let van = InstalledService(settings: "/etc/fleet-locationd/van.toml")
 

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-@Suite struct ReceiverProbeTests {
+struct ReceiverProbeTests {
   /// 2026-11-21T08:30:00Z, at this many seconds after boot.
   private static let start = Timestamp(rfc3339: "2026-11-21T08:30:00Z") ?? Timestamp(milliseconds: 0)
   private static let buildDate = Timestamp(rfc3339: "2026-11-01T00:00:00Z") ?? Timestamp(milliseconds: 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diagnosis
 
-@MainActor @Suite struct RecordingCheckTests {
+@MainActor struct RecordingCheckTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }

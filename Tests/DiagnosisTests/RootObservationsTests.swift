@@ -7,7 +7,7 @@ import Testing
 @testable import Diagnosis
 
 /// The data that root passes to the process that runs as the service.
-@Suite struct RootObservationsTests {
+struct RootObservationsTests {
   @Test("the state of the service is passed through a pipe unchanged, and can be read once", arguments: [0, 100_000])
   func handedOver(length: Int) {
     var status = ServiceStatus(unit: "fleet-locationd.service")

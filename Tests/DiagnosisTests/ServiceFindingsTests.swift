@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Diagnosis
 
 /// Doctor's findings about the running service: it never passes while no update is accepted.
-@Suite struct ServiceFindingsTests {
+struct ServiceFindingsTests {
   private static let unit = "fleet-locationd.service"
   private static let heartbeat = Duration.seconds(60)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Diagnosis
 
 /// The outcome of the process that ran as the service, and the checks without one.
-@Suite struct ServiceImpersonationTests {
+struct ServiceImpersonationTests {
   private static let service = ServiceStatus(unit: "fleet-locationd.service")
   private static let program = "/root/fleet-locationctl"
 

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-@Suite struct TokenConformanceTests {
+struct TokenConformanceTests {
   private static func findings(
     _ first: TokenProbe.Response, second: TokenProbe.Response? = nil, wrongCredentials: TokenProbe.Response? = nil
   ) throws -> [Finding] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct TokenDescriptionTests {
+struct TokenDescriptionTests {
   @Test("a good token is shown with header, claims and their times, lifetime, and no problem")
   func good() throws {
     let description = TokenDescription(try TokenFixture.answer(), reveals: false)

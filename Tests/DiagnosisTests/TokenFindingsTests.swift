@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct TokenFindingsTests {
+struct TokenFindingsTests {
   @Test("a valid token is reported with its lifetime")
   func good() throws {
     try expectEqual(

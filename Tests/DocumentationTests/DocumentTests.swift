@@ -9,7 +9,7 @@ import Glibc
 import Observability
 import Testing
 
-@Suite struct DocumentTests {
+struct DocumentTests {
   private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   @Test(

@@ -8,7 +8,7 @@ import SystemCalls
 import Testing
 import Timekeeping
 
-@Suite struct EventLoopTests {
+struct EventLoopTests {
   @Test("Run returns the code given to exit")
   func exitCode() throws {
     let loop = try EventLoop()

@@ -6,7 +6,7 @@ import Glibc
 import LoopTesting
 import Testing
 
-@Suite struct PathWatchTests {
+struct PathWatchTests {
   @Test("A device that appears in an existing directory is reported; other names are not")
   func appears() throws {
     let loop = try EventLoop()

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 
 /// The output of a failing test.
-@Suite struct ExpectationsTests {
+struct ExpectationsTests {
   @Test("an unmet expectation is an issue with its values and the comment, and a met one is not")
   func issues() {
     withKnownIssue {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Every order of events, from important states: none violates an invariant of `SmallWorld`.
-@Suite struct ExplorationTests {
+struct ExplorationTests {
   /// The steps to each initial state.
   static let starts: [(name: String, isOfTrips: Bool, steps: [Step])] = {
     let online: [Step] = [.fix, .token, .accepted]

@@ -3,7 +3,7 @@ import Expectations
 import ExternalInput
 import Testing
 
-@Suite struct ExternalTextTests {
+struct ExternalTextTests {
   private static let examples = [
     "eyJhbGciOiJSUzI1NiJ9", "eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.c2lnbmF0dXJlLWEtYi1jLWQtZTE",
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJmbGVldEBwcm9qLmlhbSJ9.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJVadQssw5c",

@@ -3,7 +3,7 @@ import Expectations
 import ExternalInput
 import Testing
 
-@Suite struct IPAddressTests {
+struct IPAddressTests {
   @Test(
     "an address is read, and written in its shortest form",
     arguments: [

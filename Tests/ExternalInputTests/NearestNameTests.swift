@@ -3,7 +3,7 @@ import Expectations
 import ExternalInput
 import Testing
 
-@Suite struct NearestNameTests {
+struct NearestNameTests {
   @Test(
     "misspellings are recognized, other words are not",
     arguments: [

@@ -3,7 +3,7 @@ import Expectations
 import ExternalInput
 import Testing
 
-@Suite struct TextSearchTests {
+struct TextSearchTests {
   @Test(
     "a text is found wherever it is",
     arguments: [("mask", "mask"), ("update_mask is", "mask"), ("mamask", "mask"), ("aab", "ab"), ("über", "ber")])

@@ -6,7 +6,7 @@ import Glibc
 import Positioning
 import Testing
 
-@Suite struct FilterScoreTests {
+struct FilterScoreTests {
   /// The limits for every drive: shares of accepted bad fixes and rejected good ones, and the longest time for which
   /// good ones are rejected.
   private struct Bound {

@@ -11,7 +11,7 @@ import Timekeeping
 
 /// The daemon's reports for recorded drives, byte by byte in virtual time. Improvements must not be lost: a change
 /// that improves a figure tightens its bound.
-@Suite struct RoadReportTests {
+struct RoadReportTests {
   @Test("a stationary vehicle is reported with the heading of the road, not of a drifting position")
   func headings() throws {
     let total = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }

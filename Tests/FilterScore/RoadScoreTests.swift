@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 /// The filter on real roads. Improvements must not be lost: a change that improves a figure tightens its bound.
-@Suite struct RoadScoreTests {
+struct RoadScoreTests {
   /// The known facts of the seven drives, counted once.
   static let scores = Result { try RoadDrive.allCases.map { ($0, RoadScore(try $0.review(), truth: try $0.truth())) } }
 

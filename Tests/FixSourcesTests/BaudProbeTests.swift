@@ -4,7 +4,7 @@ import FixSources
 import Testing
 import Timekeeping
 
-@Suite struct BaudProbeTests {
+struct BaudProbeTests {
   @Test(
     "Each usual speed is tried for a fixed time, in turn, until two sentences are valid", arguments: BaudProbe.rates)
   func search(right: Int) {

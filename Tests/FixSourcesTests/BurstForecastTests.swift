@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 /// A receiver on a UART whose bursts are predicted: the daemon's wake-ups, and the delay of fixes.
-@Suite struct BurstForecastTests {
+struct BurstForecastTests {
   @Test(
     "once the receiver's bursts are regular, each is read with one wake-up, and no fix is delayed",
     arguments: [

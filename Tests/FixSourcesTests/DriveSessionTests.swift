@@ -8,7 +8,7 @@ import DriveTesting
 @testable import Positioning
 @testable import SimulatedDrives
 
-@Suite struct DriveSessionTests {
+struct DriveSessionTests {
   private static let buildDate = Timestamp(seconds: 1_795_000_000)
 
   private func session() throws -> DriveSession {

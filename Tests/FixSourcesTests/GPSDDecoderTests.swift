@@ -7,7 +7,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct GPSDDecoderTests {
+struct GPSDDecoderTests {
   static let sky =
     #"{"class":"SKY","device":"/dev/a","hdop":0.90,"pdop":1.8,"nSat":3,"uSat":2,"satellites":[{"PRN":1,"el":5.0,"az":10.0,"ss":33.0,"used":true},{"PRN":2,"used":false},{"PRN":3,"used":true}]}"#
   static let position =

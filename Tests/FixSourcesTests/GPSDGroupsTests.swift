@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 /// gpsd's reports, and a kernel that wakes up the daemon at a low-water mark.
-@Suite struct GPSDGroupsTests {
+struct GPSDGroupsTests {
   private struct Connection {
     private var session: GPSDSession
     private var reports: [(at: BootInstant, line: String)] = []

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct GPSDRecordingTests {
+struct GPSDRecordingTests {
   private func decode(_ text: String, portion: Int) -> [Fix] {
     var recording = GPSDRecording()
     var fixes: [Fix] = []

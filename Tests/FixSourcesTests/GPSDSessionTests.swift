@@ -5,7 +5,7 @@ import FixSources
 import Testing
 import Timekeeping
 
-@Suite struct GPSDSessionTests {
+struct GPSDSessionTests {
   private func connected(device: String? = nil) -> GPSDSession {
     var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)

@@ -6,7 +6,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-@Suite struct LineStatisticsTests {
+struct LineStatisticsTests {
   private static func counters(_ sentences: UInt64, wrong: UInt64) -> NMEADecoder.Counters {
     var counters = NMEADecoder.Counters()
     (counters.sentences, counters.wrongChecksum) = (sentences, wrong)

@@ -4,7 +4,7 @@ import ExternalInput
 import FixSources
 import Testing
 
-@Suite struct ModemSelectionTests {
+struct ModemSelectionTests {
   private func modem(
     _ number: Int, _ state: Modem.State = .enabled, offered: Modem.LocationSources? = [.raw, .nmea],
     enabled: Modem.LocationSources = []

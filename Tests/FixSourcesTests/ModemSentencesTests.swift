@@ -5,7 +5,7 @@ import Testing
 @testable import FixSources
 import NMEATesting
 
-@Suite struct ModemSentencesTests {
+struct ModemSentencesTests {
   private func bytes(_ bodies: [String]) -> [UInt8] { Array(bodies.map(sentence).joined().utf8) }
 
   private func examine(_ sentences: inout ModemSentences, _ bodies: [String]) -> ModemSentences.Finding {

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct ModemSessionTests {
+struct ModemSessionTests {
   private static let path = "/org/freedesktop/ModemManager1/Modem/0"
 
   private func modem(enabled: Modem.LocationSources = .nmea, offered: Modem.LocationSources = [.raw, .nmea]) -> Modem {

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 /// Transcripts: data from the network, operations on sockets, and reports.
-@Suite struct NMEANetworkSessionTests {
+struct NMEANetworkSessionTests {
   private static let router = IPAddress(v4: 0xC0A8_0001)
   private static let spare = IPAddress(v4: 0xC0A8_0002)
   private static let stranger = IPAddress(v4: 0x0A00_0009)

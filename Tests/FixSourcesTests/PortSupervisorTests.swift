@@ -4,7 +4,7 @@ import FixSources
 import Testing
 import Timekeeping
 
-@Suite struct PortSupervisorTests {
+struct PortSupervisorTests {
   private func supervisor(firstSentenceTimeout: Duration = .zero, seed: UInt64 = 1) -> PortSupervisor {
     PortSupervisor(
       device: "/dev/gps0", silenceTimeout: .seconds(10), firstSentenceTimeout: firstSentenceTimeout, seed: seed)

@@ -4,7 +4,7 @@ import FixSources
 import Testing
 import Timekeeping
 
-@Suite struct ReceiverProtocolTests {
+struct ReceiverProtocolTests {
   /// Two or three messages, as receivers send them.
   private static let messages: [(ReceiverProtocol, [UInt8])] = [
     // NAV-PVT with length 0, twice.

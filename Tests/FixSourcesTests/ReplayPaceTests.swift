@@ -8,7 +8,7 @@ import Timekeeping
 @testable import SimulatedDrives
 
 /// The filter's results for a recording that is replayed at another pace.
-@Suite struct ReplayPaceTests {
+struct ReplayPaceTests {
   private let recorded = Timestamp(seconds: 1_795_000_000)
   private let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
 

@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// Transcripts: the effects for a recording and its inputs.
-@Suite struct ReplaySessionTests {
+struct ReplaySessionTests {
   private struct Bench {
     var session: ReplaySession
     var now = 0.0

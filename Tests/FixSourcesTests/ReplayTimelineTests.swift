@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct ReplayTimelineTests {
+struct ReplayTimelineTests {
   private static let recorded = Timestamp(seconds: 1_700_000_000)
   private static let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
 

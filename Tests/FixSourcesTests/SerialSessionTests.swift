@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// Transcripts: the receiver's data, operations on the port, and reports.
-@Suite struct SerialSessionTests {
+struct SerialSessionTests {
   private struct Bench {
     var session: SerialSession
     var now = BootInstant.boot

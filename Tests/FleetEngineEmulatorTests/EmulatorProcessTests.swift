@@ -7,7 +7,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 /// The program itself, over real HTTP.
-@Suite struct EmulatorProcessTests {
+struct EmulatorProcessTests {
   private let directory: TemporaryDirectory
 
   init() throws {

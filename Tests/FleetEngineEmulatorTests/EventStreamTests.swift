@@ -6,7 +6,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 /// The event stream of the program itself, with curl as the browser.
-@Suite struct EventStreamTests {
+struct EventStreamTests {
   /// A page that receives the stream.
   private final class Watcher {
     private let process: Process

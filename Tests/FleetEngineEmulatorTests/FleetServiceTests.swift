@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct FleetServiceTests {
+struct FleetServiceTests {
   @Test("an update with a fresh token is stored, answered and shown in one line")
   func accepted() throws {
     let bench = try FleetBench()

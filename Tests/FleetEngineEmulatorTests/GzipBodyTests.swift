@@ -6,7 +6,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 /// Compressed bodies: the output of the daemon's encoder, and invalid bodies.
-@Suite struct GzipBodyTests {
+struct GzipBodyTests {
   private static let limit = 10_000_000
 
   private func compressed(_ text: [UInt8]) throws -> [UInt8] { try #require(GzipEncoder().encode(text)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct JSONTests {
+struct JSONTests {
   @Test(
     "a document is restored as it was written",
     arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct LiveMapStateTests {
+struct LiveMapStateTests {
   /// A map, and the time.
   private struct Bench {
     var map = LiveMapState()

@@ -7,7 +7,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 /// The page, its files and its buttons, without a socket.
-@Suite struct LiveMapTests {
+struct LiveMapTests {
   private final class Bench {
     // One key for all tests: making one takes time.
     nonisolated(unsafe) private static let key = try? SigningKey()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct MessageValidatorTests {
+struct MessageValidatorTests {
   private func check(_ text: String) throws -> JSON {
     try MessageValidator.check(
       try JSONParser.parse(Array(text.utf8)), as: DeliverySchema.vehicle, at: "delivery_vehicle")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct PageFeedTests {
+struct PageFeedTests {
   /// A feed of a thousand bytes a second, whose messages are a hundred bytes each.
   private struct Bench {
     var feed = PageFeed(rate: 1000)

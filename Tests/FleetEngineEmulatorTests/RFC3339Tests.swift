@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct RFC3339Tests {
+struct RFC3339Tests {
   @Test(
     "a time is read to the millisecond",
     arguments: [

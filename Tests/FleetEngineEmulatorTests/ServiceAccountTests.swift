@@ -45,7 +45,7 @@ enum KeyFixture {
   }
 }
 
-@Suite struct ServiceAccountTests {
+struct ServiceAccountTests {
   private func message(_ content: [UInt8]) -> String? {
     do {
       _ = try ServiceAccount(content, file: "key.json")

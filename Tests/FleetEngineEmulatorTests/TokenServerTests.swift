@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct TokenServerTests {
+struct TokenServerTests {
   private final class Bench {
     let server: TokenServer
     let account: ServiceAccount

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct TripsServiceTests {
+struct TripsServiceTests {
   @Test("a position with a state is stored, returned in v1 format and logged in one line with its state")
   func accepted() throws {
     let bench = try FleetBench()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-@Suite struct UpdateMaskTests {
+struct UpdateMaskTests {
   @Test(
     "paths in lowerCamelCase that name fields are accepted",
     arguments: [

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 import Timekeeping
 
-@Suite struct CategoryTests {
+struct CategoryTests {
   typealias Category = UpdateFailure.Category
 
   /// The rows of the table of a page whose first column is `Category…`, by the first column.

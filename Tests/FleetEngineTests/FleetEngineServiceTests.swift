@@ -36,7 +36,7 @@ extension FleetEngineService {
     })
 }
 
-@Suite struct FleetEngineServiceTests {
+struct FleetEngineServiceTests {
   private let vehicle = FleetEngineVehicle(service: .rovers, providerID: "p", vehicleID: "r 1")
 
   private func location(_ degrees: Double) throws -> VehicleLocation {

@@ -7,7 +7,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct PositionUpdateTests {
+struct PositionUpdateTests {
   private static let stamp = Timestamp(milliseconds: 1_795_249_800_250)
 
   private func location(

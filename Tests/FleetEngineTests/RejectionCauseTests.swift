@@ -5,7 +5,7 @@ import FleetEngine
 import HTTPMessages
 import Testing
 
-@Suite struct RejectionCauseTests {
+struct RejectionCauseTests {
   private func refusal(_ http: Int, _ status: String, _ message: String, reason: String? = nil) -> UpdateFailure? {
     let details =
       reason.map {

@@ -8,7 +8,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct UpdateOutcomeTests {
+struct UpdateOutcomeTests {
   private func failure(
     _ http: Int, _ body: String, headers: [(name: String, value: String)] = [], showing names: [String] = []
   ) -> UpdateFailure? {

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import HTTP2
 
 /// Header blocks: the examples of RFC 7541, appendix C, and our own sequences.
-@Suite struct HPACKTests {
+struct HPACKTests {
   private typealias Fields = [(String, String)]
 
   private static let request: Fields = [

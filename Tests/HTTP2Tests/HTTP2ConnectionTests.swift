@@ -7,7 +7,7 @@ import Timekeeping
 @testable import HTTP2
 
 /// One connection, frame by frame.
-@Suite struct HTTP2ConnectionTests {
+struct HTTP2ConnectionTests {
   @Test("a connection begins with the preface and SETTINGS, and a request does not wait for the server's SETTINGS")
   func beginning() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))

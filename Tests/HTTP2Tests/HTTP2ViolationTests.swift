@@ -7,7 +7,7 @@ import Timekeeping
 @testable import HTTP2
 
 /// Protocol violations of a server, and their effects.
-@Suite struct HTTP2ViolationTests {
+struct HTTP2ViolationTests {
   private static let violations: [(HTTP2Violation, [UInt8])] = {
     var server = ScriptedServer()
     let status = server.block([(":status", "200")])

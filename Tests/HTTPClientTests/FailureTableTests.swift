@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite struct FailureTableTests {
+struct FailureTableTests {
   @Test(
     "two equal failures have the same text, however long they took",
     arguments: [

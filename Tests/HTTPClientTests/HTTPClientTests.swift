@@ -8,7 +8,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-@Suite struct HTTPClientTests {
+struct HTTPClientTests {
   @Test("A PATCH is sent with its headers, secret and body, and the whole response is received")
   func patch() throws {
     let fixture = try ClientFixture()

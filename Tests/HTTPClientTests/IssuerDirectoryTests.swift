@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite struct IssuerDirectoryTests {
+struct IssuerDirectoryTests {
   @Test(
     "a CA directory is recognized by a hash link named after an issuer",
     arguments: [

@@ -8,7 +8,7 @@ import LoopTesting
 import Testing
 
 /// The failure that is reported for a request without a response, and whether it may be retried.
-@Suite struct TransportFailureTests {
+struct TransportFailureTests {
   @Test(
     "Each server error has its own category",
     arguments: [

@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct FloodLimitTests {
+struct FloodLimitTests {
   @Test("a burst of two hundred is allowed, and then one a second")
   func limit() {
     let now = BootInstant.boot + .seconds(1000)

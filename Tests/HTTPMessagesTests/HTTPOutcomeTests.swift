@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct HTTPOutcomeTests {
+struct HTTPOutcomeTests {
   @Test(
     "a response's time is its Date plus its Age; an unreadable one gives no time",
     arguments: [(nil, 0), ("0", 0), ("1800", 1800), ("-1", nil), ("soon", nil), ("99999999999999999999", nil)]

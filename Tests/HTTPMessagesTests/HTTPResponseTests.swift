@@ -3,7 +3,7 @@ import Expectations
 import HTTPMessages
 import Testing
 
-@Suite struct HTTPResponseTests {
+struct HTTPResponseTests {
   @Test("header names are case-insensitive, and the first of a name is used")
   func headers() {
     let response = HTTPResponse(status: 200, headers: [("RETRY-after", "1"), ("Retry-After", "2")])

@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct ReconnectPolicyTests {
+struct ReconnectPolicyTests {
   private static let reset = HTTPOutcome.failure(
     TransportFailure(.unprocessed, "REFUSED_STREAM", isConnectionOpen: true))
   private static let closed = HTTPOutcome.failure(TransportFailure(.broken, "closed"))

@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@Suite struct RetryAfterTests {
+struct RetryAfterTests {
   private static let date = "Sat, 21 Nov 2026 08:30:00 GMT"
 
   @Test(

@@ -3,7 +3,7 @@ import Expectations
 import HTTPMessages
 import Testing
 
-@Suite struct SecretTests {
+struct SecretTests {
   private let secret = Secret("hunter2")
 
   private func dumped(_ value: some Any) -> String {

@@ -9,7 +9,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-@Suite struct HelperProgramTests {
+struct HelperProgramTests {
   private let loop: EventLoop
   private let directory: TemporaryDirectory
 

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// A damaged backlog file or a failing disk: the daemon continues, reports it, and recovers.
-@Suite struct BacklogFileTests {
+struct BacklogFileTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
   /// A vehicle without a network, with a backlog on disk.

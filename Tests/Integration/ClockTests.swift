@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A machine whose clock is wrong, steps, or stops in suspend, with Fleet Engine and the token provider behind TLS.
-@Suite struct ClockTests {
+struct ClockTests {
   /// Everything over TLS, with certificates from 2020 to 2060.
   private struct Bench {
     let bench: TestBench

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// The command-line arguments of the three programs.
-@Suite struct CommandLineTests {
+struct CommandLineTests {
   static let programs = ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator"]
 
   @Test("--help and --version answer on standard output and exit 0", arguments: programs)

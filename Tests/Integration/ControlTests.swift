@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// What `fleet-locationctl` prints about a running daemon.
-@Suite struct ControlTests {
+struct ControlTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess(
       "fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// The doctor against real receivers, daemons and servers.
-@Suite struct DoctorCommandTests {
+struct DoctorCommandTests {
   private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
     try ChildProcess(
       "fleet-locationctl",

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Queued positions survive the process and power cuts.
-@Suite struct DurableBacklogTests {
+struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
   /// A vehicle whose backlog is on disk, and its state directory.

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// A Fleet Engine that fails, and servers that are not Fleet Engine.
-@Suite struct FleetEngineFaultTests {
+struct FleetEngineFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let fault: String

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite struct MainJobTests {
+struct MainJobTests {
   static let route = """
     <gpx version="1.1" creator="test" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>
     <trkpt lat="48.1000" lon="11.5000"/><trkpt lat="48.2000" lon="11.5000"/></trkseg></trk></gpx>

@@ -5,7 +5,7 @@ import Testing
 
 /// Middleboxes between a vehicle and Fleet Engine, such as a ferry's or hotel's captive portal or a broken name
 /// server: journal and STATUS name them.
-@Suite struct PortalTests {
+struct PortalTests {
   /// A portal that answers for every host in plain HTTP, or with TLS and its own certificate.
   private static func portal(_ answer: String, status: String = "200 OK", certificate: TLSFront.Certificate?) throws
     -> (

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite struct SecrecyTests {
+struct SecrecyTests {
   @Test("at debug level no token, credential or coordinate is logged, even if another program receives them")
   func secrecy() throws {
     let bench = try TestBench()

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Receivers that are unplugged, silent, or use another protocol.
-@Suite struct SerialTests {
+struct SerialTests {
   @Test("the daemon waits for a missing device, and reads it as soon as it is plugged in")
   func missing() throws {
     let bench = try TestBench()

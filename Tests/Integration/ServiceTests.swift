@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// What systemd sees of the daemon.
-@Suite struct ServiceTests {
+struct ServiceTests {
   @Test("READY is sent while waiting for the source, after a status that names it")
   func readiness() throws {
     let bench = try TestBench()

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Settings that cannot be used: the exit status, and the message.
-@Suite struct SettingsFaultTests {
+struct SettingsFaultTests {
   /// Runs the daemon until it exits.
   ///
   /// - Returns: its output.

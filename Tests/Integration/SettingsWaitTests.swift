@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A daemon whose settings name a file that does not exist yet.
-@Suite struct SettingsWaitTests {
+struct SettingsWaitTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess("fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])
     _ = try process.finish()

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Two receivers in one vehicle, one with priority.
-@Suite struct SourcePriorityTests {
+struct SourcePriorityTests {
   /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
   private final class Pair {
     static let longitudes = [11.5, 11.500_1]

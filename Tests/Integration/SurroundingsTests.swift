@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Faults in the daemon's environment.
-@Suite struct SurroundingsTests {
+struct SurroundingsTests {
   @Test("the daemon survives the end of the process that reads its standard error")
   func brokenPipe() throws {
     let bench = try TestBench()

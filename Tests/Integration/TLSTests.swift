@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Fleet Engine behind TLS.
-@Suite struct TLSTests {
+struct TLSTests {
   @Test("a certificate of the authority in ca_file is trusted, over HTTP/2")
   func good() throws {
     let bench = try TestBench()

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// A restart uses the cached token, and under no other condition.
-@Suite struct TokenAfterRestartTests {
+struct TokenAfterRestartTests {
   private let bench: TestBench
   private let receiver: Receiver
   private let runtime: String

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// `fleet-locationctl token` and `doctor --token` against the emulator's token endpoint.
-@Suite struct TokenCommandTests {
+struct TokenCommandTests {
   private static let credential = "Bearer box-4711-credential"
 
   /// A provider that requires a credential, and settings that contain it.

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// Token providers that fail: the message, and the delivery of positions once the provider works.
-@Suite struct TokenFaultTests {
+struct TokenFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let fault: String

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Tokens from commands and files.
-@Suite struct TokenProviderTests {
+struct TokenProviderTests {
   /// A test bench whose token does not come from a URL.
   private func bench(_ provider: String, _ keys: [String: String]) throws -> TestBench {
     let bench = try TestBench()

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Tokens that Fleet Engine rejects: the message in the journal.
-@Suite struct TokenRefusalTests {
+struct TokenRefusalTests {
   struct Flaw: CustomTestStringConvertible {
     let testDescription: String
     /// Expected in Fleet Engine's response.

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// The real daemon with a vehicle of on-demand trips.
-@Suite struct TripsTests {
+struct TripsTests {
   /// Settings of a simulated vehicle of on-demand trips, and the emulator as Google's sample backend for rides.
   private func taxi() throws -> (TestBench, Emulator) {
     let bench = try TestBench()

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Several daemons on one machine, for one vehicle.
-@Suite struct VehicleLockTests {
+struct VehicleLockTests {
   /// A second daemon beside the one of the bench, with the current `settings.toml`.
   private func second(_ bench: TestBench) throws -> Daemon {
     let path = try bench.directory.write(bench.settings.text, to: "van.toml")

@@ -5,7 +5,7 @@ import JSONTesting
 import Testing
 import Timekeeping
 
-@Suite struct JSONReaderTests {
+struct JSONReaderTests {
   private func scan(_ text: String) -> Bool? { JSONReader.object([UInt8](text.utf8), hasMember: "error") }
 
   @Test(

@@ -5,7 +5,7 @@ import JSON
 import Testing
 
 /// FoundationEssentials' coders are the reference.
-@Suite struct JSONValueCodableTests {
+struct JSONValueCodableTests {
   private struct Everything: Codable, Equatable {
     enum Kind: String, Codable { case serial, gpsd }
     enum End: Codable, Equatable {

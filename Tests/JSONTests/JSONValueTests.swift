@@ -3,7 +3,7 @@ import Expectations
 import JSON
 import Testing
 
-@Suite struct JSONValueTests {
+struct JSONValueTests {
   private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
 
   @Test("values keep their type")

@@ -4,7 +4,7 @@ import JSON
 import Testing
 import Timekeeping
 
-@Suite struct JSONWriterTests {
+struct JSONWriterTests {
   private func written(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)

@@ -10,7 +10,7 @@ import Vehicle
 @testable import LocationDaemon
 @testable import Observability
 
-@Suite struct ControlProtocolTests {
+struct ControlProtocolTests {
   private func call(_ method: String, _ rest: String = "") -> ControlProtocol.Action {
     ControlProtocol.action(
       for: .varlink(Array(#"{"method":"io.fleet-locationd.Control.\#(method)"\#(rest)}"#.utf8)))

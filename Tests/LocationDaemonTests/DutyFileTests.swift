@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-@Suite struct DutyFileTests {
+struct DutyFileTests {
   private let directory: TemporaryDirectory
 
   init() throws {

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-@Suite struct GPSDSourceTests {
+struct GPSDSourceTests {
   private func source(
     _ loop: EventLoop, _ port: Int, _ log: SourceLog, host: String = "127.0.0.1", device: String? = nil,
     silence: Duration = .seconds(10)

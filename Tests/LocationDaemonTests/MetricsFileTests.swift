@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocationDaemon
 
-@Suite struct MetricsFileTests {
+struct MetricsFileTests {
   @Test("a directory that is not writable is reported once, with the remedy")
   func trouble() {
     var file = MetricsFile()

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import LocationDaemon
 
 /// Without a bus, or with one that does not answer; ModemManager itself is tested in Tests/Interop.
-@Suite struct ModemManagerSourceTests {
+struct ModemManagerSourceTests {
   private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
     let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
     return try SourceRig(loop, session) {

@@ -14,7 +14,7 @@ import Timekeeping
 @testable import LocationDaemon
 
 /// NMEA 0183 through real sockets of this machine's loopback.
-@Suite struct NMEANetworkSourceTests {
+struct NMEANetworkSourceTests {
   /// The port it listens on; nil while it does not listen.
   private func listeningPort(_ source: SourceRig) -> Int? { (source.line as? NMEANetworkLine)?.port }
 

@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-@Suite struct PauseFileTests {
+struct PauseFileTests {
   private let directory: TemporaryDirectory
 
   init() throws {

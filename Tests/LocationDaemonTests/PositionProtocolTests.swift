@@ -8,7 +8,7 @@ import Varlink
 
 @testable import LocationDaemon
 
-@Suite struct PositionProtocolTests {
+struct PositionProtocolTests {
   private func call(_ method: String, _ rest: String = "") -> ControlProtocol.Action {
     PositionProtocol.action(for: .varlink(Array(#"{"method":"\#(method)"\#(rest)}"#.utf8)))
   }

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-@Suite struct ReplaySourceTests {
+struct ReplaySourceTests {
   private static func sentence(_ body: String) -> String {
     let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
     return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"

@@ -7,7 +7,7 @@ import Testing
 @testable import Configuration
 @testable import LocationDaemon
 
-@Suite struct SecretWarningsTests {
+struct SecretWarningsTests {
   @Test(
     "quotes and the header's name are reported, and the secret is not shown",
     arguments: [

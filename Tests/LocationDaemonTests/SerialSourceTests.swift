@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-@Suite struct SerialSourceTests {
+struct SerialSourceTests {
   /// A receiver with a baud rate: at any other its sentences arrive as garbage. A pseudo-terminal has no baud rate
   /// itself, but this end can read the setting of the other.
   private final class Receiver {

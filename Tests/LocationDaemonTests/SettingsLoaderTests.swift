@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Daemon
 @testable import LocationDaemon
 
-@Suite struct SettingsLoaderTests {
+struct SettingsLoaderTests {
   private let directory: TemporaryDirectory
   private let secret: String
   private var keptPath: String { directory("kept-settings.toml") }

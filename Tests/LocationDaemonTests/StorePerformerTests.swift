@@ -17,7 +17,7 @@ import SystemCalls
 @testable import LocationDaemon
 
 /// `StoreAgent` and the performer on a real loop, with real files.
-@Suite final class StorePerformerTests {
+final class StorePerformerTests {
   private let loop: EventLoop
   private let temporary: TemporaryDirectory
   /// The path of the store, which is not created yet.

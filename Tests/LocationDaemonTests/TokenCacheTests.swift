@@ -9,7 +9,7 @@ import Testing
 @testable import LocationDaemon
 
 /// The token that a run caches for the next one, through the agent, the settings and a real file.
-@Suite struct TokenCacheTests {
+struct TokenCacheTests {
   private let directory: TemporaryDirectory
 
   init() throws {

@@ -11,7 +11,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-@Suite struct TokenProbeTests {
+struct TokenProbeTests {
   private let loop: EventLoop
   private let directory: TemporaryDirectory
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocationDaemon
 
-@Suite struct VehicleLockTests {
+struct VehicleLockTests {
   private nonisolated static func settings(
     vehicle: String = "truck-17", provider: String = "project", service: String = "deliveries",
     endpoint: String = "https://fleetengine.googleapis.com"

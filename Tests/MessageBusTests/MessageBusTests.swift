@@ -10,7 +10,7 @@ import Timekeeping
 @testable import MessageBus
 
 /// Without systemd; the real one is tested in Tests/Systemd.
-@Suite final class MessageBusTests {
+final class MessageBusTests {
   private let directory: TemporaryDirectory
   private var path: String { directory("bus") }
   private var listener: Int32 = -1

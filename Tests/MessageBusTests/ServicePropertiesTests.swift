@@ -6,7 +6,7 @@ import Testing
 @testable import MessageBus
 
 /// The transient unit has the service's permissions.
-@Suite struct ServicePropertiesTests {
+struct ServicePropertiesTests {
   private static let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "systemd/fleet-locationd.service")
 

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import MessageBus
 
 /// The definition of a transient unit for systemd.
-@Suite struct TransientServiceTests {
+struct TransientServiceTests {
   @Test("an argument with $ is escaped so that systemd does not expand it")
   func arguments() {
     let service = TransientService(

@@ -5,7 +5,7 @@ import Testing
 @testable import NMEA
 import NMEATesting
 
-@Suite struct NMEACadenceTests {
+struct NMEACadenceTests {
   private static let (rmc, gga, gsa): (UInt64, UInt64, UInt64) = (1, 2, 3)
 
   /// Ends an epoch of these sentences at a time in milliseconds of the day.

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import NMEA
 
-@Suite struct NMEACensusTests {
+struct NMEACensusTests {
   private static func census(_ text: String, portion: Int = .max) throws -> NMEACensus {
     var decoder = NMEADecoder()
     decoder.census = NMEACensus()

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct NMEAEpochTests {
+struct NMEAEpochTests {
   private static let position = "5230.000,N,01324.000,E"
 
   private static func rmc(_ time: String, _ date: String) -> String {

@@ -5,7 +5,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-@Suite struct NMEAFramingTests {
+struct NMEAFramingTests {
   @Test("A recording split anywhere gives the same fixes and the same counts")
   func everySplit() {
     let whole = decode([mixedRecording])

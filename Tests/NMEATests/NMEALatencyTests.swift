@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// How late a fix is after the last sentence of its epoch, on a serial line at a given speed.
-@Suite struct NMEALatencyTests {
+struct NMEALatencyTests {
   /// The sentences of each fix, and those sent once a second.
   private struct Habit: CustomTestStringConvertible, Sendable {
     var testDescription: String

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct NMEAMutationTests {
+struct NMEAMutationTests {
   /// SplitMix64: the same numbers in every run.
   private struct Generator: RandomNumberGenerator {
     var state: UInt64

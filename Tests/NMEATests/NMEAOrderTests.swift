@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// The epoch that VTG and GSA, which have no time of their own, belong to.
-@Suite struct NMEAOrderTests {
+struct NMEAOrderTests {
   private static let position = "5230.000,N,01324.000,E"
 
   /// A sentence of the epoch at this second. GSA's HDOP is the second's last two digits, and VTG's knots are the

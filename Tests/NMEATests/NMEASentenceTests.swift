@@ -9,7 +9,7 @@ import Timekeeping
 /// In metres per second.
 private let tenKnots: Double = 10 * 1852 / 3600
 
-@Suite struct NMEASentenceTests {
+struct NMEASentenceTests {
   @Test("RMC alone gives position, time with date, speed and heading, in two dimensions")
   func rmc() throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,A")).first)

@@ -10,7 +10,7 @@ import Timekeeping
 private let tenKnots: Double = 10 * 1852 / 3600
 
 /// Fields that were added or removed in a version of NMEA 0183: the result is the same.
-@Suite struct NMEAVersionTests {
+struct NMEAVersionTests {
   private static let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
 
   @Test(

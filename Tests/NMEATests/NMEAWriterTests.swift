@@ -8,7 +8,7 @@ import DriveTesting
 @testable import Positioning
 @testable import SimulatedDrives
 
-@Suite struct NMEAWriterTests {
+struct NMEAWriterTests {
   private func sentences(_ fix: Fix) -> [String] {
     var writer = NMEAWriter()
     writer.append(fix)

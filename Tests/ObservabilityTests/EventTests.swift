@@ -7,7 +7,7 @@ import Observability
 import Testing
 import Timekeeping
 
-@Suite struct EventTests {
+struct EventTests {
   @Test("message IDs are unique, with 32 lowercase hexadecimal digits")
   func messageIDs() {
     let digits = Set("0123456789abcdef")

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Observability
 
-@Suite struct MetricTableTests {
+struct MetricTableTests {
   @Test(
     "names follow Prometheus' rules: prefix, base units, and _total for counters only",
     arguments: 0..<MetricTable.all.count)

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import Observability
 
 /// The texts of the journal, `status` and `explain` about several sources.
-@Suite struct MultipleSourcesTests {
+struct MultipleSourcesTests {
   private var receivers: TwoReceivers
 
   init() throws {

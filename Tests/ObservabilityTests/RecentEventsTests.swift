@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Observability
 
-@Suite struct RecentEventsTests {
+struct RecentEventsTests {
   @Test("the last ten events are stored, newest first; repeats are counted, and debug events left out")
   func events() {
     var events = RecentEvents()

@@ -14,7 +14,7 @@ import Testing
 import Timekeeping
 
 /// The texts about a vehicle's agent in a situation.
-@Suite struct SnapshotTests {
+struct SnapshotTests {
   @Test("the status line has the problem first, then ages, and never coordinates")
   func status() throws {
     var fixture = try AgentFixture()

@@ -14,7 +14,7 @@ import Timekeeping
 @testable import Vehicle
 @testable import Observability
 
-@Suite struct StatusReportTests {
+struct StatusReportTests {
   private func report(_ fixture: AgentFixture) -> StatusReport { StatusReport(fixture.snapshot()) }
 
   private func id(_ effects: [VehicleAgent.Effect]) throws -> UInt64 {

@@ -10,7 +10,7 @@ import Timekeeping
 @testable import PositionBacklog
 
 /// How past positions are batched, and how rejected ones are isolated.
-@Suite struct BackfillTests {
+struct BackfillTests {
   /// A backlog, and a server with configurable rejections.
   struct Bench {
     var backlog = Backlog()

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import PositionBacklog
 
-@Suite struct BacklogExpiryTests {
+struct BacklogExpiryTests {
   private var expiry = BacklogExpiry()
   private let start = Timestamp(seconds: 1_796_083_200)
 

@@ -6,7 +6,7 @@ import PositionBacklog
 import Testing
 import Timekeeping
 
-@Suite struct BacklogTests {
+struct BacklogTests {
   private func location(_ second: Int64) throws -> VehicleLocation {
     VehicleLocation(
       coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: Timestamp(seconds: second))

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import PositionBacklog
 
-@Suite struct StoreReadingTests {
+struct StoreReadingTests {
   private let start = BootInstant.boot + .seconds(100)
 
   @Test("reading is requested when the hold-off is over, or at once when a request has ended")

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import PositionBacklog
 
 /// The thinned track of a full backlog, checked by interpolation.
-@Suite struct TrackThinningTests {
+struct TrackThinningTests {
   /// A seeded drive with bends, stops, gaps and a receiver's noise.
   struct Road {
     var random: SplitMix64

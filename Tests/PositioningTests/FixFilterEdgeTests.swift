@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted.
-@Suite struct FixFilterEdgeTests {
+struct FixFilterEdgeTests {
   /// The rejections of an NMEA recording that is received at its own times, a sentence per second.
   private static func refused(_ sentences: [String]) -> [FixRejection?] {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_400_000_000)))

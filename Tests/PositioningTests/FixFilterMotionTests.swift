@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 /// The filter's decisions on the motion from one fix to the next.
-@Suite struct FixFilterMotionTests {
+struct FixFilterMotionTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A vehicle that drives north, and the filter for its receiver's fixes.

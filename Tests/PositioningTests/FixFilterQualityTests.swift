@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 /// The filter's decisions on fixes with a poor HDOP or few satellites, or that catch up after multipath.
-@Suite struct FixFilterQualityTests {
+struct FixFilterQualityTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A vehicle that drives north with a fix a second, and the filter for its receiver's fixes.

@@ -4,7 +4,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct FixFilterTests {
+struct FixFilterTests {
   private static let buildDate = Timestamp(seconds: 1_795_219_200)
   /// True time at boot.
   private static let start = Timestamp(seconds: 1_796_083_200)

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Positioning
 
 /// Positions are metres from a point along a heading, times are seconds. Each limit is tested from both sides.
-@Suite struct FixReferenceTests {
+struct FixReferenceTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// - Parameters:

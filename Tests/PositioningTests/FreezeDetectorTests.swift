@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Positioning
 
-@Suite struct FreezeDetectorTests {
+struct FreezeDetectorTests {
   private func reference(at second: Double, speed: Double?, north: Double = 0) throws -> FixReference {
     let place = try #require(Coordinate(latitude: 48, longitude: 11)).moved(by: north, heading: 0)
     let time = Timestamp(seconds: 1_796_083_200) + .milliseconds(Int64((second * 1000).rounded()))

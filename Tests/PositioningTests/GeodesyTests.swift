@@ -5,7 +5,7 @@ import Testing
 
 @testable import Positioning
 
-@Suite struct GeodesyTests {
+struct GeodesyTests {
   @Test("distances from a millimetre to ten kilometres are right within a millimetre, at any latitude")
   func shortDistances() throws {
     for latitude in stride(from: -89.0, through: 89, by: 7) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Positioning
 
-@Suite struct MotionTrustTests {
+struct MotionTrustTests {
   /// The number of consistent fixes until the speed is trusted again.
   private func probation(_ trust: inout MotionTrust) -> Int {
     var count = 0

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Positioning
 
-@Suite struct ReceiverClockTests {
+struct ReceiverClockTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)
   /// A server's date, truncated to the second, requested 300 ms before.
   private let bounds = TimeBounds(

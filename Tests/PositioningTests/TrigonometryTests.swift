@@ -5,7 +5,7 @@ import Testing
 
 @testable import Positioning
 
-@Suite struct TrigonometryTests {
+struct TrigonometryTests {
   @Test("sine and cosine agree with the C library to 1e-14 over thousands of turns")
   func rotationInRadians() {
     var worst = 0.0

@@ -5,7 +5,7 @@ import RecordingReview
 import Testing
 import Timekeeping
 
-@Suite struct FixLineWriterTests {
+struct FixLineWriterTests {
   private func line(_ fix: Fix) -> String {
     var writer = FixLineWriter(source: "replay")
     writer.append(fix)

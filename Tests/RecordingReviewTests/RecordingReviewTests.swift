@@ -5,7 +5,7 @@ import RecordingReview
 import Testing
 import Timekeeping
 
-@Suite struct RecordingReviewTests {
+struct RecordingReviewTests {
   private static let start = Timestamp(seconds: 1_795_249_800)
   private static let limits = FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))
 

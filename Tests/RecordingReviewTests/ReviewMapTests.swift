@@ -5,7 +5,7 @@ import RecordingReview
 import Testing
 import Timekeeping
 
-@Suite struct ReviewMapTests {
+struct ReviewMapTests {
   private static let start = Timestamp(seconds: 1_795_249_800)
 
   /// Northward at 10 m/s, a fix a second, displaced sideways (metres) at some seconds.

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Reporting
 
-@Suite struct FixArrivalsTests {
+struct FixArrivalsTests {
   private static func time(_ seconds: Double) -> BootInstant {
     .boot + .milliseconds(Int64((seconds * 1000).rounded()))
   }

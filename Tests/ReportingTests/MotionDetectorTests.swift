@@ -5,7 +5,7 @@ import Reporting
 import Testing
 import Timekeeping
 
-@Suite struct MotionDetectorTests {
+struct MotionDetectorTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A detector, and a vehicle that drives north.

@@ -6,7 +6,7 @@ import Reporting
 import Testing
 import Timekeeping
 
-@Suite struct ReportingPolicyTests {
+struct ReportingPolicyTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A policy, and a vehicle that drives north.

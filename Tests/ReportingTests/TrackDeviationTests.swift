@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Reporting
 
-@Suite struct TrackDeviationTests {
+struct TrackDeviationTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A position this many metres to the east and north of another.

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import RouteFile
 
-@Suite struct GPXParserTests {
+struct GPXParserTests {
   /// Parses a text in chunks of this size.
   private func parse(_ text: String, pieces: Int = 1 << 20) throws -> Route {
     let parser = try GPXParser(file: "r.gpx")
@@ -179,7 +179,7 @@ import Timekeeping
   }
 }
 
-@Suite struct RouteFileTests {
+struct RouteFileTests {
   @Test("the demo route is a loop of a few kilometres, without a long gap")
   func demo() throws {
     let parts = #filePath.split(separator: "/").dropLast(3)

@@ -7,7 +7,7 @@ import Timekeeping
 
 @testable import RouteFile
 
-@Suite struct GeoJSONParserTests {
+struct GeoJSONParserTests {
   private func parse(_ text: String) throws(RouteFileError) -> Route {
     try GeoJSONParser.parse(Array(text.utf8), file: "r.geojson")
   }

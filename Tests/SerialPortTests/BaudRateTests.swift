@@ -4,7 +4,7 @@ import FixSources
 import SerialPort
 import Testing
 
-@Suite struct BaudRateTests {
+struct BaudRateTests {
   @Test("termios has a constant for every speed that can be set or is tried")
   func all() {
     expect(Set(BaudProbe.rates).isSubset(of: BaudRate.all))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SerialPort
 
-@Suite struct DeviceStatusTests {
+struct DeviceStatusTests {
   private static func refusal(_ path: String) -> DeviceStatus.Refusal? {
     do throws(DeviceStatus.Refusal) {
       _ = try DeviceStatus.of(path)

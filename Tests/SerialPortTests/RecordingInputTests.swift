@@ -8,7 +8,7 @@ import SerialPort
 import Testing
 import SystemCalls
 
-@Suite struct RecordingInputTests {
+struct RecordingInputTests {
   @Test("A file is read in pieces to its end")
   func regularFile() throws {
     let loop = try EventLoop()

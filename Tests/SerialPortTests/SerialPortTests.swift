@@ -7,7 +7,7 @@ import SerialPort
 import SystemCalls
 import Testing
 
-@Suite struct SerialPortTests {
+struct SerialPortTests {
   @Test("Bytes are received as sent, with all 256 values, in raw mode")
   func bytes() throws {
     let loop = try EventLoop()

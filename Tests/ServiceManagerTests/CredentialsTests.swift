@@ -8,7 +8,7 @@ import ServiceManager
 import SystemCalls
 import Testing
 
-@Suite struct CredentialsTests {
+struct CredentialsTests {
   private let directory: TemporaryDirectory
   private let credentials: Credentials
 

@@ -7,7 +7,7 @@ import Timekeeping
 
 @testable import ServiceManager
 
-@Suite struct JournalTests {
+struct JournalTests {
   private let directory: TemporaryDirectory
 
   init() throws {

@@ -5,7 +5,7 @@ import ServiceManager
 import Testing
 
 /// The environment belongs to the whole process, so each case runs in its own process.
-@Suite struct ServiceNotifierTests {
+struct ServiceNotifierTests {
   @Test("Without a service manager nothing is sent")
   func inactive() async {
     await #expect(processExitsWith: .success) {

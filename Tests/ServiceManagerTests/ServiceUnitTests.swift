@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceManager
 
-@Suite struct ServiceUnitTests {
+struct ServiceUnitTests {
   @Test(
     "the unit is the last component of systemd's control group, if that is a service",
     arguments: [

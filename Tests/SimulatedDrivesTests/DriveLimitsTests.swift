@@ -9,7 +9,7 @@ import DriveTesting
 @testable import SimulatedDrives
 
 /// Properties of whole drives, for any route.
-@Suite struct DriveLimitsTests {
+struct DriveLimitsTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
   /// A wandering route with everything from gentle bends to U-turns.

@@ -8,7 +8,7 @@ import DriveTesting
 @testable import SimulatedDrives
 
 /// Drives along routes with recorded times.
-@Suite struct RecordedDriveTests {
+struct RecordedDriveTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
   /// Points on a line northward: metres from its start, and seconds.

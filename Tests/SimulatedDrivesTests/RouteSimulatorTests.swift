@@ -7,7 +7,7 @@ import DriveTesting
 @testable import Positioning
 @testable import SimulatedDrives
 
-@Suite struct RouteSimulatorTests {
+struct RouteSimulatorTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
   private func route(_ places: [(Double, Double)], elevations: [Double] = []) throws -> Route {

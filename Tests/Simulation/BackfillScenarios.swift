@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct BackfillScenarios {
+struct BackfillScenarios {
   /// The number of updates in the busiest minute.
   private func fullestMinute(_ world: World) -> Int {
     world.attempts.map { first in

@@ -10,7 +10,7 @@ import Timekeeping
 
 /// A load balancer with one bad backend: requests on a connection to it fail, and every other connection is good.
 /// With HTTP/2 frames (seed 3) and without.
-@Suite struct BadConnectionScenarios {
+struct BadConnectionScenarios {
   private static func drive(every: Int, _ kind: Fault.BadConnection, seed: UInt64) throws -> World {
     var scenario = Scenario(duration: 1300, faults: [Fault(.badConnections(every: every, kind), 200..<900)])
     scenario.seed = seed

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// A machine that monitors its network, and suspends.
-@Suite struct ConnectivityScenarios {
+struct ConnectivityScenarios {
   @Test(
     "a known loss of the network for an hour costs an attempt every three minutes, and its return is used within 2 s")
   func knownOutage() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SimulatedWorld
 
-@Suite struct CoverageTallyTests {
+struct CoverageTallyTests {
   /// A tally in which this many runs have met the case `ending stopped`.
   private func tally(_ runs: Int) -> CoverageTally {
     var coverage = Coverage()

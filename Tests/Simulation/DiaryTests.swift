@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// The output of `journalctl -u fleet-locationd -p notice` for a day.
-@Suite struct DiaryTests {
+struct DiaryTests {
   /// Seconds since the box was powered on, at two minutes before six.
   private static let day = Scenario(
     duration: 36_000,

@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct DisorderScenarios {
+struct DisorderScenarios {
   @Test("responses that arrive while the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))

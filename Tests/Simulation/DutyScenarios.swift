@@ -9,7 +9,7 @@ import Timekeeping
 
 /// The state of a vehicle of on-demand trips follows its driver's duty. In every scenario the simulation checks that
 /// no position is sent during a pause, that only OFFLINE is sent then, never on duty, and no more often than needed.
-@Suite struct DutyScenarios {
+struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
   private func states(_ world: World, from second: Int = 0, of vehicle: String = "truck-1") -> [Bool] {

@@ -4,7 +4,7 @@ import FleetModel
 import Testing
 
 /// A short form of `make fleet`, which has ten thousand vehicles and every scenario.
-@Suite struct FleetTests {
+struct FleetTests {
   @Test("a fleet with the same seed is the same on any number of threads")
   func threads() async throws {
     let scenario = try #require(FleetScenario.named("start")).shortened(to: 90)

@@ -8,7 +8,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Drives whose updates use the program's own HTTP/2.
-@Suite struct HTTP2Scenarios {
+struct HTTP2Scenarios {
   @Test("a server that occasionally refuses a request unread, or sends GOAWAY, costs no update and is no outage")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)

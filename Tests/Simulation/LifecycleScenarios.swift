@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct LifecycleScenarios {
+struct LifecycleScenarios {
   @Test("a reload to another vehicle drops the token, stores the backlog, and reports for the new one at once")
   func anotherVehicle() throws {
     let world = try World.drive(

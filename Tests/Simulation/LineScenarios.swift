@@ -10,7 +10,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Faults of the line between receiver and program.
-@Suite struct LineScenarios {
+struct LineScenarios {
   @Test(
     "whatever its sentence order and speed, a receiver gives a fix a second",
     arguments: NMEADialect.allCases)

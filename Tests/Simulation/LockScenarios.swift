@@ -9,7 +9,7 @@ import Timekeeping
 
 /// In every scenario the simulation checks that nothing is sent, recorded or fetched while another daemon has the
 /// vehicle.
-@Suite struct LockScenarios {
+struct LockScenarios {
   private static func other(_ seconds: Range<Int>, vehicle: String = "truck-1") -> Fault {
     Fault(.otherDaemon(vehicle: vehicle), seconds)
   }

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct NetworkScenarios {
+struct NetworkScenarios {
   @Test("a steady drive on a good network reports every ten seconds, with one token an hour")
   func steadyDrive() throws {
     let world = try World.drive(Scenario(duration: 3500))

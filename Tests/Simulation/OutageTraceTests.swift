@@ -6,7 +6,7 @@ import Testing
 @testable import SimulatedWorld
 
 /// The drive that `docs/images/outage.svg` shows.
-@Suite struct OutageTraceTests {
+struct OutageTraceTests {
   /// Four minutes without coverage, including a tunnel, and later two minutes in which Fleet Engine is down.
   private static let scenario = Scenario(
     duration: 900,

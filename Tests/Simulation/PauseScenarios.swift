@@ -11,7 +11,7 @@ import Timekeeping
 
 /// In every scenario the simulation checks that nothing is sent, recorded or fetched during a pause, and that no
 /// position of it is sent later.
-@Suite struct PauseScenarios {
+struct PauseScenarios {
   @Test("during a pause on a good network nothing is sent, and the first update follows within two seconds after it")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))

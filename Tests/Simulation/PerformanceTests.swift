@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct PerformanceTests {
+struct PerformanceTests {
   /// The target of a release build is 50 ms. The bound here allows for a debug build on a busy machine, and detects
   /// an endless loop.
   @Test("an hour at one fix a second is simulated fast enough for thousands of runs")

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct PowerScenarios {
+struct PowerScenarios {
   @Test(
     "a daemon that is killed every few seconds keeps five seconds between updates, and continues", arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {

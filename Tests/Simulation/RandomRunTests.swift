@@ -6,7 +6,7 @@ import Testing
 
 @testable import SimulatedWorld
 
-@Suite struct RandomRunTests {
+struct RandomRunTests {
   /// The number of runs in the suite, plus a fifth of it in the second range; `SIMULATION_RUNS` sets another number,
   /// `SIMULATION_SEED` the first seed.
   static let runs = number("SIMULATION_RUNS") ?? 1000

@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct ReceiverScenarios {
+struct ReceiverScenarios {
   @Test("one timestamp from the future is rejected and nothing else changes")
   func oneStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))

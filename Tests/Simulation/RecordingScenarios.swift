@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// A recording in place of a receiver.
-@Suite struct RecordingScenarios {
+struct RecordingScenarios {
   @Test("a recording in a pipe that ends is delivered to its last position, including the backlog")
   func pipe() throws {
     let world = try World.drive(

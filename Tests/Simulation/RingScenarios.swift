@@ -8,7 +8,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Faults of settings, credentials and directories while a vehicle drives.
-@Suite struct RingScenarios {
+struct RingScenarios {
   private func scenario(_ faults: [Fault], _ acts: [(second: Int, act: Scenario.Act)]) -> Scenario {
     var scenario = Scenario()
     scenario.hasRing = true

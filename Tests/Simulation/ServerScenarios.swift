@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct ServerScenarios {
+struct ServerScenarios {
   @Test("a server that takes fourteen seconds gets one request at a time, and every position")
   func slowServer() throws {
     let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct ShrinkerTests {
+struct ShrinkerTests {
   @Test("of many faults only the one that causes the failure remains, as short as possible")
   func smallest() throws {
     let whole = Scenario(random: 7)

@@ -10,7 +10,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Two receivers that disagree. In every scenario the simulation checks that live positions never go back in time.
-@Suite struct SourcesScenarios {
+struct SourcesScenarios {
   @Test(
     "failover to a receiver whose clock lags, and failback: no fix that its own filter accepts is rejected",
     arguments: [0, 400, 3000, 8000])

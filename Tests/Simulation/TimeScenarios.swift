@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Wrong time references, and the time that the daemon computes.
-@Suite struct TimeScenarios {
+struct TimeScenarios {
   /// The first right fix is at Fleet Engine within one interval.
   private func expectRecovery(of world: World, at second: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     let first = world.applied(second..<(second + 12)).first {

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-@Suite struct TokenScenarios {
+struct TokenScenarios {
   @Test("an outage of the provider that is shorter than the last fifth of the token's lifetime has no effect")
   func shortOutage() throws {
     let world = try World.drive(

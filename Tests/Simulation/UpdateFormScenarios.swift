@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Servers that accept the compact form of updates, and servers that do not.
-@Suite struct UpdateFormScenarios {
+struct UpdateFormScenarios {
   /// In the order of arrival: whether each update was compact.
   private func isCompact(_ world: World, _ seconds: Range<Int>) -> [Bool] {
     world.applied(seconds).map(\.isCompact)

@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 /// Transcripts: the sources' fixes, second by second, and the source that is used.
-@Suite struct SourceSelectorTests {
+struct SourceSelectorTests {
   /// A list of sources with one fix a second from those with reception.
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)

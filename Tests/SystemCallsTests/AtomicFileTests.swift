@@ -6,7 +6,7 @@ import Glibc
 import SystemCalls
 import Testing
 
-@Suite struct AtomicFileTests {
+struct AtomicFileTests {
   @Test("a file that is replaced stays under its second name, which is never that of another one")
   func kept() throws {
     let directory = try TemporaryDirectory()

@@ -5,7 +5,7 @@ import Foundation
 import SystemCalls
 import Testing
 
-@Suite struct FileLockTests {
+struct FileLockTests {
   @Test("a file has one lock at a time, which ends with its owner's process and contains its ID")
   func one() throws {
     let directory = try TemporaryDirectory()

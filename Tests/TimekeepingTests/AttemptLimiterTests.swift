@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct AttemptLimiterTests {
+struct AttemptLimiterTests {
   /// Attempts as early as allowed.
   private func greedy(_ count: Int) -> [BootInstant] {
     var limiter = AttemptLimiter()

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct BackoffTests {
+struct BackoffTests {
   @Test("each wait is drawn from zero to a bound that doubles up to the cap, and starts over after a reset")
   func bounds() {
     var random = SplitMix64(seed: 1)

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct BootInstantTests {
+struct BootInstantTests {
   @Test("instants move by durations and saturate at the limits")
   func arithmetic() {
     let instant = BootInstant.boot + .milliseconds(1500)

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct ClockComparisonTests {
+struct ClockComparisonTests {
   /// Seconds since boot, seconds of suspend, and the wall clock.
   private static func reading(_ boot: Double, slept: Double = 0, wall: Double = 0) -> (Moment, Duration) {
     let elapsed = Duration.milliseconds(Int64(boot * 1000))

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct DurationTests {
+struct DurationTests {
   @Test(
     "a duration is shown in its largest sensible unit, rounded down",
     arguments: [

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct RetryGateTests {
+struct RetryGateTests {
   private let bounds = Backoff.Bounds.seconds(2, cap: 16)
 
   private func at(_ seconds: Double) -> BootInstant { .boot + .milliseconds(Int64(seconds * 1000)) }

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Timekeeping
 
-@Suite struct TimestampTests {
+struct TimestampTests {
   @Test(
     "RFC 3339 is read with any offset and fraction",
     arguments: [

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TokenStore
 
-@Suite struct RuntimeFileTests {
+struct RuntimeFileTests {
   private let directory: TemporaryDirectory
 
   init() throws {

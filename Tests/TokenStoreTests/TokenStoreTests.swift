@@ -8,7 +8,7 @@ import Testing
 
 @testable import TokenStore
 
-@Suite struct TokenStoreTests {
+struct TokenStoreTests {
   private let directory: TemporaryDirectory
   private let store: TokenStore
   private var path: String { directory("token") }

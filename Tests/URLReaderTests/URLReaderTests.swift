@@ -5,7 +5,7 @@ import SystemCalls
 import Testing
 import URLReader
 
-@Suite struct URLReaderTests {
+struct URLReaderTests {
   @Test("a URL is split into its parts, in lower case where case does not matter")
   func parts() throws {
     try expectEqual(

@@ -3,7 +3,7 @@ import Expectations
 import Testing
 import Varlink
 
-@Suite struct MessageFramingTests {
+struct MessageFramingTests {
   private func messages(_ portions: String..., limit: Int = 100) -> [MessageFraming.Message] {
     var framing = MessageFraming(limit: limit)
     var messages: [MessageFraming.Message] = []

@@ -4,7 +4,7 @@ import JSON
 import Testing
 import Varlink
 
-@Suite struct VarlinkServiceTests {
+struct VarlinkServiceTests {
   private let service = VarlinkService(
     vendor: "maker", version: "1.2", interface: "io.example.Thing", description: "interface io.example.Thing",
     methods: [

@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct DutyStateTests {
+struct DutyStateTests {
   private var dutyState = DutyState()
   private let note = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 

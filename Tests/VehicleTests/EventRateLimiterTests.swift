@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// Rate limits of repeated events.
-@Suite struct EventRateLimiterTests {
+struct EventRateLimiterTests {
   private var eventLimiter = EventRateLimiter()
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }

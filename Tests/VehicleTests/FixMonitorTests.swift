@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct FixMonitorTests {
+struct FixMonitorTests {
   private var monitor = FixMonitor()
   private let fix: Fix
 

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// How a run ends, and its exit status.
-@Suite struct LifecycleTests {
+struct LifecycleTests {
   private static let soon = BootInstant.boot + .seconds(10)
   private static let later = BootInstant.boot + .seconds(20)
 

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct NetworkGateTests {
+struct NetworkGateTests {
   private var gate = NetworkGate()
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }

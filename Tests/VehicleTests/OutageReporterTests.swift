@@ -7,7 +7,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct OutageReporterTests {
+struct OutageReporterTests {
   private var notices = OutageReporter()
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }

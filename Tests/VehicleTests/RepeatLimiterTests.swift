@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct RepeatLimiterTests {
+struct RepeatLimiterTests {
   @Test("the first event is reported, then one in ten minutes with the number suppressed")
   func row() {
     var limiter = RepeatLimiter()

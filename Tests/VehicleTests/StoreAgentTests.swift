@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 /// Transcripts: inputs, and the resulting file operations and reports.
-@Suite struct StoreAgentTests {
+struct StoreAgentTests {
   private static let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private static let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 

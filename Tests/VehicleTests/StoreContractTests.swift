@@ -14,7 +14,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// What the agent and a store on disk require of each other.
-@Suite struct StoreContractTests {
+struct StoreContractTests {
   /// Records at these seconds since the fixture's start; negative: before it.
   private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
     let place = try #require(Coordinate(latitude: 48, longitude: 11))

@@ -14,7 +14,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// Positions on disk are delivered whether there is a fix or not.
-@Suite struct StoredPositionTests {
+struct StoredPositionTests {
   private static func records(_ seconds: [Int]) throws -> [Backlog.Record] {
     try seconds.map { second in
       let place = try #require(Coordinate(latitude: 48 + Double(second) / 10_000, longitude: 11))

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// Limits towards Fleet Engine hold across runs.
-@Suite struct StoredRunStateTests {
+struct StoredRunStateTests {
   private func kept(_ effects: [VehicleAgent.Effect]) -> String? {
     effects.compactMap { if case .storeRunState(let text) = $0 { text } else { nil } }.last
   }

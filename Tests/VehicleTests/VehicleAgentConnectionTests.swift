@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 /// Which requests of a vehicle use a new connection.
-@Suite struct VehicleAgentConnectionTests {
+struct VehicleAgentConnectionTests {
   private static let reset = HTTPOutcome.failure(TransportFailure(.broken, "reset", isConnectionOpen: true))
 
   /// The requests among the effects, and whether each uses a new connection.

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// A vehicle of on-demand trips: its state follows the driver's duty.
-@Suite struct VehicleAgentDutyTests {
+struct VehicleAgentDutyTests {
   private static let paused = "keep pause 2026-12-01T00:00:05Z"
   private static let settled = "\(paused)\noffline trips/p/truck-1"
 

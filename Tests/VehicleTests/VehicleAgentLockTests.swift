@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct VehicleAgentLockTests {
+struct VehicleAgentLockTests {
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
   @Test("while another process has the vehicle, nothing is sent, recorded or fetched, and the lock is tried every 5 s")

@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct VehicleAgentNetworkTests {
+struct VehicleAgentNetworkTests {
   /// Usable, with this last byte of the address.
   private static func network(_ byte: UInt8 = 2) -> NetworkState {
     var state = NetworkState()

@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct VehicleAgentPauseTests {
+struct VehicleAgentPauseTests {
   private static let since = "2026-12-01T00:00:05Z"
 
   @Test("a pause is stored first, and cancels the request in flight")

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Vehicle
 
 /// Several sources, with receivers whose clocks may differ.
-@Suite struct VehicleAgentSourcesTests {
+struct VehicleAgentSourcesTests {
   @Test(
     "failover between receivers with different clocks rejects nothing, sends nothing out of order, and the plan names the cause",
     arguments: [[0.0, 0.0], [0, -3], [0, -8], [-3, 0], [-8, 0], [-3, -8]])

@@ -8,7 +8,7 @@ import Testing
 import Timekeeping
 
 /// When a token is cached for the next run.
-@Suite struct VehicleAgentStoredTokenTests {
+struct VehicleAgentStoredTokenTests {
   private static let key = StoredToken.Key(subject: "truck-1", boot: "b007")
 
   private func fixture(_ key: StoredToken.Key? = key) throws -> AgentFixture {

@@ -13,7 +13,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-@Suite struct VehicleAgentTests {
+struct VehicleAgentTests {
   @Test(
     "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record removed"
   )

@@ -11,7 +11,7 @@ import Testing
 import Timekeeping
 
 /// What a vehicle does when its tokens are rejected.
-@Suite struct VehicleAgentTokenTests {
+struct VehicleAgentTokenTests {
   private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
     let body =
       #"{"error":{"code":\#(http),"status":"\#(status)","message":"\#(message)","details":["#
