@@ -406,4 +406,23 @@ struct DutyScenarios {
         acts: [(129, .stop(within: 9)), (128, .goOffline), (131, .goOnline)], noise: 0, settings: Self.trips))
     expect(states(world).allSatisfy { $0 })
   }
+
+  @Test("a vehicle that a reload brings in the middle of a pause becomes OFFLINE, also if the pause is repeated")
+  func otherVehicleInPause() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 215_383, duration: 557, drive: .steady(14),
+        acts: [(548, .reload(vehicle: "truck-2")), (241, .pause), (548, .pause)], noise: 0, settings: Self.trips))
+    expectEqual(states(world, from: 548, of: "truck-2"), [false])
+  }
+
+  @Test("without a token provider that knows the vehicle, OFFLINE of a pause stays pending")
+  func noTokenForOffline() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_015_088, duration: 195, drive: .steady(14), faults: [Fault(.credentialMissing, 0..<16)],
+        acts: [(154, .pause), (32, .edit(isTokenWrong: true, confirm: 60))], noise: 0, settings: Self.trips,
+        hasRing: true))
+    expect(world.isOfflinePending)
+  }
 }

@@ -106,7 +106,9 @@ extension World {
   /// After long enough without a fault, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
   /// Engine.
   func checkOffline() {
-    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, isRunning else { return }
+    guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, isRunning,
+      !ring.force.isTokenWrong
+    else { return }
     // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
     // The longest backoff after a failure, and a request.
@@ -117,8 +119,10 @@ extension World {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
       calmSince = max(calmSince, Double(fault.until + longest))
     }
-    for (at, act) in scenario.acts where Double(at) < second {
-      calmSince = max(calmSince, Double(at + act.lasts))
+    for (at, act) in scenario.acts {
+      // A choice is checked before it changes anything, but a reload in the same second may have brought the vehicle.
+      let isReload = if case .reload = act { true } else { false }
+      if Double(at) < second || isReload && Double(at) == second { calmSince = max(calmSince, Double(at + act.lasts)) }
     }
     guard second - calmSince > 40, server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false else {
       return
