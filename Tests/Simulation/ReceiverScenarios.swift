@@ -176,4 +176,13 @@ struct ReceiverScenarios {
     let world = try World.drive(scenario)
     expect(world.agent.statistics.acceptedFixes > 0)
   }
+
+  @Test("epochs without a time that come in one burst are told apart by their first sentence, and none is used")
+  func untimedBurst() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 218_178, duration: 465, drive: .steady(14),
+        faults: [Fault(.heldBack, 447..<449), Fault(.noTime, 448..<450)], noise: 0, dialect: .usual))
+    expectEqual(world.agent.statistics.rejected[.noTime], 2)
+  }
 }

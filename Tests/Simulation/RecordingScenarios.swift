@@ -51,4 +51,23 @@ struct RecordingScenarios {
     expectEqual(world.agent.statistics.rejected, [.inaccurate: 20_000])
     expect(world.attempts.isEmpty)
   }
+
+  @Test("the last epoch of a pause in a pipe, which ends with the first one after it, is a position after the pause")
+  func epochAcrossResume() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_012_492, duration: 247, drive: .steady(14), faults: [Fault(.bytesLost(0.1), 223..<224)],
+        acts: [(133, .pause), (224, .resume)], noise: 0, recording: .pipe, hasRing: true))
+    expect(!world.applied(224..<247).isEmpty)
+  }
+
+  @Test("what comes out of a pipe in one piece is replayed at its own pace")
+  func burstInPipe() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 10_022_884, duration: 149, drive: .steady(14),
+        faults: [Fault(.heldBack, 143..<146), Fault(.credentialMissing, 108..<127)],
+        acts: [(85, .kill(afterEffects: 0, seconds: 18))], noise: 0, recording: .pipe, hasRing: true,
+        hasCertificates: true))
+  }
 }

@@ -211,8 +211,14 @@ extension World {
   /// Every position that was transmitted was decoded, and a port that can be read is read.
   private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
     // A recording has no pauses: an epoch may end only with the next one.
-    let last = ports[index].recording == nil ? second : ports[index].lastWhole
-    for awaited in ports[index].awaited where awaited <= second - 2 && awaited < last {
+    let isRecording = ports[index].recording != nil
+    let last = isRecording ? ports[index].lastWhole : second
+    // And what comes in one piece is replayed at its own pace.
+    let bursts = scenario.faults.filter { fault in
+      if case .heldBack = fault.kind { isRecording && fault.from <= second } else { false }
+    }
+    let longest = bursts.reduce(0) { $0 + $1.until - $1.from }
+    for awaited in ports[index].awaited where awaited <= second - 2 - longest && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
     }
@@ -318,7 +324,15 @@ extension World {
       && scenario.faults.contains {
         if case .swapped = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    let isWhole = !isOvertaken && ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
+    // Nothing but its first sentence tells where an epoch without a time begins in a burst of several. No such fix is
+    // used.
+    let isRunTogether =
+      fix.time == nil
+      && scenario.faults.contains {
+        if case .heldBack = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
+      }
+    let isWhole =
+      !isOvertaken && !isRunTogether && ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
       ports[index].awaited.remove(reported)
