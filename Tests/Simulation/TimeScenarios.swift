@@ -414,4 +414,32 @@ struct TimeScenarios {
     expectEqual(Set(world.applied(92..<98).map(\.live.time)).count, 1)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
+
+  @Test(
+    "a wrong date that comes from the machine's clock or an earlier fix is corrected or counted, whatever the time of day",
+    arguments: [
+      Scenario(
+        seed: 215_439, duration: 88, drive: .steady(14), faults: [Fault(.ahead(50_000_000), 67..<79)],
+        acts: [(70, .clockStep(26_828))], wallError: 946_080_000, noise: 0, isDateless: true,
+        second: Scenario.Second(lag: 0, metresOff: 5000), hasCertificates: true),
+      Scenario(
+        seed: 10_021_809, duration: 209, drive: .steady(14),
+        faults: [Fault(.ahead(1_650_000_000), 196..<197), Fault(.credentialMissing, 0..<144)],
+        acts: [(196, .clockStep(-29_128))], noise: 0, isDateless: true, hasRing: true, hasCertificates: true),
+      Scenario(
+        seed: 10_019_534, duration: 102, drive: .city,
+        faults: [Fault(.latency(6000), 0..<95), Fault(.undated, 93..<94), Fault(.behind(86_400), 83..<89)], noise: 0,
+        hasRing: true, hasCertificates: true),
+    ])
+  func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
+
+  @Test("a program that is killed after the first response does not know the time afterwards, and asks again")
+  func killedAfterFirstResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_027_417, duration: 25, drive: .steady(0),
+        faults: [Fault(.providerUndated(backdating: 60), 8..<9), Fault(.ahead(18), 7..<23)],
+        acts: [(2, .kill(afterEffects: 12, seconds: 6))], noise: 0, baud: 115_200, isAutobaud: true, hasRing: true))
+    expectEqual(world.runNumber, 1)
+  }
 }

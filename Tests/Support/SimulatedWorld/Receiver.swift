@@ -58,6 +58,8 @@ struct Receiver {
   private var untimed: [ReportedFix] = []
   /// The errors, in days, of a clock that completed fixes without a date.
   private var wrongDays: Set<Int64> = []
+  /// The errors, in seconds, of the possible dates that it has given.
+  private var datedErrors: Set<Int64> = []
 
   init(_ scenario: Scenario, index: Int) {
     self.scenario = scenario
@@ -161,10 +163,12 @@ struct Receiver {
       ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
-  /// Records the dates that a clock with this error in seconds gives to fixes without a date.
-  private mutating func note(wallError: Int64) {
+  /// Records the dates that a clock with this error in seconds gives to fixes without a date: the nearest to its own
+  /// time, and a wrong time of day may be half a day from the true one.
+  private mutating func note(wallError: Int64, isFaulty: Bool = false) {
     let days = wallError / 86_400
-    for day in (days - 1)...(days + 1) where day != 0 && abs(day * 86_400 - wallError) <= 14 * 3600 {
+    for day in (days - 1)...(days + 1)
+    where day != 0 && abs(day * 86_400 - wallError) <= (isFaulty ? 24 * 3600 - 1 : 14 * 3600) {
       wrongDays.insert(day)
     }
   }
@@ -177,7 +181,6 @@ struct Receiver {
   /// The report of this second.
   /// - Parameter wallError: the error of the machine's clock in seconds.
   mutating func output(second: Int, of drive: PlannedDrive, wallError: Int64) -> Output {
-    if scenario.isDateless { note(wallError: wallError) }
     var stamp = Scenario.boot + .seconds(second) + offset
     var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))
@@ -212,6 +215,7 @@ struct Receiver {
     }
     var isDated = true
     if scenario.isDateless {
+      note(wallError: wallError, isFaulty: isFaulty)
       // Whole days are not reported, wrong or not.
       stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
       isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
@@ -263,10 +267,12 @@ struct Receiver {
     }
     if hasTime {
       self.reported[stamp.milliseconds, default: []].append(reported)
-      if !stamp.isPlausible(after: Scenario.buildDate) {
+      if stamp.isPlausible(after: Scenario.buildDate) {
+        datedErrors.insert((stamp - Scenario.boot - offset).wholeSeconds - Int64(second))
+      } else {
         // An impossible date is replaced by that of the machine's clock, or of the time that a receiver or server has
         // given before, whatever else is wrong with the time.
-        for error in Set([0, wallError]) {
+        for error in datedErrors.union([0, wallError]) {
           let known = Scenario.boot + .seconds(Int64(second) + error)
           self.reported[known.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
             reported)

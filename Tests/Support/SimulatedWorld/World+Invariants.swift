@@ -45,8 +45,10 @@ extension World {
     let times = (offDuty + openPauses).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
-    // A modem is polled, and its response is at most as old as the previous poll.
-    let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
+    // A modem is polled, and its response is at most as old as the previous poll. In a pipe an epoch whose last
+    // sentence is not known ends with the next one.
+    let isPipe = if case .pipe = scenario.recording { true } else { false }
+    let age = Duration.milliseconds(scenario.hasModem ? 2000 : isPipe ? 1000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         // A receiver reports a position about 100 ms after its time.
@@ -124,8 +126,8 @@ extension World {
   }
 
   /// Whether no server's time was known when it was sent: only the receiver and the machine's clock had reported one. A
-  /// time that was reported once in this boot, and that the machine's clock does not confirm, expires after a minute,
-  /// and is not stored for the next run.
+  /// time that was reported once in this boot is not stored for the next run, and expires after a minute if the
+  /// machine's clock does not confirm it.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let start = starts[attempt.runNumber] ?? .boot
@@ -140,7 +142,7 @@ extension World {
     }
     let times = (provided + responses(before: attempt)).filter { $0 < attempt.at }
     guard let only = times.first else { return true }
-    return times.count == 1 && !scenario.hasRightClock && (attempt.at - only >= .seconds(60) || only < start)
+    return times.count == 1 && (only < start || !scenario.hasRightClock && attempt.at - only >= .seconds(60))
   }
 
   /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
