@@ -70,4 +70,12 @@ struct RecordingScenarios {
         acts: [(85, .kill(afterEffects: 0, seconds: 18))], noise: 0, recording: .pipe, hasRing: true,
         hasCertificates: true))
   }
+
+  @Test("a sentence that lost two equal bytes has the same checksum: in a pipe its epoch may end seconds later")
+  func collisionInPipe() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 10_053_816, duration: 97, drive: .steady(14), faults: [Fault(.bytesLost(0.1), 56..<100)], noise: 0,
+        recording: .pipe, hasRing: true))
+  }
 }

@@ -334,10 +334,13 @@ extension World {
     let isWhole =
       !isOvertaken && !isRunTogether && ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
+    // In a recording an epoch may end seconds later, with the next one that can be read.
+    let stamped = ports[index].recording == nil ? nil : fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) }
+    let epoch = min(stamped ?? second, second)
     if let reported {
       ports[index].awaited.remove(reported)
     } else if let collision = ports[index].collisions.last, ports[index].isDisturbed(at: second),
-      second - collision <= 2
+      abs(epoch - collision) <= 2
     {
       fixesOfCollisions += 1
       let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
