@@ -449,4 +449,16 @@ struct PowerScenarios {
         settings: [.maxLocations(1)], isDateless: true))
     expect(world.removals.contains { $0.reason == .full && Int($0.at.nanoseconds / 1_000_000_000) == 241 })
   }
+
+  @Test("a report in a burst of fixes, from before the vehicle has stopped in it, is not the place of the stop")
+  func stopInBurst() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 10_040_377, duration: 450, drive: .random,
+        faults: [Fault(.heldBack, 198..<449), Fault(.latency(6000), 217..<340)],
+        acts: [
+          (39, .powerCut(afterEffects: 0, seconds: 47)), (163, .goOffline), (314, .resume), (21, .pause),
+          (226, .reload(vehicle: "truck-2")),
+        ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)], hasRing: true))
+  }
 }

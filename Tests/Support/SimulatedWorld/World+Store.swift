@@ -103,23 +103,18 @@ extension World {
 
   /// The position of this step that a long outage must not cost: the first one after the vehicle has parked.
   func stop() -> Backlog.ID? {
-    var added: Backlog.ID?
-    var isReport = false
-    for (message, _) in messages {
+    var stop: Backlog.ID?
+    // A burst of fixes is one step: the vehicle may have parked after the report in it.
+    for (message, _, isParked) in messages {
       guard case .fromVehicle(let effect) = message else { continue }
       switch effect {
-      case .backlog(.added(let record)): (added, isReport) = (record.id, true)
-      case .sendUpdate: isReport = true
-      default: break
+      case .backlog(.added(let record)): if isParked, wasParked == false { stop = record.id }
+      case .sendUpdate: break
+      default: continue
       }
+      wasParked = isParked
     }
-    guard isReport else { return nil }
-    let isParked = settled?.isParked == true
-    defer { wasParked = isParked }
-    guard scenario.commitInterval == nil, isParked, wasParked == false, reach.isInLongOutage(at: now) else {
-      return nil
-    }
-    return added
+    return scenario.commitInterval == nil && reach.isInLongOutage(at: now) ? stop : nil
   }
 
   /// Such a position is on disk at once, if possible, unless the full backlog has dropped it in the same step.

@@ -26,13 +26,12 @@ struct VehicleState {
 /// of it.
 struct SettledVehicle {
   var plan: Plan
-  var isParked: Bool
   var tokenFailures: [String: Int]
   var pendingCount: Int
   var backlogCount: Int
 
   init(_ vehicle: VehicleAgent, at now: BootInstant) {
-    (plan, isParked) = (vehicle.plan(at: now), vehicle.isParked)
+    plan = vehicle.plan(at: now)
     tokenFailures = vehicle.statistics.tokenFailures
     (pendingCount, backlogCount) = (vehicle.delivery.pendingCount, vehicle.delivery.backlog.count)
   }
@@ -148,9 +147,9 @@ final class World {
   private var isNextVehicleInUse = false
   /// What was published.
   var published = Published()
-  /// The messages between the daemon's parts in the last step, and the vehicle before that, from the first fix without
-  /// a date on.
-  private(set) var messages: [(message: Daemon.Message, before: VehicleState?)] = []
+  /// The messages between the daemon's parts in the last step, the vehicle before that, from the first fix without a
+  /// date on, and whether it was parked at that message.
+  private(set) var messages: [(message: Daemon.Message, before: VehicleState?, isParked: Bool)] = []
   /// The ports of the program's sources, by their IDs.
   var portsBySource: [Int: Int] = [:]
   /// When the file was damaged, each once.
@@ -650,7 +649,7 @@ final class World {
         planned = checkPlan(of: vehicle)
       }
       if case .toVehicle(.source(_, .fix(let fix))) = message, case .ofDay = fix.time { hasFixWithoutDate = true }
-      messages.append((message, hasFixWithoutDate ? VehicleState(vehicle) : nil))
+      messages.append((message, hasFixWithoutDate ? VehicleState(vehicle) : nil, vehicle.isParked))
     }
     if !isRunning { isRunning = daemon.run != nil }
     let hasBacklogChanged = followMessages()
@@ -761,7 +760,7 @@ final class World {
   /// - Returns: whether the backlog has changed.
   private func followMessages() -> Bool {
     var hasBacklogChanged = false
-    for (index, (message, before)) in messages.enumerated() {
+    for (index, (message, before, _)) in messages.enumerated() {
       meet(message)
       switch message {
       case .toVehicle(.restored(let records)): restore(records)
