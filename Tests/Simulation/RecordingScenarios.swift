@@ -78,4 +78,15 @@ struct RecordingScenarios {
         seed: 10_053_816, duration: 97, drive: .steady(14), faults: [Fault(.bytesLost(0.1), 56..<100)], noise: 0,
         recording: .pipe, hasRing: true))
   }
+
+  @Test("an epoch with a collision of checksums in a pipe ends four seconds later if the next three are damaged")
+  func collisionBeforeDamage() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_036_334, duration: 567, drive: .city,
+        faults: [Fault(.bytesLost(0.1), 560..<564), Fault(.credentialMissing, 0..<168)],
+        acts: [(149, .kill(afterEffects: 1, seconds: 2))], dialect: .dateLast, recording: .pipe, hasRing: true,
+        hasCertificates: true))
+    expectEqual(world.fixesOfCollisions, 1)
+  }
 }
