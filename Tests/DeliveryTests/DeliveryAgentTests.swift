@@ -205,6 +205,18 @@ struct DeliveryAgentTests {
     }
   }
 
+  @Test("a position that proves to be from the future after its compact update was rejected is not sent once more")
+  func refusedFromFuture() throws {
+    var bench = try Bench()
+    let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
+    try expectEqual(bench.send(3600, at: 10), ["add 3600", "send 1"])
+    expectEqual(bench.handle(.ended(id: 1, refusal), at: 10.1), ["resends rejected"])
+    try expectEqual(bench.send(11), ["add 11", "send 2, plain"])
+    expectEqual(
+      bench.handle(.ended(id: 2, .accepted), at: 11.1),
+      ["change [3600]", "remove [11] delivered", "accepted 11 and 0", "update form"])
+  }
+
   @Test("when the plain update is rejected as well, the past positions are suspected as usual")
   func refusedInBothForms() throws {
     var bench = try Bench()

@@ -130,4 +130,16 @@ struct UpdateFormScenarios {
     expectEqual(world.applied(57..<117).map { Int($0.at) }, [57, 107])
     expectEqual(world.applied(57..<117).map { World.second(of: $0.live) }, [42, 106])
   }
+
+  @Test("a position that proves to be from the future after its compact update was refused is not sent once more")
+  func refusedFromFuture() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 234_720, duration: 11, drive: .steady(14),
+        faults: [
+          Fault(.providerUndated(backdating: 60), 3..<4), Fault(.ahead(3600), 2..<9),
+          Fault(.refusesCompact(1, .status(501, "UNIMPLEMENTED")), 3..<4),
+        ], noise: 0, hasModem: true))
+    expectEqual(world.applied(4..<11).map { World.second(of: $0.live) }, [8])
+  }
 }

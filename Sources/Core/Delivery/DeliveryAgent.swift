@@ -442,7 +442,8 @@ package struct DeliveryAgent: Sendable {
   private mutating func send(
     _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
-    let compared = vehicle.rejectedCompactLive
+    // One that is newer than the newest has turned out to be from the future.
+    let compared = vehicle.rejectedCompactLive.flatMap { $0.time <= newest.time ? $0 : nil }
     vehicle.rejectedCompactLive = nil
     let live = compared ?? live(for: newest)
     // One that is sent once more was not due, or is delivered: the newest then counts against the capacity.
