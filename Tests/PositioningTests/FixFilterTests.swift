@@ -84,6 +84,27 @@ struct FixFilterTests {
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }
 
+  @Test("a receiver that leaps before the first response of a server, which took 12 s, is corrected by exactly the leap")
+  func leapsBeforeResponse() throws {
+    var filter = filter()
+    var accepted: [Int] = []
+    for second in 1...40 {
+      if second == 22 {
+        filter.trust(
+          TimeBounds(
+            FixFilterTests.start + .seconds(16), precision: .seconds(1), since: .boot + .seconds(10),
+            until: .boot + .seconds(22)))
+      }
+      let wrong = second < 20 ? 0.0 : 3630
+      guard case .success(let fix) = filter.evaluate(try fix(Double(second) + wrong), at: moment(Double(second))) else {
+        continue
+      }
+      expectEqual(fix.time, FixFilterTests.start + .seconds(second))
+      accepted.append(second)
+    }
+    expectEqual(accepted, (1...40).filter { !(20...25).contains($0) })
+  }
+
   @Test("a timestamp ahead of elapsed time is rejected; the next correct one is accepted")
   func future() throws {
     var filter = filter()
