@@ -84,7 +84,7 @@ struct FixFilterTests {
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }
 
-  @Test("a receiver that leaps before the first response of a server, which took 12 s, is corrected by exactly the leap")
+  @Test("a receiver that leaps before the first response, which took 12 s, is corrected by exactly the leap")
   func leapsBeforeResponse() throws {
     var filter = filter()
     var accepted: [Int] = []
