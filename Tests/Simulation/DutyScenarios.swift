@@ -344,6 +344,19 @@ struct DutyScenarios {
     expect(!world.agent.delivery.isStorePending)
   }
 
+  @Test("the end of a run reports that OFFLINE is missing also when only a lost ONLINE has followed the last OFFLINE")
+  func lostOnline() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 242636, duration: 359, drive: .steady(14.0),
+        faults: [
+          Fault(.answersLate, 107..<187), Fault(.answers(200, "INTERNAL", retryAfter: nil, retryInfo: nil), 195..<347),
+        ],
+        acts: [(334, .stop(within: 5)), (60, .pause), (117, .resume)], noise: 0.0,
+        settings: [.trips(reportsState: true, offlineOnStop: true)]))
+    expectEqual(world.events(.stateOfflineMissing).count, 1)
+  }
+
   @Test("with report_state = false only positions are sent, and a pause sends nothing")
   func otherOwner() throws {
     let world = try World.drive(

@@ -89,4 +89,14 @@ struct RecordingScenarios {
         hasCertificates: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
+
+  @Test("a wrong time of a sentence with a valid checksum delays the positions after it by at most a minute")
+  func wrongTimeInPipe() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_091_904, duration: 154, drive: .steady(14),
+        faults: [Fault(.bytesLost(0.1), 120..<148), Fault(.settingsUnreadable, 0..<73)], noise: 0, recording: .pipe,
+        hasRing: true, hasCertificates: true))
+    expectEqual(world.fixesOfCollisions, 1)
+  }
 }

@@ -430,6 +430,10 @@ struct TimeScenarios {
         seed: 10_019_534, duration: 102, drive: .city,
         faults: [Fault(.latency(6000), 0..<95), Fault(.undated, 93..<94), Fault(.behind(86_400), 83..<89)], noise: 0,
         hasRing: true, hasCertificates: true),
+      Scenario(
+        seed: 255_974, duration: 250, drive: .steady(14),
+        faults: [Fault(.ahead(90), 136..<242), Fault(.ahead(3600), 145..<146), Fault(.serverClock(3600), 211..<227)],
+        noise: 0, hasCertificates: true),
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 

@@ -448,6 +448,20 @@ struct VehicleAgentDutyTests {
     expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
   }
 
+  @Test("an ONLINE had no response and the last OFFLINE fails: the journal says that the vehicle may not be OFFLINE")
+  func stopAfterLostOnline() throws {
+    var fixture = try fixture { $0.goesOfflineOnStop = true }
+    try fixture.comeOnline()
+    _ = fixture.handle(.pause(nil), at: 5)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+    _ = fixture.handle(.resume, at: 20)
+    try expectEqual(fixture.drive(to: 21).brief.last, "send 3")
+    _ = fixture.handle(.updateEnded(id: 3, .failure(TransportFailure(.timedOut, "no response in 15 s"))), at: 36)
+    _ = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 37)
+    let last = fixture.handle(.deadline, at: 41)
+    expect(last.events.contains(.stateOfflineMissing) && last.brief.last == "finished 1")
+  }
+
   @Test("a driver who goes on duty again while the run ends: OFFLINE is not sent any more", arguments: [true, false])
   func onDutyWhileStopping(isInFlight: Bool) throws {
     var fixture = try fixture()

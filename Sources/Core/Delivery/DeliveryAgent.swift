@@ -51,6 +51,8 @@ package struct DeliveryAgent: Sendable {
     var state: VehicleState?
     /// When that update was sent.
     var stateSentAt = BootInstant.boot
+    /// A later request that sets ONLINE had no response.
+    var mayBeOnline = false
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
@@ -175,6 +177,9 @@ package struct DeliveryAgent: Sendable {
 
   /// The vehicle's state that this run has set at Fleet Engine; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
+
+  /// Whether Fleet Engine has accepted OFFLINE, and every later ONLINE is known to have failed.
+  package var isOffline: Bool { vehicle.state == .offline && !vehicle.mayBeOnline }
 
   /// Why the last attempt failed; nil if it was accepted.
   package var failure: UpdateFailure? { vehicle.failure }
@@ -496,6 +501,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func mayArrive(_ kind: RequestKind, until end: BootInstant) {
     vehicle.mayArriveUntil[kind] = max(vehicle.mayArriveUntil[kind] ?? end, end)
+    if kind == .position { vehicle.mayBeOnline = true }
   }
 
   private mutating func end(_ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
@@ -605,6 +611,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func noteState(_ state: VehicleState, sentAt: BootInstant) {
     vehicle.state = configuration.endpoint.followsDuty ? state : nil
     vehicle.stateSentAt = sentAt
+    vehicle.mayBeOnline = false
   }
 
   private mutating func goOffline(token: AccessToken, at now: BootInstant) -> [Effect] {

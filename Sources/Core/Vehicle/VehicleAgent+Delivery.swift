@@ -98,7 +98,7 @@ extension VehicleAgent {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.contains(newest.time) { missing = 1 }
     }
-    if isOfflinePending || setsOfflineAtEnd && delivery.vehicleState != .offline {
+    if isOfflinePending || setsOfflineAtEnd && !delivery.isOffline {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
       effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: dutyState.isOffline)))
     }

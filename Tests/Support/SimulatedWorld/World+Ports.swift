@@ -217,7 +217,10 @@ extension World {
     let bursts = scenario.faults.filter { fault in
       if case .heldBack = fault.kind { isRecording && fault.from <= second } else { false }
     }
-    let longest = bursts.reduce(0) { $0 + $1.until - $1.from }
+    // A wrong time of a sentence with a valid checksum may delay it by the longest gap, too.
+    let wrongTimes = isRecording ? ports[index].collisions.count : 0
+    let longest =
+      bursts.reduce(0) { $0 + $1.until - $1.from } + wrongTimes * Int(ReplayTimeline.maximumGap.wholeSeconds)
     for awaited in ports[index].awaited where awaited <= second - 2 - longest && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
@@ -340,7 +343,7 @@ extension World {
     if let reported {
       ports[index].awaited.remove(reported)
     } else if let collision = ports[index].collisions.last, ports[index].isDisturbed(at: second),
-      abs(epoch - collision) <= 2
+      [epoch, second].contains(where: { abs($0 - collision) <= 2 })
     {
       fixesOfCollisions += 1
       let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
@@ -383,10 +386,12 @@ extension World {
     let reported =
       receivers.count == 1
       ? receivers[0].reported(at: stamp, late: late) : receivers.flatMap { $0.reported(at: stamp, late: late) }
-    guard reported.isEmpty else { return reported }
-    return clockErrors(until: .infinity).flatMap { error in
-      receivers.flatMap { $0.reported(at: stamp, late: late, wrongBy: error) }
-    }
+    // The wrong time of one receiver may be the time that a server's wrong clock gave to another position.
+    guard reported.allSatisfy(\.isFaulty) else { return reported }
+    return reported
+      + clockErrors(until: .infinity).flatMap { error in
+        receivers.flatMap { $0.reported(at: stamp, late: late, wrongBy: error) }
+      }
   }
 
   /// The errors of servers' clocks in seconds, for faults that began before this second.
