@@ -262,4 +262,14 @@ struct BackfillScenarios {
     let world = try World.drive(scenario)
     expect(world.removals.contains { $0.reason == .thinned })
   }
+
+  @Test("the number that a server seemed to accept is kept for 128 updates: so many more drain the backlog one by one")
+  func keptCeiling() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 263_929, duration: 359, drive: .steady(14),
+        faults: [Fault(.unreachable, 174..<222), Fault(.unreachable, 13..<90), Fault(.mostPast(1), 89..<165)], noise: 0,
+        hasCertificates: true))
+    expect(world.agent.delivery.pendingCount <= 1)
+  }
 }

@@ -89,9 +89,16 @@ extension World {
       $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.runNumber == runNumber
     }.count
     let count = agent.delivery.pendingCount
-    // A request carries a batch at most.
+    // A request carries a batch at most, and a smaller number that a server seemed to accept is kept for 128 updates.
+    let batch = scenario.faults.reduce(configuration.delivery.batch) { batch, fault in
+      switch fault.kind {
+      case .mostPast(let count): min(batch, count)
+      case .mostBytes: 1
+      default: batch
+      }
+    }
     let most = waiting.max() ?? 0
-    if since > 8 + most / configuration.delivery.batch, count > 1 {
+    if since > 8 + most / batch, count > 1 {
       violate("\(count) positions are pending after \(since) accepted updates")
     }
   }
