@@ -211,4 +211,23 @@ struct LineScenarios {
     expect(!world.applied(300..<325).isEmpty)
     expect(world.longestGap(325..<890) <= 13)
   }
+
+  @Test("a modem that was unplugged is read again when it is back, also in a run whose recordings have ended")
+  func unpluggedModem() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_105_048, duration: 505, drive: .random, faults: [Fault(.unplugged, 418..<419)],
+        acts: [(38, .powerCut(afterEffects: 5, seconds: 6)), (99, .sourceEnded)], noise: 0, hasModem: true,
+        hasRing: true))
+    expect(!world.applied(440..<505).isEmpty)
+  }
+
+  @Test("an epoch at the beginning of a burst that lost its date has the date of the epoch before")
+  func undatedInBurst() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 288_704, duration: 85, drive: .steady(0),
+        faults: [Fault(.heldBack, 76..<80), Fault(.bytesLost(0.1), 80..<81), Fault(.ahead(1_650_000_000), 75..<76)],
+        noise: 0, dialect: .dateLast, hasCertificates: true))
+  }
 }

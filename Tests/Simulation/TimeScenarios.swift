@@ -434,6 +434,10 @@ struct TimeScenarios {
         seed: 255_974, duration: 250, drive: .steady(14),
         faults: [Fault(.ahead(90), 136..<242), Fault(.ahead(3600), 145..<146), Fault(.serverClock(3600), 211..<227)],
         noise: 0, hasCertificates: true),
+      Scenario(
+        seed: 10_105_359, duration: 481, drive: .steady(14),
+        faults: [Fault(.heldBack, 437..<443), Fault(.ahead(1_650_000_000), 432..<438)], noise: 0, isDateless: true,
+        hasRing: true, hasCertificates: true),
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
@@ -445,5 +449,15 @@ struct TimeScenarios {
         faults: [Fault(.providerUndated(backdating: 60), 8..<9), Fault(.ahead(18), 7..<23)],
         acts: [(2, .kill(afterEffects: 12, seconds: 6))], noise: 0, baud: 115_200, isAutobaud: true, hasRing: true))
     expectEqual(world.runNumber, 1)
+  }
+
+  @Test("with the time of an `iat` alone, a position from before it was known may be sent up to 7 s ahead of its time")
+  func aheadByIssueTime() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 284_617, duration: 18, drive: .steady(14),
+        faults: [Fault(.mute, 5..<11), Fault(.providerUndated(backdating: 0), 1..<2), Fault(.ahead(18), 0..<12)],
+        noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)))
+    expectEqual(world.server.applied.map { World.second(of: $0.live) }, [19])
   }
 }

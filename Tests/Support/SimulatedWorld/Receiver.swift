@@ -283,7 +283,7 @@ struct Receiver {
         let repaired = stamp.afterRollover(notBefore: Scenario.buildDate)
         self.reported[repaired.milliseconds, default: []].append(reported)
       }
-      if recent.count >= 4 { recent.removeFirst() }
+      if recent.count >= 16 { recent.removeFirst() }
       recent.append((stamp, reported))
     } else {
       untimed.append(reported)

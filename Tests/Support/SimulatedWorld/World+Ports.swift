@@ -116,11 +116,11 @@ extension World {
     }
   }
 
-  /// The recordings are at their end. A receiver's line that is not opened, because another daemon has the vehicle,
-  /// does not end.
+  /// The recordings are at their end. A modem has none, nor has a line that is not opened, because another daemon has
+  /// the vehicle.
   func endSources() {
     for index in ports.indices where !isOff && (inUseSince == nil || ports[index].recording != nil) {
-      ports[index].hasEnded = true
+      ports[index].hasEnded = ports[index].modem == nil
       if ports[index].recording != nil { readRecording(index) } else { handlePort(index, .endOfInput) }
     }
   }
@@ -367,11 +367,14 @@ extension World {
     }
     // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
-    // A receiver that leapt before the first response of a server is corrected by it, as late as that was slow.
+    // A receiver that leapt before the first response of a server is corrected by it, as late as that was slow; and
+    // delayed data is as late as that.
+    let held = scenario.faults.map { fault in
+      if case .heldBack = fault.kind { fault.until - fault.from } else { 0 }
+    }
+    let late = Duration.seconds(5 + (held.max() ?? 0)) + slowestResponse
     let isCorrected =
-      newest.map { newest in
-        truths.contains { newest - $0 < .seconds(5) && $0 - newest < .seconds(5) + slowestResponse }
-      } ?? true
+      newest.map { newest in truths.contains { newest - $0 < .seconds(5) && $0 - newest < late } } ?? true
     if after.rejected == before.rejected, !isCorrected, let newest, newest != truth {
       violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
     }
