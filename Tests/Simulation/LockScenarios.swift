@@ -106,4 +106,15 @@ struct LockScenarios {
         acts: [(36, .sourceEnded)], noise: 0, hasModem: true))
     expect(!world.applied(385..<398).isEmpty)
   }
+
+  @Test("after a vehicle that is in use for an instant, the receiver's speed is looked for again")
+  func inUseForAnInstant() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_131_699, duration: 296, drive: .steady(14),
+        faults: [Fault(.otherDaemon(vehicle: "truck-2"), 269..<270)],
+        acts: [(269, .reload(vehicle: "truck-2")), (269, .reload(vehicle: "truck-1"))], noise: 0, baud: 38_400,
+        isAutobaud: true, hasRing: true, hasCertificates: true))
+    expect(!world.applied(290..<296).isEmpty)
+  }
 }

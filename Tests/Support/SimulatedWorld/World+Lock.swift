@@ -25,6 +25,8 @@ extension World {
     }
     lockedVehicle = nil
     inUseSince = inUseSince ?? now
+    // The ports are opened again afterwards.
+    for index in ports.indices { ports[index].fineSince = nil }
     return World.other
   }
 
