@@ -61,6 +61,15 @@ struct RecordingScenarios {
     expect(!world.applied(224..<247).isEmpty)
   }
 
+  @Test("the last epoch of a pause in a pipe ends after the pause also if later ones of the pause cannot be read")
+  func epochBeforeNoise() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_144_322, duration: 263, drive: .steady(14), faults: [Fault(.noise(0.02), 240..<247)],
+        acts: [(200, .pause), (247, .resume)], noise: 0, recording: .pipe, hasRing: true))
+    expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
+  }
+
   @Test("what comes out of a pipe in one piece is replayed at its own pace")
   func burstInPipe() throws {
     _ = try World.drive(

@@ -48,6 +48,8 @@ final class Port {
   var collisions = ChecksumCollisions()
   /// Valid positions that must come out of the decoder, by the second in which they were written.
   var awaited: Set<Int> = []
+  /// When each position came out of the decoder of a recording, by the second in which it was written.
+  var decodedAt: [Int: BootInstant] = [:]
   /// The last second of an epoch that was transmitted whole.
   var lastWhole = 0
   /// The second since which the line and the receiver's speed have been good; nil while they are not.

@@ -45,10 +45,8 @@ extension World {
     let times = (offDuty + openPauses).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
-    // A modem is polled, and its response is at most as old as the previous poll. In a pipe an epoch whose last
-    // sentence is not known ends with the next one.
-    let isPipe = if case .pipe = scenario.recording { true } else { false }
-    let age = Duration.milliseconds(scenario.hasModem ? 2000 : isPipe ? 1000 : 0)
+    // A modem is polled, and its response is at most as old as the previous poll.
+    let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         // A receiver reports a position about 100 ms after its time.
@@ -61,7 +59,10 @@ extension World {
             return false
           }
           let arrived = Scenario.boot + .milliseconds(reported.second * 1000 + 100)
-          return times.contains { $0.lowerBound < arrived && arrived + age < $0.upperBound }
+          // In a pipe an epoch whose last sentence is not known ends with the next one that can be read.
+          let decoded = ports.compactMap { $0.decodedAt[reported.second] }.max()
+          let ended = decoded.map { Scenario.boot + .nanoseconds($0.nanoseconds) } ?? arrived + age
+          return times.contains { $0.lowerBound < arrived && ended < $0.upperBound }
         }
         if isOfPause {
           violate("the position of \(position.time.rfc3339) is from a pause, and was sent")

@@ -342,6 +342,7 @@ extension World {
     let epoch = min(stamped ?? second, second)
     if let reported {
       ports[index].awaited.remove(reported)
+      if ports[index].recording != nil { ports[index].decodedAt[reported] = now }
     } else if let collision = ports[index].collisions.last, ports[index].isDisturbed(at: second),
       [epoch, second].contains(where: { abs($0 - collision) <= 2 })
     {
