@@ -60,7 +60,7 @@ package struct ReportingPolicy: Sendable {
   /// The newest position was requested since the last report.
   private var isRequested = false
   /// `scheduled`: the start of the interval after it.
-  private var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
+  private(set) var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
 
   /// Minimum speed at which the receiver's course is used as the vehicle's heading, in metres per second. At lower
   /// speeds the course is meaningless: it follows the drift of the position.

@@ -6,10 +6,10 @@ import HTTPMessages
 import FixSources
 import Positioning
 import Daemon
-import Reporting
+@testable import Reporting
 import PositionBacklog
 import Delivery
-import Vehicle
+@testable import Vehicle
 import Timekeeping
 
 /// The vehicle's counters, and the time of its newest position.
@@ -29,8 +29,13 @@ struct SettledVehicle {
   var tokenFailures: [String: Int]
   var pendingCount: Int
   var backlogCount: Int
+  /// The timestamp of the last position that counts as reported, and whether Fleet Engine accepted it.
+  var reported: (time: Timestamp, isDelivered: Bool)?
 
   init(_ vehicle: VehicleAgent, at now: BootInstant) {
+    reported = vehicle.policy.lastReported.map {
+      ($0.location.time, $0.location.time == vehicle.delivery.delivered?.time)
+    }
     plan = vehicle.plan(at: now)
     tokenFailures = vehicle.statistics.tokenFailures
     (pendingCount, backlogCount) = (vehicle.delivery.pendingCount, vehicle.delivery.backlog.count)
@@ -636,6 +641,7 @@ final class World {
   /// Calls the daemon, and performs its effects.
   private func step(_ call: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
     let failed = isRunning ? settled?.tokenFailures ?? [:] : nil
+    let before = settled?.reported?.time
     var planned: Plan.Step?
     var hasFixWithoutDate = false
     messages.removeAll(keepingCapacity: true)
@@ -687,6 +693,11 @@ final class World {
     // In addition to the live position in flight.
     if settled.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
+    }
+    if let (time, isDelivered) = settled.reported, time != before, !isDelivered,
+      recorded[Disk.Key(vehicle: vehicle, id: time)] == nil
+    {
+      violate("the position of \(time.rfc3339) counts as reported, and is neither queued nor delivered")
     }
     if copy.count != settled.backlogCount { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
