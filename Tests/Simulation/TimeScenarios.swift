@@ -438,6 +438,10 @@ struct TimeScenarios {
         seed: 10_105_359, duration: 481, drive: .steady(14),
         faults: [Fault(.heldBack, 437..<443), Fault(.ahead(1_650_000_000), 432..<438)], noise: 0, isDateless: true,
         hasRing: true, hasCertificates: true),
+      Scenario(
+        seed: 10_162_419, duration: 426, drive: .steady(0),
+        faults: [Fault(.heldBack, 387..<393), Fault(.ahead(50_000_000), 382..<388)], noise: 0, isDateless: true,
+        hasRing: true, hasCertificates: true),
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
