@@ -87,6 +87,8 @@ final class World {
     var boots: Int
     /// No connection was established for it.
     var isUnsent = false
+    /// The wait that the response asked for.
+    var askedWait: Duration?
   }
 
   let scenario: Scenario
@@ -416,6 +418,7 @@ final class World {
         attempts[index].endedAt = now
         if case .response(let response) = outcome {
           attempts[index].status = response.status
+          attempts[index].askedWait = World.askedWait(of: response)
           if server.refusedForms.contains(id) { formRefusals += 1 } else if response.status == 200 { formRefusals = 0 }
           mostFormRefusals = max(mostFormRefusals, formRefusals)
         }
@@ -829,6 +832,30 @@ final class World {
 
   // MARK: - Requests
 
+  /// The wait that a server asks for, by `Retry-After` or `google.rpc.RetryInfo`; nil if it asks for none.
+  private static func askedWait(of response: HTTPResponse) -> Duration? {
+    if let header = response.headers.first(where: { $0.name == "Retry-After" }) {
+      return Double(header.value).map { .seconds($0) }
+    }
+    let parts = String(decoding: response.body, as: UTF8.self).split(separator: "\"")
+    guard let name = parts.firstIndex(of: "retryDelay"), name + 2 < parts.count else { return nil }
+    return Double(parts[name + 2].dropLast()).map { .seconds($0) }
+  }
+
+  /// The server is not asked again before the time that it asked for, unless the run ends, or somebody has changed
+  /// something.
+  private func checkAskedWait() {
+    guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
+      now - ended < wait, max(startedAt, ring.ranAt) < ended
+    else { return }
+    let hasActed = scenario.acts.contains {
+      Double($0.second) <= second && Double($0.second + $0.act.lasts) >= World.seconds(ended) - 1
+    }
+    if !hasActed {
+      violate("an update \(now - ended) after the server has asked for a wait of \(wait)")
+    }
+  }
+
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     record(request)
     if update != nil { violate("two updates in flight") }
@@ -837,6 +864,7 @@ final class World {
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
     }
+    checkAskedWait()
     let recent = attempts.suffix(24).filter { $0.boots == boots && now - $0.at < .seconds(60) }
     if recent.count(where: { !$0.isUnsent }) >= 12 { violate("more than twelve updates in a minute") }
     if recent.count >= 24 { violate("more than 24 tries in a minute") }
