@@ -455,13 +455,24 @@ struct TimeScenarios {
     expectEqual(world.runNumber, 1)
   }
 
-  @Test("with the time of an `iat` alone, a position from before it was known may be sent up to 7 s ahead of its time")
-  func aheadByIssueTime() throws {
-    let world = try World.drive(
-      Scenario(
-        seed: 284_617, duration: 18, drive: .steady(14),
-        faults: [Fault(.mute, 5..<11), Fault(.providerUndated(backdating: 0), 1..<2), Fault(.ahead(18), 0..<12)],
-        noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)))
-    expectEqual(world.server.applied.map { World.second(of: $0.live) }, [19])
+  @Test(
+    "a queued position that is wrong by one time only may be sent early: one of a receiver that lags is then ignored",
+    arguments: [
+      // By an `iat` it is up to 7 s early.
+      (
+        Scenario(
+          seed: 284_617, duration: 21, drive: .steady(14),
+          faults: [Fault(.mute, 5..<11), Fault(.providerUndated(backdating: 0), 1..<2), Fault(.ahead(18), 0..<12)],
+          noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)), [19, 15]
+      ),
+      (
+        Scenario(
+          seed: 284_617, duration: 21, drive: .steady(14), faults: [Fault(.mute, 5..<11), Fault(.ahead(14), 0..<12)],
+          noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)), [15, 14]
+      ),
+    ])
+  func queuedBeforeTime(scenario: Scenario, live: [Int]) throws {
+    let world = try World.drive(scenario)
+    expectEqual(world.server.applied.map { World.second(of: $0.live) }, live)
   }
 }

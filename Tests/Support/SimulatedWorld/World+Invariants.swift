@@ -106,20 +106,19 @@ extension World {
   private func checkTimes() {
     // Positions wait for a receiver whose clock lags, but not longer than this.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
-    // Two time sources with the same error can outvote the others. The newest live position from the future that this
-    // allows: Fleet Engine ignores earlier ones.
+    // Two time sources with the same error can outvote the others, and an `iat` is less precise than a `Date`. The
+    // newest live position from the future that this allows: Fleet Engine ignores earlier ones.
     var excused = Scenario.boot
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
-      if ahead > 5, isWithoutServer(applied) || asksForTime(applied) {
+      if ahead > 5, isWithoutServer(applied) || asksForTime(applied) || ahead <= 7 && isByIssueTime(applied) {
         excused = max(excused, applied.live.time)
         continue
       }
       // What the server has is repeated, to carry older positions.
       if ahead > 5, applied.live.time == excused { continue }
-      if ahead > (isByIssueTime(applied) ? 7 : 5) {
-        violate("an update at \(applied.at) s is \(ahead) s ahead of the time")
-      }
+      if isQueuedBeforeTime(applied) { excused = max(excused, applied.live.time) }
+      if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
       if applied.isIgnored, applied.live.time > excused, !abandonedIDs.contains(applied.request), !isStored(applied),
         !isBeforeRejected(applied)
       {
@@ -139,6 +138,23 @@ extension World {
   /// machine's clock does not confirm it.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
+    let times = serverTimes(before: attempt)
+    guard let only = times.first else { return true }
+    let start = starts[attempt.runNumber] ?? .boot
+    return times.count == 1 && (only < start || !scenario.hasRightClock && attempt.at - only >= .seconds(60))
+  }
+
+  /// Whether its wrong timestamp was known, but by one time only: by that no queued position is removed, and it is sent
+  /// when its time has almost come.
+  private func isQueuedBeforeTime(_ applied: FleetEngineServer.Applied) -> Bool {
+    guard isFaulty(applied.live.time), let attempt = attempts.first(where: { $0.id == applied.request }) else {
+      return false
+    }
+    return serverTimes(before: attempt).count <= 1
+  }
+
+  /// When a server had given a time: the provider in this run, or Fleet Engine in this boot.
+  private func serverTimes(before attempt: Attempt) -> [BootInstant] {
     let start = starts[attempt.runNumber] ?? .boot
     // A provider without a `Date` reports none.
     let provided = received.compactMap { token, arrival in
@@ -146,12 +162,10 @@ extension World {
         let isDated =
           scenario.hasAgreeingIssueTimes
           || !scenario.isActive(at: issued.issuedAt) { if case .providerUndated = $0 { true } else { false } }
-        return isDated && issued.vehicle == applied.vehicle && issued.lifetime > 0 && start <= arrival ? arrival : nil
+        return isDated && issued.vehicle == attempt.vehicle && issued.lifetime > 0 && start <= arrival ? arrival : nil
       }
     }
-    let times = (provided + responses(before: attempt)).filter { $0 < attempt.at }
-    guard let only = times.first else { return true }
-    return times.count == 1 && (only < start || !scenario.hasRightClock && attempt.at - only >= .seconds(60))
+    return (provided + responses(before: attempt)).filter { $0 < attempt.at }
   }
 
   /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
