@@ -70,6 +70,14 @@ struct RecordingScenarios {
     expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
   }
 
+  @Test("an epoch of a pipe that noise has left incomplete may end after the noise, with the first after a suspend")
+  func incompleteOverSuspend() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 10_144_322, duration: 351, drive: .steady(14), faults: [Fault(.noise(0.02), 318..<343)],
+        acts: [(343, .suspend(1))], noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
+  }
+
   @Test("what comes out of a pipe in one piece is replayed at its own pace")
   func burstInPipe() throws {
     _ = try World.drive(

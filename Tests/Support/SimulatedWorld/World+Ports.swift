@@ -334,12 +334,12 @@ extension World {
       && scenario.faults.contains {
         if case .heldBack = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    let isWhole =
-      !isOvertaken && !isRunTogether && ![0, age, age + asleep].contains { ports[index].isDisturbed(at: second - $0) }
-    let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     // In a recording an epoch may end seconds later, with the next one that can be read.
     let stamped = ports[index].recording == nil ? nil : fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) }
     let epoch = min(stamped ?? second, second)
+    let isDisturbed = [epoch, second, second - age, second - age - asleep].contains { ports[index].isDisturbed(at: $0) }
+    let isWhole = !isOvertaken && !isRunTogether && !isDisturbed
+    let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
       ports[index].awaited.remove(reported)
       if ports[index].recording != nil { ports[index].decodedAt[reported] = now }
