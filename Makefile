@@ -68,7 +68,7 @@ help: ## Every day: Lists the targets.
 	@for subject in $(SUBJECTS); do printf '%s\n' "$$subject"; \
 	  sed -nE "s/^([a-z0-9-]+):.* ## $$subject: (.*)/\1|\2/p" Makefile | while IFS='|' read -r name text; do printf '  %-18s%s\n' "$$name" "$$text"; done; done
 
-.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate mutants crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Use: Builds the programs for release.
 	TESTS=$(PROGRAM_TARGETS) swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
@@ -134,6 +134,9 @@ else
 	  swift test --filter 'RandomRunTests|OutageTraceTests'
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
 endif
+
+mutants: setup ## Tests in virtual time: Breaks the daemon in twenty ways, and counts the random drives that notice it.
+	scripts/mutants.py $(RUNS)
 
 # In a directory of its own, as in Benchmarks/run.sh. SEED (1).
 fleet: setup-build ## Measurements, with the pictures of the pages: The load of 10,000 (VEHICLES) simulated vehicles through every fault; SCENARIOS="start cell".

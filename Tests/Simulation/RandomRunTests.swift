@@ -14,6 +14,8 @@ struct RandomRunTests {
 
   /// Continues after a failure, and prints the number of runs: for `scripts/simulate.py`.
   private static let goesOn = number("SIMULATION_GOES_ON") != nil
+  /// Whether the smallest scenario that fails is looked for, which takes seconds; not for `scripts/mutants.py`.
+  private static let shrinks = number("SIMULATION_SHRINKS") != 0
 
   private static func number(_ name: String) -> Int? {
     getenv(name).flatMap { Int(String(cString: $0)) }
@@ -42,7 +44,7 @@ struct RandomRunTests {
       try world.appendRecord()
       count += 1
       guard world.violations.isEmpty else {
-        Issue.record("\(try World.reproduction(of: world))")
+        Issue.record("\(try World.reproduction(of: world, shrinks: shrinks))")
         guard goesOn else { return }
         continue
       }

@@ -101,8 +101,10 @@ extension World {
     fputs(text, file)
   }
 
-  /// How to reproduce it, and the smallest scenario that fails in the same way.
-  static func reproduction(of world: World) throws -> String {
+  /// How to reproduce it, and the smallest scenario that fails in the same way, if that is wanted.
+  static func reproduction(of world: World, shrinks: Bool) throws -> String {
+    let command = "SIMULATION_SEED=\(world.scenario.seed) SIMULATION_RUNS=1 swift test --filter RandomRunTests\n"
+    guard shrinks else { return command + world.violations.joined(separator: "\n") }
     // In the same way: the same message, apart from the numbers in it.
     func words(_ text: String) -> String { text.filter { !$0.isNumber && $0 != "." } }
     let kinds = Set(world.violations.map { words($0) })
@@ -112,8 +114,7 @@ extension World {
     }
     let smallest = shrinker.shrink(world.scenario)
     let failure = try failure(of: run(smallest)) ?? ""
-    return "SIMULATION_SEED=\(world.scenario.seed) SIMULATION_RUNS=1 swift test --filter RandomRunTests\n"
-      + "smallest: \(smallest.source)\n\(failure)"
+    return command + "smallest: \(smallest.source)\n\(failure)"
   }
 
   /// The failure, with the end of the transcript before it; nil if there was none.
