@@ -158,14 +158,14 @@ def drives(program, mutant, first, runs):
 
 def scenarios(program, mutant):
     """How many tests of the scenarios fail."""
-    return len(re.findall(r"^. Test [^\n]* failed after", run(program, mutant, "Scenarios"), re.MULTILINE))
+    return len(re.findall(r"^. Test (?!run with)[^\n]* failed after", run(program, mutant, "Scenarios"), re.MULTILINE))
 
 
 def main():
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     program = make()
     unnoticed = []
-    print(f"| What is broken | Of {runs} drives | Of {runs} with a ring of faults | Scenarios |")
+    print(f"| What is broken | Of {runs} drives | Of {runs} from 10,000,001 on | Scenarios |")
     print("| --- | --- | --- | --- |", flush=True)
     for number, title in enumerate(["nothing"] + [title for title, _ in MUTANTS]):
         counts = [drives(program, number, 1, runs), drives(program, number, 10_000_001, runs)]
