@@ -129,4 +129,21 @@ struct ServerScenarios {
     expect(!world.applied(3600..<3695).isEmpty)
     expect(world.fetches.count <= 2)
   }
+
+  @Test(
+    "a wait that a server asks for ends with the run, or with other settings",
+    arguments: [
+      Scenario(
+        seed: 10_170_075, duration: 209, drive: .steady(14),
+        faults: [Fault(.answers(503, "UNAVAILABLE", retryAfter: "30"), 201..<202)],
+        acts: [(198, .deleteDirectory(noticedAfter: 7706))], noise: 0, hasRing: true),
+      Scenario(
+        seed: 10_167_228, duration: 119, drive: .steady(14),
+        faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 107..<108)],
+        acts: [(55, .edit(isTokenWrong: true, confirm: 60))], noise: 0, hasRing: true),
+    ])
+  func askedWaitEnds(scenario: Scenario) throws {
+    let world = try World.drive(scenario)
+    expect(world.attempts(202..<208) + world.attempts(108..<119) > 0)
+  }
 }

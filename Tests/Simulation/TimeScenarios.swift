@@ -445,6 +445,19 @@ struct TimeScenarios {
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
+  @Test("a program that is killed as the second response arrives knows one time of the first, and that is not stored")
+  func killedAtSecondResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_165_952, duration: 155, drive: .steady(14),
+        faults: [Fault(.providerUndated(backdating: 60), 105..<106), Fault(.ahead(3600), 0..<153)],
+        acts: [
+          (29, .powerCut(afterEffects: 7, seconds: 58)), (135, .kill(afterEffects: 4, seconds: 6)), (109, .pause),
+          (139, .resume),
+        ], noise: 0, hasRing: true))
+    expectEqual(world.runNumber, 2)
+  }
+
   @Test("a program that is killed after the first response does not know the time afterwards, and asks again")
   func killedAfterFirstResponse() throws {
     let world = try World.drive(

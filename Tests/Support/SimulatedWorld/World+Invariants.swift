@@ -165,7 +165,8 @@ extension World {
         return isDated && issued.vehicle == attempt.vehicle && issued.lifetime > 0 && start <= arrival ? arrival : nil
       }
     }
-    return (provided + responses(before: attempt)).filter { $0 < attempt.at }
+    // A program that is killed by then does not store the time of the response.
+    return (provided + responses(before: attempt)).filter { $0 < attempt.at && !cutAt.contains($0) }
   }
 
   /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
