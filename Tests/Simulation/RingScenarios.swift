@@ -111,4 +111,14 @@ struct RingScenarios {
       expect(!isInForce && !world.ring.keptEdition.isTokenWrong && !world.applied(220..<299).isEmpty)
     }
   }
+
+  @Test("another vehicle is set while the backlog's file is damaged: a new file gets what the previous one has")
+  func otherVehicleWithDamagedFile() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_166_226, duration: 119, drive: .steady(0),
+        faults: [Fault(.answersLate, 54..<109), Fault(.diskDamaged, 113..<114)],
+        acts: [(58, .reload(vehicle: "truck-2")), (113, .reload(vehicle: "truck-1"))], noise: 0, hasRing: true))
+    expectEqual(world.events(.storeSetAside).count, 1)
+  }
 }
