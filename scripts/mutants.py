@@ -139,7 +139,8 @@ def run(program, mutant, pattern, **environment):
     """Runs the tests that match, and returns their output without colours."""
     ended = subprocess.run(
         [program, "--testing-library", "swift-testing", "--filter", pattern],
-        cwd=TREE, env=dict(os.environ, MUTANT=str(mutant), **environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        cwd=TREE, env=dict(os.environ, MUTANT=str(mutant), **environment),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     output = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
     if "Test run with" not in output:
         sys.exit(f"mutant {mutant}: the program ended with {ended.returncode}\n{output[-4000:]}")
@@ -148,9 +149,8 @@ def run(program, mutant, pattern, **environment):
 
 def drives(program, mutant, first, runs):
     """How many of these drives fail."""
-    output = run(program, mutant, "RandomRunTests/invariants", SIMULATION_SEED=str(first),
-                 SIMULATION_RUNS=str(runs), SIMULATION_GOES_ON="1",
-                 SIMULATION_SHRINKS="0")
+    output = run(program, mutant, "RandomRunTests/invariants",
+                 SIMULATION_SEED=str(first), SIMULATION_RUNS=str(runs), SIMULATION_GOES_ON="1", SIMULATION_SHRINKS="0")
     if sum(map(int, re.findall(r"\bran (\d+)$", output, re.MULTILINE))) != runs:
         sys.exit(f"mutant {mutant}: other seeds have run\n{output[-4000:]}")
     return len(set(re.findall(r"SIMULATION_SEED=(\d+) SIMULATION_RUNS=1\b", output)))
