@@ -857,12 +857,13 @@ final class World {
     else { return }
     let hasActed = scenario.acts.contains { start, act in
       // A deleted directory is noticed later, and settings may be taken back later.
-      let isLasting =
+      let delay =
         switch act {
-        case .deleteDirectory, .edit: true
-        default: false
+        case .deleteDirectory(let milliseconds): Double(milliseconds) / 1000
+        case .edit(_, let confirm): Double(confirm ?? 0)
+        default: Double(act.lasts)
         }
-      return Double(start) <= second && (isLasting || Double(start + act.lasts) >= World.seconds(ended) - 1)
+      return Double(start) <= second && Double(start) + delay >= World.seconds(ended) - 1
     }
     if !hasActed {
       violate("an update \(now - ended) after the server has asked for a wait of \(wait)")
