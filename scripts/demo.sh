@@ -216,7 +216,7 @@ $trust
 
 [reporting]
 interval = "$interval"
-stop_timeout = "1s"
+stop_timeout = "6s"
 END
   local -x RUNTIME_DIRECTORY=$work/$name STATE_DIRECTORY=$work/$name/state
   if [ "$vehicles" -eq 1 ]; then
