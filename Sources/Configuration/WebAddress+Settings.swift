@@ -42,11 +42,11 @@ extension WebAddress {
     }
   }
 
-  /// Rejects unencrypted connections to other machines, which would expose tokens.
+  /// Rejects unencrypted connections to other machines, which would expose tokens and positions.
   func requireEncryption() throws(ValueProblem) {
     guard scheme == "https" || isLoopback else {
       throw ValueProblem(
-        message: "http:// would send tokens unencrypted; write https:// "
+        message: "http:// is not encrypted: others could read tokens and positions; write https:// "
           + "(http:// is allowed to 127.0.0.0/8, [::1] and localhost only)")
     }
   }

@@ -51,14 +51,14 @@ struct SetupWatchTests {
   func bad() throws {
     let watch = Watch()
     let denied = try waiting("denied", "no token", level: "bad", advice: "Check the credential")
-    expectEqual(watch.handle(denied, at: .seconds(1)), .wait("no token"))
+    expectEqual(watch.handle(denied, at: .seconds(1)), .wait("no token; the service tries again"))
     expectEqual(watch.handle(denied, at: .seconds(15)), .wait(nil))
     expectEqual(watch.handle(denied, at: .seconds(16)), .missing("no token for 4 s\nCheck the credential"))
     // The time starts again after another state.
     let other = Watch()
-    expectEqual(other.handle(denied, at: .seconds(1)), .wait("no token"))
+    expectEqual(other.handle(denied, at: .seconds(1)), .wait("no token; the service tries again"))
     expectEqual(other.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(10)), .wait("waiting for a fix"))
-    expectEqual(other.handle(denied, at: .seconds(16)), .wait("no token"))
+    expectEqual(other.handle(denied, at: .seconds(16)), .wait("no token; the service tries again"))
     expectEqual(other.handle(denied, at: .seconds(30)), .wait(nil))
   }
 

@@ -62,7 +62,7 @@ struct SetupWatch {
         lastFailure = nil
       }
       guard time < limit else { return .missing(whole + advice) }
-      return line(problem)
+      return line(lastFailure == nil ? problem : "\(problem); the service tries again")
     }
   }
 
