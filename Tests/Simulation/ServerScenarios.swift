@@ -141,9 +141,13 @@ struct ServerScenarios {
         seed: 10_167_228, duration: 119, drive: .steady(14),
         faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 107..<108)],
         acts: [(55, .edit(isTokenWrong: true, confirm: 60))], noise: 0, hasRing: true),
+      Scenario(
+        seed: 324_444, duration: 399, drive: .steady(0),
+        faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 327..<377)],
+        acts: [(328, .sourceEnded)], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true)]),
     ])
   func askedWaitEnds(scenario: Scenario) throws {
     let world = try World.drive(scenario)
-    expect(world.attempts(202..<208) + world.attempts(108..<119) > 0)
+    expect(world.attempts(202..<208) + world.attempts(108..<119) + world.attempts(376..<399) > 0)
   }
 }

@@ -855,6 +855,8 @@ final class World {
     guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
       now - ended < wait, max(startedAt, ring.ranAt) < ended
     else { return }
+    // The last attempt for a position and the one for OFFLINE cannot wait.
+    if daemon.run?.vehicle.lifecycle.isFinalAttemptMade == true { return }
     let hasActed = scenario.acts.contains { start, act in
       // A deleted directory is noticed later, and settings may be taken back later.
       let delay =
