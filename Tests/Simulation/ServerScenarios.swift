@@ -145,6 +145,13 @@ struct ServerScenarios {
         seed: 324_444, duration: 399, drive: .steady(0),
         faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 327..<377)],
         acts: [(328, .sourceEnded)], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true)]),
+      Scenario(
+        seed: 345_530, duration: 125, drive: .steady(14),
+        faults: [
+          Fault(.answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"), 90..<113), Fault(.slow(3), 87..<113),
+          Fault(.answersSometimes(0.3, 200, "UNAVAILABLE"), 8..<82), Fault(.refusesCompact(1, .page(406)), 1..<2),
+        ],
+        acts: [(113, .stop(within: 17))], noise: 0),
     ])
   func askedWaitEnds(scenario: Scenario) throws {
     let world = try World.drive(scenario)
