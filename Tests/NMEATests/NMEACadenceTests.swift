@@ -106,4 +106,16 @@ struct NMEACadenceTests {
     expectEqual(epoch(&cadence, at: 30_000), [Self.gga])
     expectEqual(epoch(&cadence, at: 31_000), [Self.gga])
   }
+
+  @Test("after an epoch that lacks a sentence without a trace, damaged ones like it do not confirm that")
+  func untracedDamage() {
+    var cadence = NMEACadence()
+    _ = firstComplete(&cadence, every: 1000)
+    expectEqual(epoch(&cadence, [Self.rmc], at: 5000), [])
+    for number in 6..<10 {
+      cadence.noteDamage()
+      expectEqual(epoch(&cadence, [Self.rmc], at: Int64(number) * 1000), [])
+    }
+    expectEqual(firstComplete(&cadence, every: 1000, from: 10_000), 3)
+  }
 }

@@ -144,12 +144,19 @@ struct LineScenarios {
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
-  @Test("the first epoch after noise has all its sentences, although those before had all lost their last one")
-  func wholeAfterDamage() throws {
-    _ = try World.drive(
+  @Test(
+    "the first epoch after noise has all its sentences, although those before had all lost their last one",
+    arguments: [
       Scenario(
         seed: 97_038, duration: 250, drive: .steady(14.0),
-        faults: [Fault(.swapped, 41..<248), Fault(.noise(0.02), 221..<235)], noise: 0.0, dialect: .dateLast))
+        faults: [Fault(.swapped, 41..<248), Fault(.noise(0.02), 221..<235)], noise: 0.0, dialect: .dateLast),
+      Scenario(
+        seed: 348_122, duration: 191, drive: .steady(14.0), faults: [Fault(.bytesLost(0.1), 59..<172, of: 1)],
+        acts: [(102, .pause), (169, .suspend(7)), (169, .resume)], noise: 0.0, dialect: .dateLast,
+        second: Scenario.Second(lag: 400, metresOff: 0)),
+    ])
+  func wholeAfterDamage(scenario: Scenario) throws {
+    _ = try World.drive(scenario)
   }
 
   @Test("a position without a time that a modem stores for good in a garbled line is not used")

@@ -6,7 +6,7 @@
 /// A sequence of sentences is used after it was repeated three times and for two seconds, because many receivers send
 /// additional sentences once a second. After a sentence for an epoch that had ended, the sequence has to be repeated
 /// twice as long. On a disturbed line an epoch may lack its last sentences each time: one with a damaged line in it is
-/// no evidence of another sequence.
+/// no evidence of any sequence.
 struct NMEACadence {
   private var current: UInt64 = 0
   private var last: UInt64 = 0
@@ -35,7 +35,7 @@ struct NMEACadence {
   /// restarts at midnight.
   mutating func close(at time: Int64?) {
     defer { (current, isDamaged) = (0, false) }
-    guard current == last || !isDamaged else { return }
+    guard !isDamaged else { return }
     guard let time, current == last, time >= start else {
       last = current
       start = time ?? 0
