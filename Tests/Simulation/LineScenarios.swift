@@ -237,4 +237,14 @@ struct LineScenarios {
         faults: [Fault(.heldBack, 76..<80), Fault(.bytesLost(0.1), 80..<81), Fault(.ahead(1_650_000_000), 75..<76)],
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
+
+  @Test("a place that lost two equal digits has the same checksum, also in a sentence that came without its date")
+  func collisionWithoutDate() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_232_021, duration: 198, drive: .random,
+        faults: [Fault(.bytesLost(0.1), 143..<182), Fault(.settingsDeleted, 57..<68), Fault(.settingsDeleted, 0..<56)],
+        acts: [(174, .deleteDirectory(noticedAfter: 4464))], dialect: .dateLast, hasRing: true))
+    expectEqual(world.fixesOfCollisions, 1)
+  }
 }

@@ -121,4 +121,15 @@ struct RingScenarios {
         acts: [(58, .reload(vehicle: "truck-2")), (113, .reload(vehicle: "truck-1"))], noise: 0, hasRing: true))
     expectEqual(world.events(.storeSetAside).count, 1)
   }
+
+  @Test("a token that cannot be renewed ends; updates go on with the next one, minutes after the last failure")
+  func tokenEndsBetweenRenewals() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_204_714, duration: 290, drive: .steady(14),
+        faults: [Fault(.noFix, 76..<83), Fault(.credentialMissing, 0..<42)],
+        acts: [(91, .edit(isTokenWrong: true, confirm: 180))], tokenLife: 120, noise: 0, settings: [.distance(100)],
+        hasRing: true, hasCertificates: true))
+    expect(world.applied(205..<271).isEmpty && !world.applied(271..<275).isEmpty)
+  }
 }

@@ -216,9 +216,13 @@ extension World {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
     let overruled = Set(server.applied.filter(isOverruled).map(\.request))
-    /// Since when there is something to repeat after this update.
+    let renewals = events.filter { $0.event.kind == .tokenObtained }.map { World.seconds($0.at) }
+    /// Since when there is something to repeat after this update, and a token: a renewal that has failed before it is
+    /// repeated up to minutes later, and the token may end until then.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
-      overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
+      let sound = overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
+      guard let failure = failures.last(where: { $0 <= arrival }) else { return sound }
+      return max(sound, renewals.first { $0 > failure } ?? .infinity)
     }
     // Stored positions are not repeated: without a fix there is nothing to send after them.
     let stored = Set(server.applied.filter(isStored).map(\.request))

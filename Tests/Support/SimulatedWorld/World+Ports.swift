@@ -347,7 +347,12 @@ extension World {
       [epoch, second].contains(where: { abs($0 - collision) <= 2 })
     {
       fixesOfCollisions += 1
-      let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
+      let stamp =
+        switch fix.time {
+        case .utc(let stamp): stamp
+        case .ofDay(let milliseconds): trueTime.nearest(millisecondsOfDay: milliseconds)
+        case nil: trueTime
+        }
       receivers[index].note(fix, at: stamp, second: second)
     } else {
       violate("port \(index) gives a fix that the receiver never reported: \(fix)")
