@@ -35,6 +35,31 @@ struct LifecycleScenarios {
     expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
+  @Test("without a fix a vehicle that is configured again gets its newest stored position, although it had a newer one")
+  func backAgainWithoutFix() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_177_299, duration: 84, drive: .steady(14),
+        faults: [
+          Fault(.deniesPast, 31..<32), Fault(.answers(413, "INVALID_ARGUMENT"), 21..<22), Fault(.unplugged, 49..<77),
+          Fault(.serverClock(3600), 43..<50),
+        ],
+        acts: [(49, .reload(vehicle: "truck-2")), (69, .reload(vehicle: "truck-1"))], noise: 0, isDateless: true,
+        hasRing: true, hasCertificates: true))
+    let live = world.server.applied.filter { $0.vehicle == "truck-1" }.map { World.second(of: $0.live) }
+    expectEqual(live.suffix(2), [43, 31])
+  }
+
+  @Test("while the store of the previous vehicle ends, a request is for that vehicle, and with its token")
+  func requestBeforeNewSettings() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_192_014, duration: 167, drive: .city,
+        acts: [(165, .reload(vehicle: "truck-2")), (164, .deleteDirectory(noticedAfter: 3550))], noise: 0,
+        settings: [.commitInterval(1)], hasModem: true, hasRing: true, hasCertificates: true))
+    expectEqual(world.attempts.suffix(2).map(\.vehicle), ["truck-1", "truck-2"])
+  }
+
   @Test("a reload just before the store writes: each vehicle gets its own stored positions")
   func reloadAtCommit() throws {
     // Positions of second 335 are queued at 336, and due on disk at the moment of the reload.

@@ -185,13 +185,22 @@ extension World {
     attempts.filter { $0.boots == attempt.boots && $0.isAccepted }.compactMap(\.endedAt).filter { $0 <= attempt.at }
   }
 
-  /// Whether the live position is from before the start of the program, or before a pause: without a fix it is the
-  /// newest that the program knows.
+  /// Whether the live position is from before the start of the program, before a pause, or before the settings named
+  /// another vehicle: without a fix it is the newest that the program knows.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
+    if isFirstStored(attempt, applied) { return true }
     let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
     let pause = offDuty.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
     return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
+  }
+
+  /// Whether it is a queued position of a vehicle that the settings name again, sent before anything was accepted: the
+  /// program no longer knows what it had delivered for this vehicle.
+  private func isFirstStored(_ attempt: Attempt, _ applied: FleetEngineServer.Applied) -> Bool {
+    guard let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] else { return false }
+    return at < attempt.vehicleSince
+      && !attempts.contains { attempt.vehicleSince <= $0.at && $0.id < attempt.id && $0.isAccepted }
   }
 
   /// Whether the server has each newer position only from a request whose response was lost, and has rejected one

@@ -78,6 +78,8 @@ final class World {
     var id: UInt64
     var at: BootInstant
     var vehicle: String
+    /// Since when the settings have named the vehicle.
+    var vehicleSince: BootInstant
     var endedAt: BootInstant?
     var isAccepted = false
     /// The response; nil while there is none.
@@ -189,7 +191,9 @@ final class World {
   var coverage = Coverage()
   /// The number of all requests so far.
   var requestChecksum = RunChecksum()
+  /// The vehicle of the settings that were read last, and that of the settings in force, with the time since when.
   var vehicle = "truck-1"
+  private var vehicleInForce = (name: "truck-1", since: BootInstant.boot)
   /// The number of pending positions at each second in which the machine was not suspended.
   var waiting: [Int] = []
   /// The number of calls of the agent.
@@ -752,6 +756,7 @@ final class World {
     case .readKeptSettings(let isReverting): readKeptSettings(isReverting: isReverting)
     case .storeConfirmation(let text): storeConfirmation(text)
     case .useSettings:
+      if vehicleInForce.name != vehicle { vehicleInForce = (vehicle, now) }
       if hasSettings { useSources(isVehicleInUse: isNextVehicleInUse) } else { beginRun() }
       hasSettings = true
     case .storeSettings(let text): storeSettings(text)
@@ -884,7 +889,10 @@ final class World {
     let recent = attempts.suffix(24).filter { $0.boots == boots && now - $0.at < .seconds(60) }
     if recent.count(where: { !$0.isUnsent }) >= 12 { violate("more than twelve updates in a minute") }
     if recent.count >= 24 { violate("more than 24 tries in a minute") }
-    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, runNumber: runNumber, boots: boots))
+    attempts.append(
+      Attempt(
+        id: id, at: now, vehicle: vehicleInForce.name, vehicleSince: vehicleInForce.since, runNumber: runNumber,
+        boots: boots))
     checkToken(of: request)
     let obstacle = obstacle(at: second, request)
     var (request, bad) = (request, Fault.BadConnection?.none)
@@ -1036,7 +1044,8 @@ final class World {
     guard let token = FleetEngineServer.bearer(of: request), let issued = provider.issued[token],
       let at = received[token]
     else { return violate("a token that was never issued") }
-    if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
+    let user = vehicleInForce.name
+    if issued.vehicle != user { violate("a token for \(issued.vehicle) used for \(user)") }
     // A token that had expired on arrival is considered valid if the provider's clock is wrong by the age of its
     // tokens.
     let hasClockError = scenario.faults.contains {
