@@ -488,4 +488,24 @@ struct TimeScenarios {
     let world = try World.drive(scenario)
     expectEqual(world.server.applied.map { World.second(of: $0.live) }, live)
   }
+
+  @Test("positions that were queued before their time have a wrong one, although the vehicle stands")
+  func thinnedWhileStanding() throws {
+    let scenarios = [
+      Scenario(
+        seed: 10_192_154, duration: 179, drive: .random,
+        faults: [Fault(.ahead(18), 36..<158), Fault(.settingsWrong(mayConcernVehicle: false), 0..<24)],
+        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], noise: 0, settings: [.maxLocations(2)], hasRing: true,
+        hasCertificates: true),
+      Scenario(
+        seed: 10_192_154, duration: 169, drive: .random,
+        faults: [Fault(.ahead(18), 36..<158), Fault(.settingsWrong(mayConcernVehicle: false), 0..<36)],
+        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], settings: [.maxLocations(2)], hasRing: true,
+        hasCertificates: true),
+    ]
+    for scenario in scenarios {
+      let world = try World.drive(scenario)
+      expect(world.removals.contains { $0.reason == .thinned })
+    }
+  }
 }

@@ -362,7 +362,7 @@ extension World {
     // Positions with wrong timestamps are excluded, and are not evidence about the others.
     let thinned = removals.filter {
       let place = $0.record.location.coordinate
-      return $0.reason == .thinned && $0.vehicle == vehicle
+      return $0.reason == .thinned && $0.vehicle == vehicle && !isAheadOfQueueing($0.record.id)
         && !isMisdated($0.record.id, (place.latitude, place.longitude))
     }.map { ($0.record.location, at: $0.at) }
     guard !thinned.isEmpty else { return }
@@ -441,6 +441,13 @@ extension World {
     let candidates = reported(at: stamp, late: slowestResponse)
     guard let nearest = candidates.map(distance).min() else { return false }
     return !candidates.contains { distance($0) < nearest + 1e-4 && abs($0.second - second) <= 10 }
+  }
+
+  /// Whether a position was queued more than ten seconds before its timestamp: it is misdated, wherever the vehicle
+  /// stood.
+  private func isAheadOfQueueing(_ stamp: Timestamp) -> Bool {
+    guard let (at, _, _) = recorded[Disk.Key(vehicle: vehicle, id: stamp)] else { return false }
+    return stamp - (Scenario.boot + .nanoseconds(at.nanoseconds)) > .seconds(10)
   }
 
   /// After the network returns the newest position arrives within an interval, if the daemon has retried before.
