@@ -222,16 +222,11 @@ extension World {
 
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
   private func checkGaps() {
-    let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
     let overruled = Set(server.applied.filter(isOverruled).map(\.request))
-    let renewals = events.filter { $0.event.kind == .tokenObtained }.map { World.seconds($0.at) }
-    /// Since when there is something to repeat after this update, and a token: a renewal that has failed before it is
-    /// repeated up to minutes later, and the token may end until then.
+    /// Since when there is something to repeat after this update.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
-      let sound = overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
-      guard let failure = failures.last(where: { $0 <= arrival }) else { return sound }
-      return max(sound, renewals.first { $0 > failure } ?? .infinity)
+      overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
     }
     // Stored positions are not repeated: without a fix there is nothing to send after them.
     let stored = Set(server.applied.filter(isStored).map(\.request))
@@ -246,7 +241,7 @@ extension World {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
         if last.runNumber == attempt.runNumber, arrival - repeatable(after: last, at: before) > 60 + transit,
           !hasPaused(from: before, to: arrival), !isOffOrSuspended(before..<arrival),
-          !failures.contains(where: { before < $0 && $0 < arrival })
+          !lacksToken(from: before, to: arrival)
         {
           violate("\(arrival - before) s without an update while online")
         }
@@ -255,11 +250,24 @@ extension World {
     }
     if let last, last.runNumber == runNumber, !isOff, let before = arrivals[last.id], finishedAt == nil,
       second - repeatable(after: last, at: before) > 60 + transit,
-      !failures.contains(where: { before < $0 }), !hasPaused(from: before, to: second),
+      !lacksToken(from: before, to: second), !hasPaused(from: before, to: second),
       !isOffOrSuspended(before..<second)
     {
       violate("\(second - before) s without an update at the end, while online")
     }
+  }
+
+  /// Whether a request for a token failed in this time, or the last token expired in it and the request for the next
+  /// had failed before: the wait for another attempt may be longer than the token was valid.
+  private func lacksToken(from start: Double, to end: Double) -> Bool {
+    let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
+    if failures.contains(where: { start < $0 && $0 <= end }) { return true }
+    let tokens = received.filter { World.seconds($0.value) <= start }
+    guard let (token, arrival) = tokens.max(by: { $0.value < $1.value }), let issued = provider.issued[token] else {
+      return false
+    }
+    let arrived = World.seconds(arrival)
+    return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
   /// Whether the live position was in the future when it arrived, by the true time, or by a server's wrong clock that
