@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Expectations
 import PositionBacklog
 import Delivery
@@ -271,5 +272,21 @@ struct BackfillScenarios {
         faults: [Fault(.unreachable, 174..<222), Fault(.unreachable, 13..<90), Fault(.mostPast(1), 89..<165)], noise: 0,
         hasCertificates: true))
     expect(world.agent.delivery.pendingCount <= 1)
+  }
+
+  @Test("a newest position that is rejected, and is not due, counts as reported once the one before it was accepted")
+  func rejectedAndNotDue() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_234_314, duration: 544, drive: .random,
+        faults: [
+          Fault(.heldBack, 514..<520), Fault(.answersSometimes(0.4, 400, "INVALID_ARGUMENT"), 471..<521),
+          Fault(.settingsUnreadable, 0..<193), Fault(.settingsWrong(mayConcernVehicle: true), 93..<94),
+        ],
+        acts: [
+          (297, .suspend(81)), (200, .reload(vehicle: "truck-2")), (346, .reload(vehicle: "truck-1")),
+          (512, .ask(.reload)),
+        ], noise: 0, hasRing: true, hasCertificates: true))
+    expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
   }
 }

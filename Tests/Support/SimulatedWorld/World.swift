@@ -29,12 +29,14 @@ struct SettledVehicle {
   var tokenFailures: [String: Int]
   var pendingCount: Int
   var backlogCount: Int
-  /// The timestamp of the last position that counts as reported, and whether Fleet Engine accepted it.
-  var reported: (time: Timestamp, isDelivered: Bool)?
+  /// The timestamp of the last position that counts as reported, and whether Fleet Engine has accepted it, or rejected
+  /// it as the live position, so that the one before it was sent.
+  var reported: (time: Timestamp, isAnswered: Bool)?
 
   init(_ vehicle: VehicleAgent, at now: BootInstant) {
-    reported = vehicle.policy.lastReported.map {
-      ($0.location.time, $0.location.time == vehicle.delivery.delivered?.time)
+    reported = vehicle.policy.lastReported.map { last in
+      let time = last.location.time
+      return (time, time == vehicle.delivery.delivered?.time || !vehicle.delivery.mayBeLive(last.location))
     }
     plan = vehicle.plan(at: now)
     tokenFailures = vehicle.statistics.tokenFailures
@@ -704,7 +706,7 @@ final class World {
     if settled.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
     }
-    if let (time, isDelivered) = settled.reported, time != before, !isDelivered,
+    if let (time, isAnswered) = settled.reported, time != before, !isAnswered,
       recorded[Disk.Key(vehicle: vehicle, id: time)] == nil
     {
       violate("the position of \(time.rfc3339) counts as reported, and is neither queued nor delivered")
