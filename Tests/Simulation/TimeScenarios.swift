@@ -489,6 +489,16 @@ struct TimeScenarios {
     expectEqual(world.server.applied.map { World.second(of: $0.live) }, live)
   }
 
+  @Test("until the fifth fix, a clock whose error becomes smaller is corrected by the one that it had")
+  func smallerError() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 10_238_199, duration: 268, drive: .city,
+        faults: [Fault(.ahead(18), 210..<267), Fault(.ahead(18), 252..<257)],
+        acts: [(225, .powerCut(afterEffects: 6, seconds: 10))], noise: 0, isDateless: true, hasRing: true,
+        hasCertificates: true))
+  }
+
   @Test("positions that were queued before their time have a wrong one, although the vehicle stands")
   func thinnedWhileStanding() throws {
     let scenarios = [

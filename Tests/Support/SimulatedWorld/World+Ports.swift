@@ -374,15 +374,29 @@ extension World {
     // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
     // A receiver that leapt before the first response of a server is corrected by it, as late as that was slow; and
-    // delayed data is as late as that.
+    // delayed data is as late as that. By which error a clock was ahead before is known until the fifth fix.
     let held = scenario.faults.map { fault in
       if case .heldBack = fault.kind { fault.until - fault.from } else { 0 }
     }
-    let late = Duration.seconds(5 + (held.max() ?? 0)) + slowestResponse
+    let errors = (0...10).map { clockLead(at: self.second - Double($0)) }
+    let lead = (errors.max() ?? 0) - errors[0]
+    let late = Duration.seconds(5 + (held.max() ?? 0) + lead) + slowestResponse
     let isCorrected =
       newest.map { newest in truths.contains { newest - $0 < .seconds(5) && $0 - newest < late } } ?? true
     if after.rejected == before.rejected, !isCorrected, let newest, newest != truth {
       violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
+    }
+  }
+
+  /// By how many seconds the first receiver's clock is ahead.
+  private func clockLead(at second: Double) -> Int {
+    scenario.faults.reduce(0) { lead, fault in
+      guard fault.source == 0, fault.isActive(at: second) else { return lead }
+      return switch fault.kind {
+      case .ahead(let seconds): lead + seconds
+      case .behind(let seconds): lead - seconds
+      default: lead
+      }
     }
   }
 
