@@ -116,4 +116,16 @@ struct RecordingScenarios {
         hasRing: true, hasCertificates: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
+
+  @Test("the first epoch of a recording that lost its date has that of the machine's clock, until five others agree")
+  func firstDateLost() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_254_521, duration: 203, drive: .steady(14), faults: [Fault(.noise(0.02), 172..<180)],
+        acts: [
+          (46, .powerCut(afterEffects: 12, seconds: 82)), (0, .network(true)), (47, .network(false)),
+          (82, .deleteDirectory(noticedAfter: 7120)),
+        ], wallError: 1_576_800_000, noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
+    expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
+  }
 }

@@ -111,7 +111,10 @@ extension World {
     var excused = Scenario.boot
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
-      if ahead > 5, isWithoutServer(applied) || asksForTime(applied) || ahead <= 7 && isByIssueTime(applied) {
+      if ahead > 5,
+        isWithoutServer(applied) || asksForTime(applied) || ahead <= 7 && isByIssueTime(applied)
+          || isMisdatedRecording(applied)
+      {
         excused = max(excused, applied.live.time)
         continue
       }
@@ -131,6 +134,12 @@ extension World {
   private func isByIssueTime(_ applied: FleetEngineServer.Applied) -> Bool {
     let isUndated = scenario.faults.contains { if case .providerUndated = $0.kind { true } else { false } }
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
+  }
+
+  /// Whether it is of a recording, whose times are used whatever the time is: an epoch that lost its date before there
+  /// was another has that of the machine's clock.
+  private func isMisdatedRecording(_ applied: FleetEngineServer.Applied) -> Bool {
+    scenario.recording != nil && isFaulty(applied.live.time)
   }
 
   /// Whether no server's time was known when it was sent: only the receiver and the machine's clock had reported one. A
