@@ -518,4 +518,14 @@ struct TimeScenarios {
       expect(world.removals.contains { $0.reason == .thinned })
     }
   }
+
+  @Test("a position that is an hour old by a server's wrong clock is not repeated; with the next fixes updates go on")
+  func hourOldByServer() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 399_114, duration: 190, drive: .steady(14),
+        faults: [Fault(.ahead(90), 109..<115), Fault(.mute, 115..<178), Fault(.serverClock(3600), 110..<122)], noise: 0,
+        hasCertificates: true))
+    expect(!world.applied(185..<190).isEmpty)
+  }
 }

@@ -279,12 +279,13 @@ extension World {
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
-  /// Whether the live position was in the future when it arrived, by the true time, or by a server's wrong clock that
-  /// can have outvoted the others by then. The daemon drops such a position, and does not repeat it.
+  /// Whether the live position was in the future when it arrived, or long past, by the true time, or by a server's
+  /// wrong clock that can have outvoted the others by then. The daemon drops such a position, and does not repeat it.
   private func isOverruled(_ applied: FleetEngineServer.Applied) -> Bool {
     let errors = applied.at < scenario.secondClockErrorAt ? [] : clockErrors(until: applied.at)
     return ([0] + errors).contains { error in
-      applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)) + .seconds(error)) > .seconds(3)
+      let ahead = applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)) + .seconds(error))
+      return ahead > .seconds(3) || ahead < .seconds(-60)
     }
   }
 
