@@ -38,6 +38,16 @@ struct TimeScenarios {
         faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)], wallError: 1_576_800_000, noise: 0.0,
         settings: [.maxLocations(2)], hasCertificates: true))
     expect(world.removals.contains { $0.reason == .misdated })
+    // Here it was delivered before that, and the vehicle stood where it was at that time.
+    let delivered = try World.drive(
+      Scenario(
+        seed: 374_056, duration: 227, drive: .steady(0),
+        faults: [
+          Fault(.answers(400, "INVALID_ARGUMENT"), 106..<136), Fault(.providerUndated(backdating: 60), 101..<102),
+          Fault(.ahead(18), 97..<100), Fault(.otherDaemon(vehicle: "truck-1"), 0..<93),
+        ],
+        acts: [(25, .kill(afterEffects: 0, seconds: 36))], settings: [.maxLocations(3)]))
+    expectEqual(delivered.removals.map(\.reason), [.delivered, .thinned, .thinned])
   }
 
   @Test("a position whose impossible date was corrected, but not its time of day, is removed, and counts as one")

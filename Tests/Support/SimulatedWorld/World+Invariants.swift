@@ -423,6 +423,8 @@ extension World {
     }
     let all = known.sorted { $0.key < $1.key }
     let track = all.filter { !isMisdated($0.key, $0.value) }
+    // The program may not know that a neighbour was misdated.
+    let later = track.filter { !isAheadOfQueueing($0.key) }
     for (location, removedAt) in thinned {
       func isNeighbour(_ stamp: Timestamp) -> Bool {
         lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
@@ -430,17 +432,23 @@ extension World {
       typealias Track = [(key: Timestamp, value: (latitude: Double, longitude: Double))]
       func next(in track: Track) -> Track.Element? { track.first { $0.key >= location.time && isNeighbour($0.key) } }
       func previous(in track: Track) -> Track.Element? { track.last { $0.key < location.time && isNeighbour($0.key) } }
-      // A receiver with one wrong clock dates neighbours alike, but which of them its fixes show to be wrong depends on
-      // when it was corrected, and on the end of the run.
-      guard let end = next(in: track) ?? next(in: all), let start = previous(in: track) ?? previous(in: all) else {
+      /// The interpolation error in metres; nil if the position is outside of the track.
+      func error(in track: Track) -> Double? {
+        // A receiver with one wrong clock dates neighbours alike, but which of them its fixes show to be wrong depends
+        // on when it was corrected, and on the end of the run.
+        guard let end = next(in: track) ?? next(in: all), let start = previous(in: track) ?? previous(in: all) else {
+          return nil
+        }
+        let fraction = (location.time - start.key).inSeconds / (end.key - start.key).inSeconds
+        let place = Coordinate(
+          latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
+          longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
+        return place?.distance(to: location.coordinate) ?? .infinity
+      }
+      guard let error = [error(in: track), error(in: later)].compactMap(\.self).min() else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
-      let fraction = (location.time - start.key).inSeconds / (end.key - start.key).inSeconds
-      let place = Coordinate(
-        latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
-        longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
-      let error = place?.distance(to: location.coordinate) ?? .infinity
       // Six decimals are sent: an error of half of the last one, in both directions.
       if error > reported + 0.08 {
         violate("a position was thinned that is \(error) m off, reported is \(reported) m")
