@@ -144,6 +144,14 @@ struct LineScenarios {
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
+  @Test("what a modem has kept since the end of noise is used with the sentences that it got")
+  func keptSinceNoise() throws {
+    _ = try World.drive(
+      Scenario(
+        seed: 399_008, duration: 180, drive: .steady(14.0),
+        faults: [Fault(.heldBack, 170..<172), Fault(.speed(4800), 151..<169)], noise: 0.0, hasModem: true))
+  }
+
   @Test(
     "the first epoch after noise has all its sentences, although those before had all lost their last one",
     arguments: [

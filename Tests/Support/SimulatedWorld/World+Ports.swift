@@ -334,8 +334,10 @@ extension World {
       && scenario.faults.contains {
         if case .heldBack = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    // In a recording an epoch may end seconds later, with the next one that can be read.
-    let stamped = ports[index].recording == nil ? nil : fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) }
+    // In a recording an epoch may end seconds later, with the next one that can be read; and a modem keeps one for as
+    // long as no other is received.
+    let isLasting = ports[index].recording != nil || ports[index].modem != nil
+    let stamped = isLasting ? fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) } : nil
     let epoch = min(stamped ?? second, second)
     let isDisturbed = [epoch, second, second - age, second - age - asleep].contains { ports[index].isDisturbed(at: $0) }
     let isWhole = !isOvertaken && !isRunTogether && !isDisturbed
