@@ -81,4 +81,13 @@ struct TokenScenarios {
           (344, .powerCut(afterEffects: 0, seconds: 49)),
         ], tokenLife: 40, noise: 0))
   }
+
+  @Test("after invalid tokens the next fetch may come long after the end of the current one")
+  func expiresDuringWait() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 389_959, duration: 405, drive: .steady(14), faults: [Fault(.providerClock(7200), 254..<293)],
+        tokenLife: 300, noise: 0, settings: [.interval(5)], hasCertificates: true))
+    expectEqual(world.fetches.filter { World.time(289) < $0 }.count, 1)
+  }
 }
