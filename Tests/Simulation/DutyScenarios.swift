@@ -411,6 +411,20 @@ struct DutyScenarios {
     expectEqual(states(world, from: 78), [true, false, true])
   }
 
+  @Test("an ONLINE without a response arrives after a power cut, and after an OFFLINE that the daemon takes for final")
+  func onlineFromBeforeReboot() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 429_015, duration: 272, drive: .steady(14),
+        faults: [Fault(.latency(6000), 4..<24), Fault(.closedUnanswered(1, appliedWithin: 12), 247..<248)],
+        acts: [
+          (94, .suspend(152)), (209, .goOffline), (259, .goOffline), (247, .goOnline),
+          (247, .powerCut(afterEffects: 5, seconds: 6)),
+        ], noise: 0, settings: [.interval(5), .trips(reportsState: true, offlineOnStop: false)]))
+    // The next update sets OFFLINE again.
+    expectEqual(Array(states(world, from: 258).prefix(3)), [false, true, false])
+  }
+
   @Test("a driver who goes on duty while the service stops does not become OFFLINE")
   func onDutyWhileStopping() throws {
     let world = try World.drive(

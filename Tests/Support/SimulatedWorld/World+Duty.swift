@@ -67,10 +67,15 @@ extension World {
   }
 
   /// No position is accepted, and no state is ONLINE, once the daemon considers OFFLINE final. Checked after each
-  /// request that the server has applied.
+  /// request that the server has applied. A request from before a reboot, of which the daemon knows nothing, may arrive
+  /// when the driver goes off duty soon after it.
   func checkSettled() {
     guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
-    if change.isOnline, change.at > World.seconds(offlineSettledAt) {
+    let sent = attempts.last { $0.id == change.request }
+    let isFromBeforeReboot = sent.map { sent in
+      sent.boots < boots && cutAt.contains { sent.at <= $0 && $0 < offlineSince ?? .boot }
+    }
+    if change.isOnline, change.at > World.seconds(offlineSettledAt), isFromBeforeReboot != true {
       violate("ONLINE after OFFLINE was accepted for good")
     }
   }
