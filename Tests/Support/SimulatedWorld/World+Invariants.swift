@@ -271,7 +271,9 @@ extension World {
   private func lacksToken(from start: Double, to end: Double) -> Bool {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     if failures.contains(where: { start < $0 && $0 <= end }) { return true }
-    let tokens = received.filter { World.seconds($0.value) <= start }
+    // Those that were invalid on arrival do not count.
+    let obtained = events.filter { $0.event.kind == .tokenObtained }.map(\.at)
+    let tokens = received.filter { World.seconds($0.value) <= start && obtained.contains($0.value) }
     guard let (token, arrival) = tokens.max(by: { $0.value < $1.value }), let issued = provider.issued[token] else {
       return false
     }
