@@ -135,6 +135,18 @@ struct BackfillScenarios {
     expect(world.server.applied.last?.isIgnored == true)
   }
 
+  @Test("what is thinned after a lost response is no neighbour of other thinned positions, although the server has it")
+  func thinnedAfterLostResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 451_630, duration: 243, drive: .random,
+        faults: [
+          Fault(.answersLost, 84..<180), Fault(.unreachable, 3..<11),
+          Fault(.badConnections(every: 2, .headersTooLarge), 129..<224),
+        ], noise: 0, settings: [.maxLocations(7)], hasModem: true))
+    expectEqual(world.removals.count { $0.reason == .thinned }, 12)
+  }
+
   @Test("a bad position among outages, 503 and 429 is isolated nevertheless")
   func badPositionInOutages() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))

@@ -425,8 +425,9 @@ extension World {
     }
     let all = known.sorted { $0.key < $1.key }
     let track = all.filter { !isMisdated($0.key, $0.value) }
-    // The program may not know that a neighbour was misdated.
-    let later = track.filter { !isAheadOfQueueing($0.key) }
+    // The program may not know that a neighbour was misdated, and knows none that was thinned after a lost response.
+    let times = Set(thinned.map(\.0.time))
+    let trackOfProgram = track.filter { !isAheadOfQueueing($0.key) && !times.contains($0.key) }
     for (location, removedAt) in thinned {
       func isNeighbour(_ stamp: Timestamp) -> Bool {
         lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
@@ -447,7 +448,7 @@ extension World {
           longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
         return place?.distance(to: location.coordinate) ?? .infinity
       }
-      guard let error = [error(in: track), error(in: later)].compactMap(\.self).min() else {
+      guard let error = [error(in: track), error(in: trackOfProgram)].compactMap(\.self).min() else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
