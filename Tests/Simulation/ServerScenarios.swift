@@ -164,7 +164,12 @@ struct ServerScenarios {
             Fault(.answersSometimes(0.3, 200, "UNAVAILABLE"), 8..<82), Fault(.refusesCompact(1, .page(406)), 1..<2),
           ],
           acts: [(113, .stop(within: 17))], noise: 0),
-      ], [202..<208, 108..<119, 187..<188, 345..<346, 376..<399, 113..<125]))
+        Scenario(
+          seed: 10_319_742, duration: 552, drive: .steady(14),
+          faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"), 438..<538)],
+          acts: [(488, .kill(afterEffects: 1, seconds: 34)), (448, .edit(isTokenWrong: false, confirm: 60))], noise: 0,
+          hasRing: true),
+      ], [202..<208, 108..<119, 187..<188, 345..<346, 376..<399, 113..<125, 533..<534]))
   func askedWaitEnds(scenario: Scenario, seconds: Range<Int>) throws {
     let world = try World.drive(scenario)
     expect(world.attempts(seconds) > 0)

@@ -860,7 +860,7 @@ final class World {
   /// something.
   private func checkAskedWait() {
     guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
-      now - ended < wait, max(startedAt, ring.ranAt) < ended
+      now - ended < wait, max(startedAt, ring.ranAt, ring.forceSince) < ended
     else { return }
     // The last attempt for a position and the one for OFFLINE cannot wait.
     if daemon.run?.vehicle.lifecycle.isFinalAttemptMade == true { return }
