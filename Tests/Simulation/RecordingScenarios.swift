@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Expectations
 import Vehicle
 import Delivery
@@ -127,5 +128,19 @@ struct RecordingScenarios {
           (82, .deleteDirectory(noticedAfter: 7120)),
         ], wallError: 1_576_800_000, noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
     expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
+  }
+
+  @Test("a corrupted position with a valid checksum, which is read from a pipe a minute later")
+  func collisionReadLater() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_300_754, duration: 606, drive: .steady(0),
+        faults: [Fault(.bytesLost(0.1), 394..<516), Fault(.credentialMissing, 0..<225)],
+        acts: [
+          (337, .kill(afterEffects: 2, seconds: 2)), (351, .ask(.reload)),
+          (157, .powerCut(afterEffects: 3, seconds: 10)), (162, .ask(.reload)), (339, .reload(vehicle: "truck-1")),
+          (147, .deleteDirectory(noticedAfter: 213)), (151, .pause),
+        ], noise: 0, recording: .pipe, hasRing: true, hasCertificates: true))
+    expect(world.fixesOfCollisions > 0)
   }
 }

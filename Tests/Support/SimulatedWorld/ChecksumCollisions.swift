@@ -6,8 +6,8 @@
 /// decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
-  /// The second of the last one.
-  private(set) var last: Int?
+  /// Their seconds. A pipe may be read a minute later.
+  private(set) var seconds: Set<Int> = []
   /// A sentence that began in the last corrupted epoch and has not ended.
   private var tail: [UInt8] = []
 
@@ -17,7 +17,7 @@ struct ChecksumCollisions {
     let (found, rest) = ChecksumCollisions.sentences(in: tail + bytes)
     for sentence in found where !written.contains(sentence) {
       count += 1
-      last = second
+      seconds.insert(second)
     }
     tail = rest
   }

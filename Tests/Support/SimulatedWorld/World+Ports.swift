@@ -345,8 +345,8 @@ extension World {
     if let reported {
       ports[index].awaited.remove(reported)
       if ports[index].recording != nil { ports[index].decodedAt[reported] = now }
-    } else if let collision = ports[index].collisions.last, ports[index].isDisturbed(at: second),
-      [epoch, second].contains(where: { abs($0 - collision) <= 2 })
+    } else if [epoch, second].contains(where: { ports[index].isDisturbed(at: $0) }),
+      ports[index].collisions.seconds.contains(where: { abs(epoch - $0) <= 2 || abs(second - $0) <= 2 })
     {
       fixesOfCollisions += 1
       let stamp =
