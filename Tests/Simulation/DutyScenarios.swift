@@ -443,6 +443,20 @@ struct DutyScenarios {
     expectEqual(states(world, from: 548, of: "truck-2"), [false])
   }
 
+  @Test("a vehicle that a reload brings back in a pause becomes OFFLINE for itself, whatever the other one was")
+  func broughtBackInPause() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 472_944, duration: 60, drive: .steady(14),
+        faults: [
+          Fault(.answers(413, "INVALID_ARGUMENT"), 37..<38), Fault(.closedUnanswered(0.1, appliedWithin: 11), 11..<12),
+        ],
+        acts: [
+          (14, .reload(vehicle: "truck-2")), (34, .reload(vehicle: "truck-1")), (17, .goOffline), (33, .pause),
+        ], noise: 0, settings: [.interval(5), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))
+    expectEqual(states(world).last, false)
+  }
+
   @Test("without a token provider that knows the vehicle, OFFLINE of a pause stays pending")
   func noTokenForOffline() throws {
     let world = try World.drive(

@@ -586,6 +586,7 @@ final class World {
     guard other != vehicle else { return }
     unrestored = pending
     vehicle = other
+    offlineSettledAt = nil
     copy = [:]
   }
 
