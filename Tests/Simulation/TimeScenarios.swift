@@ -538,4 +538,17 @@ struct TimeScenarios {
         hasCertificates: true))
     expect(!world.applied(185..<190).isEmpty)
   }
+
+  @Test("if all queued positions lie in the future, the oldest is sent, also if only the others are of a previous run")
+  func oldestOfFuture() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_301_339, duration: 385, drive: .steady(14),
+        faults: [
+          Fault(.ahead(18), 364..<369), Fault(.ahead(1_650_000_000), 265..<270), Fault(.credentialMissing, 0..<225),
+        ],
+        acts: [(272, .powerCut(afterEffects: 0, seconds: 88)), (53, .deleteDirectory(noticedAfter: 14443))], noise: 0,
+        settings: [.interval(5)], hasRing: true, hasCertificates: true))
+    expectEqual(world.applied(368..<369).map { World.second(of: $0.live) }, [382])
+  }
 }

@@ -178,13 +178,20 @@ extension World {
     return (provided + responses(before: attempt)).filter { $0 < attempt.at && !cutAt.contains($0) }
   }
 
-  /// Whether it is a position of a previous run, sent before the first response of Fleet Engine in this boot: if all
-  /// stored ones lie in the future, the oldest is sent, because the response contains the time.
+  /// Whether it is a position of a previous run, or queued and older than one, sent before the first response of Fleet
+  /// Engine in this boot: if all stored ones lie in the future, the oldest is sent, because the response contains the
+  /// time.
   private func asksForTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber],
-      let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)]
+      recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] != nil
     else { return false }
-    return at < start && isBeforeFirstResponse(attempt)
+    let isStored = recorded.contains { position, entry in
+      guard position.vehicle == applied.vehicle, entry.at < start else { return false }
+      let removal = removals.last { $0.vehicle == position.vehicle && $0.record.id == position.id }
+      return position.id == applied.live.time
+        || position.id > applied.live.time && removal.map { attempt.at <= $0.at } ?? true
+    }
+    return isStored && isBeforeFirstResponse(attempt)
   }
 
   private func isBeforeFirstResponse(_ attempt: Attempt) -> Bool { responses(before: attempt).isEmpty }
