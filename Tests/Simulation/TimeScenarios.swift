@@ -551,4 +551,15 @@ struct TimeScenarios {
         settings: [.interval(5)], hasRing: true, hasCertificates: true))
     expectEqual(world.applied(368..<369).map { World.second(of: $0.live) }, [382])
   }
+
+  @Test("a time that only one response of each run has given is not known to the next run")
+  func oneTimeOfEachRun() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_396_412, duration: 23, drive: .steady(14),
+        faults: [Fault(.providerUndated(backdating: 60), 1..<2), Fault(.ahead(50_000_000), 0..<20)],
+        acts: [(9, .kill(afterEffects: 0, seconds: 6)), (4, .deleteDirectory(noticedAfter: 1582))], noise: 0,
+        hasRing: true))
+    expect(!world.applied(20..<23).isEmpty)
+  }
 }

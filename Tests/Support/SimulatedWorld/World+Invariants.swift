@@ -148,9 +148,11 @@ extension World {
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let times = serverTimes(before: attempt)
-    guard let only = times.first else { return true }
-    let start = starts[attempt.runNumber] ?? .boot
-    return times.count == 1 && (only < start || !scenario.hasRightClock && attempt.at - only >= .seconds(60))
+    guard let first = times.first else { return true }
+    if times.count == 1, !scenario.hasRightClock, attempt.at - first >= .seconds(60) { return true }
+    // The start of the run in which each was reported.
+    let runs = times.map { time in starts.values.filter { $0 <= time }.max() ?? .boot }
+    return Set(runs).count == runs.count && !runs.contains(starts[attempt.runNumber] ?? .boot)
   }
 
   /// Whether its wrong timestamp was known, but by one time only: by that no queued position is removed, and it is sent
