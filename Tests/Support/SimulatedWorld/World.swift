@@ -866,13 +866,9 @@ final class World {
     // The last attempt for a position and the one for OFFLINE cannot wait.
     if daemon.run?.vehicle.lifecycle.isFinalAttemptMade == true { return }
     let hasActed = scenario.acts.contains { start, act in
-      // A deleted directory is noticed later, and settings may be taken back later.
+      // A deleted directory is noticed later.
       let delay =
-        switch act {
-        case .deleteDirectory(let milliseconds): Double(milliseconds) / 1000
-        case .edit(_, let confirm): Double(confirm ?? 0)
-        default: Double(act.lasts)
-        }
+        if case .deleteDirectory(let milliseconds) = act { Double(milliseconds) / 1000 } else { Double(act.lasts) }
       return Double(start) <= second && Double(start) + delay >= World.seconds(ended) - 1
     }
     if !hasActed {
