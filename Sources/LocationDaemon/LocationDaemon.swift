@@ -227,7 +227,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   // MARK: - The service
 
   func finish(_ ending: Lifecycle.Ending) {
-    write(.stopped(undelivered: ending.undelivered, recording: ending.statistics))
+    write(.stopped(undelivered: ending.undelivered, isStored: ending.isStored, recording: ending.statistics))
     loop.exit(ExitCode.of(ending.result))
   }
 

@@ -110,7 +110,8 @@ struct DaemonTests {
     expect(!stop.contains { if case .finished = $0 { true } else { false } })
     expectEqual(handle(.storeEnded(.committed), at: 4).suffix(2), [.store(.close), .measure])
     expectEqual(
-      handle(.measured(Measurement()), at: 4).last, .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
+      handle(.measured(Measurement()), at: 4).last,
+      .finished(Lifecycle.Ending(undelivered: 0, isStored: true, statistics: nil)))
     expectNil(daemon.nextDeadline)
   }
 

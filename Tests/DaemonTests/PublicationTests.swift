@@ -193,7 +193,7 @@ struct PublicationTests {
     expectEqual(handle(.storeEnded(.committed), at: 4), [.store(.close), .measure])
     let effects = handle(.measured(Measurement()), at: 4)
     expect(effects.metricsPaths == ["/m"] && effects.storedTraffic != nil)
-    expectEqual(effects.last, .finished(Lifecycle.Ending(undelivered: 0, statistics: nil)))
+    expectEqual(effects.last, .finished(Lifecycle.Ending(undelivered: 0, isStored: true, statistics: nil)))
     expect(handle(.watchdog(deletedFile: nil), at: 100).isEmpty)
   }
 }

@@ -99,7 +99,20 @@ struct LifecycleScenarios {
       expect((10...14).contains(undelivered))
       // The next start reads all of them, including the newest.
       expectEqual(world.copy.count, undelivered)
+      expectEqual(world.ending?.isStored, true)
       expect(world.copy.values.contains { $0.location.time >= Scenario.boot + .seconds(306) })
+    }
+  }
+
+  @Test("a stop without a network says only of positions on disk that they are stored for the next start")
+  func stopWithFullDisk() throws {
+    for (end, isStored) in [(400, false), (305, true)] {
+      let world = try World.drive(
+        Scenario(
+          duration: 400, faults: [Fault(.unreachable, 200..<400), Fault(.diskFull, 250..<end)],
+          acts: [(307, .stop(within: 3))]))
+      expectEqual(world.ending?.isStored, isStored)
+      expect(world.undelivered ?? 0 >= 10)
     }
   }
 

@@ -521,6 +521,7 @@ struct StoreAgentTests {
     var bench = Bench.open()
     expectEqual(bench.handle(.close), ["commit "])
     expectEqual(bench.handle(.ended(.committed)), ["close"])
+    expect(bench.agent.hasStoredAll)
     try expectEqual(bench.add(1), [])
     expectEqual(bench.handle(.start), [])
     bench = .open()
@@ -536,6 +537,12 @@ struct StoreAgentTests {
     // Only once.
     expectEqual(bench.fail(.other), ["close", "close"])
     expectNil(bench.deadline)
+    expect(!bench.agent.hasStoredAll)
+    // The file may not have what was written before either.
+    bench = .open()
+    _ = bench.handle(.close)
+    expectEqual(bench.fail(.other), ["close", "memory only: why", "close"])
+    expect(!bench.agent.hasStoredAll)
   }
 
   @Test("a deleted file is reported, and its replacement gets everything that is in memory")

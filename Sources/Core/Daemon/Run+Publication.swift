@@ -56,7 +56,8 @@ extension Run {
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
     }
-    guard isLast, let ending else { return }
+    guard isLast, var ending else { return }
+    ending.isStored = ending.isStored && store.hasStoredAll
     self.ending = nil
     publication.hasBegun = false
     effects.append(.finished(ending))

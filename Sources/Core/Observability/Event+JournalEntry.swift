@@ -49,8 +49,8 @@ extension Event {
     case .stopping(.directoryDeleted(let path)):
       row(.stopping, "Stopping: \(path) was deleted; systemd starts the service again, and makes it anew")
     case .stopping(.sourcesEnded): row(.stopping, "Stopping: the source has no more positions")
-    case .stopped(let undelivered, let recording):
-      row(.stopped, stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
+    case .stopped(let undelivered, let isStored, let recording):
+      row(.stopped, stopped(undelivered, isStored, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
     case .reloaded: row(.reloaded, "Settings reloaded")
     case .reloadRefused(let why): row(.reloadRefused, "Settings not reloaded, the previous ones stay in force: \(why)")
     case .settingsKept(let mistakes):
@@ -296,7 +296,7 @@ extension Event {
   }
 
   /// What the filter rejected of a recording does not count as delivered.
-  private func stopped(_ undelivered: Int, _ recording: Statistics?) -> String {
+  private func stopped(_ undelivered: Int, _ isStored: Bool, _ recording: Statistics?) -> String {
     let rejected = recording?.contradictingFixes ?? 0
     let end: String
     if let recording, recording.fixes == 0 {
@@ -304,7 +304,8 @@ extension Event {
     } else if let recording, recording.acceptedFixes == 0 {
       return "Stopped: all positions of the recording were rejected, \(recording.fixes) of \(recording.fixes)"
     } else if undelivered > 0 {
-      end = "Stopped with \(positions(undelivered)) undelivered"
+      let stored = isStored ? ", stored for the next start" : ""
+      end = "Stopped with \(positions(undelivered)) undelivered\(stored)"
     } else {
       end = rejected == 0 ? "Stopped, all positions delivered" : "Stopped, all accepted positions delivered"
     }

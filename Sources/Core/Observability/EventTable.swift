@@ -30,7 +30,7 @@ extension Event.Kind {
     case .stopped:
       (
         "260e15a37ff7406196fda0584ced0101", .notice,
-        "The daemon has stopped. The sentence says how many positions were not delivered; with a backlog directory the next run delivers them."
+        "The daemon has stopped. The sentence says how many positions were not delivered, and whether they are stored, so that the next run delivers them."
       )
     case .reloaded:
       ("ce5b115049ac4a5989906a5f97bd04b6", .notice, "New settings are in force.")

@@ -22,8 +22,10 @@ package enum Event: Equatable, Sendable {
   case crashed(String)
   /// With the reason.
   case stopping(Lifecycle.StopReason)
-  /// - Parameter recording: statistics if a recording or route has ended; nil if a stop was requested.
-  indirect case stopped(undelivered: Int, recording: Statistics? = nil)
+  /// - Parameters:
+  ///   - isStored: whether the store has all undelivered positions for the next run.
+  ///   - recording: statistics if a recording or route has ended; nil if a stop was requested.
+  indirect case stopped(undelivered: Int, isStored: Bool = false, recording: Statistics? = nil)
   case reloaded
   /// With the first mistake, its file and line.
   case reloadRefused(String)

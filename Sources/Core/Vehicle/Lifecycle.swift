@@ -33,14 +33,18 @@ package struct Lifecycle: Equatable, Sendable {
     package var result: Result
     /// The number of positions that were not delivered.
     package var undelivered: Int
+    /// Whether the store has all of these for the next run. The vehicle's agent decides whether the backlog has them;
+    /// the run, when the store has ended, whether its file does.
+    package var isStored: Bool
     /// Statistics of the run; nil if a stop was requested.
     package var statistics: Statistics?
 
     /// - Parameters:
     ///   - statistics: nil if a stop was requested.
     ///   - isRestart: whether that was for a new start.
-    package init(undelivered: Int, statistics: Statistics?, isRestart: Bool = false) {
+    package init(undelivered: Int, isStored: Bool = false, statistics: Statistics?, isRestart: Bool = false) {
       self.undelivered = undelivered
+      self.isStored = isStored
       self.statistics = statistics
       guard let statistics else {
         result = isRestart ? .restarting : .stopped
@@ -145,7 +149,7 @@ package struct Lifecycle: Equatable, Sendable {
   }
 
   /// The run has ended.
-  mutating func finish(undelivered: Int, _ statistics: Statistics) -> Ending {
+  mutating func finish(undelivered: Int, isStored: Bool = false, _ statistics: Statistics) -> Ending {
     let isStopRequested =
       switch state {
       case .stopping, .settingOffline(_, _, isStopRequested: true): true
@@ -153,6 +157,7 @@ package struct Lifecycle: Equatable, Sendable {
       }
     state = .finished
     return Ending(
-      undelivered: undelivered, statistics: isStopRequested ? nil : statistics, isRestart: isRestart)
+      undelivered: undelivered, isStored: isStored, statistics: isStopRequested ? nil : statistics,
+      isRestart: isRestart)
   }
 }

@@ -243,6 +243,9 @@ package struct StoreAgent: Sendable {
   /// Whether the file is closed after `close`.
   package var hasEnded: Bool { state == .ended }
 
+  /// Whether the file is closed after `close`, and has all that is in memory.
+  package var hasStoredAll: Bool { hasEnded && isFileVerified && pending.isEmpty }
+
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     let effects = receive(input, at: now)

@@ -102,7 +102,8 @@ extension VehicleAgent {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
       effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: dutyState.isOffline)))
     }
-    effects.append(.finished(lifecycle.finish(undelivered: delivery.backlog.count + missing, statistics)))
+    let undelivered = delivery.backlog.count + missing
+    effects.append(.finished(lifecycle.finish(undelivered: undelivered, isStored: missing == 0, statistics)))
   }
 
   // MARK: - Outcomes

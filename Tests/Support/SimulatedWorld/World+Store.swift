@@ -82,8 +82,14 @@ extension World {
     unrestored.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
 
-  /// At the end of the run all pending changes are on disk, if possible.
+  /// At the end of the run all pending changes are on disk, if possible, and the journal calls them stored only then.
   func checkClosedStore() {
+    if let ending, ending.isStored {
+      let missing = copy.keys.count { disk.held[vehicle]?[$0] == nil }
+      if missing > 0 || ending.undelivered != copy.count {
+        violate("\(ending.undelivered) positions count as stored: \(copy.count), of them \(missing) not on disk")
+      }
+    }
     guard openFile.troubledSince == nil else { return }
     let missing = (pending[vehicle] ?? [:]).keys.filter { disk.held[vehicle]?[$0] == nil }
     if !missing.isEmpty { violate("\(missing.count) positions are not on disk at the end") }
