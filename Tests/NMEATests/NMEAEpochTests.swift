@@ -104,6 +104,16 @@ struct NMEAEpochTests {
     expectEqual(fixes(text).map(\.heading), [1, nil, nil])
   }
 
+  @Test("A position without a time does not get the time of the epoch after it, even if that comes at once")
+  func timelessBeforeTimed() {
+    let timeless = ["GPRMC,,A,4808.80,N,01133.02,E,27.5,305.4,,,,A", Self.gga("")]
+    let void = ["GPRMC,120002,V,,,,,,,211126,,,N", "GPGGA,120002,,,,,0,00,99.9,,,,,,"]
+    expectEqual(fixes((timeless + void).map(sentence).joined()).map(\.time), [nil])
+    let timed = [Self.rmc("120002", "211126"), Self.gga("120002")]
+    expectEqual(
+      fixes((timeless + timed).map(sentence).joined()).map { $0.timestamp?.rfc3339 }, [nil, "2026-11-21T12:00:02.000Z"])
+  }
+
   @Test("A new date does not apply to the previous epoch")
   func newDate() {
     let text = recording(Self.rmc("120000", "220880"), Self.rmc("130000", "211126"))

@@ -255,24 +255,14 @@ struct BackfillScenarios {
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test(
-    "a thinned position is also checked against a neighbour whose time is as wrong as its own",
-    arguments: [
+  @Test("a thinned position is also checked against a neighbour whose time is as wrong as its own")
+  func thinnedAmongMisdated() throws {
+    let world = try World.drive(
       Scenario(
         seed: 158_404, duration: 216, drive: .steady(0),
         faults: [Fault(.latency(6000), 81..<213), Fault(.ahead(18), 90..<224)],
         acts: [(86, .goOffline), (86, .powerCut(afterEffects: 0, seconds: 56))], noise: 0,
-        settings: [.maxLocations(2), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true),
-      Scenario(
-        seed: 197_889, duration: 128, drive: .steady(14),
-        faults: [
-          Fault(.answers(401, "UNAUTHENTICATED", retryAfter: nil, retryInfo: nil), 111..<113),
-          Fault(.latency(6000), 90..<98), Fault(.behind(5), 90..<100), Fault(.ahead(18), 89..<111),
-        ], acts: [(90, .clockSet)], wallError: -1_746_455_522, noise: 0, settings: [.maxLocations(3)],
-        isDateless: true, hasCertificates: true),
-    ])
-  func thinnedAmongMisdated(scenario: Scenario) throws {
-    let world = try World.drive(scenario)
+        settings: [.maxLocations(2), .trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
@@ -300,5 +290,17 @@ struct BackfillScenarios {
           (512, .ask(.reload)),
         ], noise: 0, hasRing: true, hasCertificates: true))
     expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
+  }
+
+  @Test("nothing is thinned up to a position from the future, which is removed later")
+  func beforeFuture() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_427_996, duration: 234, drive: .city,
+        faults: [
+          Fault(.ahead(90), 165..<214), Fault(.slow(20), 171..<211),
+          Fault(.settingsWrong(mayConcernVehicle: true), 0..<170),
+        ], noise: 0, settings: [.maxLocations(2)], hasRing: true))
+    expect(world.removals.contains { $0.reason == .misdated } && world.removals.contains { $0.reason == .full })
   }
 }

@@ -255,4 +255,13 @@ struct LineScenarios {
         acts: [(174, .deleteDirectory(noticedAfter: 4464))], dialect: .dateLast, hasRing: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
+
+  @Test("the last of the positions without a time that a receiver held back does not get the time of the next epoch")
+  func heldBackWithoutTime() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 537_803, duration: 174, drive: .steady(14),
+        faults: [Fault(.heldBack, 147..<157), Fault(.noTime, 147..<156), Fault(.noFix, 156..<158)], noise: 0))
+    expectEqual(world.agent.statistics.rejected[.noTime], 9)
+  }
 }

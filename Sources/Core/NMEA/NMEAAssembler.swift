@@ -100,8 +100,10 @@ struct NMEAAssembler {
       calendar.note(date, timeOfDay: time, at: now)
       return true
     case .position(let report):
-      // Without a time, a second sentence of a kind begins the next epoch.
-      if report.time == nil, report.validity == .valid, epoch.contains(report.kind) { close(into: emit) }
+      // A second sentence of a kind begins the next epoch if one of the two has no time.
+      if report.time == nil ? report.validity == .valid : epoch.time == nil, epoch.contains(report.kind) {
+        close(into: emit)
+      }
       // The epoch that ends here may be of another date, but any date is better than none.
       if calendar.isBlank { note(report, at: now) }
       let isInTime = open(report.time, into: emit)
