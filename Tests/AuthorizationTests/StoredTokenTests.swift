@@ -51,7 +51,7 @@ struct StoredTokenTests {
     try expectEqual(unfitness(text(), at: 700), .expired)
   }
 
-  @Test("after a reboot it is invalid, by the boot ID, and also by a time of receipt in the future")
+  @Test("after a reboot it is invalid: the boot ID differs, or the time of receipt is in the future")
   func otherBoot() throws {
     try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")), .otherBoot)
     try expectEqual(unfitness(text(), at: 99), .otherBoot)

@@ -116,7 +116,7 @@ struct TokenInspectionTests {
     }
   }
 
-  @Test("if it is no JWT, that is the only problem", arguments: ["", "a.b", "opaque", "a.b.c.d"])
+  @Test("if it is not a JWT, that is the only problem", arguments: ["", "a.b", "opaque", "a.b.c.d"])
   func notJWT(text: String) throws {
     let inspection = TokenInspection(of: Secret(text), for: try AuthorizationFixture.context(), at: nil)
     expectEqual(inspection.problems.map(\.kind), [.notJWT])

@@ -111,7 +111,7 @@ struct BacklogStoreTests {
     expect(last > 2000)
     try expectEqual(fixture.seconds(store).count, Int(last))
     expect(store.size <= 1_500_000 + 300_000)
-    // There is no other vehicle to drop records of; and if there is space, it is not necessary.
+    // There is no other vehicle whose records could be dropped; and if there is space, none need to be.
     try expectEqual(store.makeRoom(for: 500, than: fixture.truck), 0)
     try expectEqual(fixture.seconds(store).count, Int(last))
     try store.commit(try fixture.deletes(0..<1000))

@@ -224,7 +224,7 @@ struct DamagedFileTests {
   private static let files = ProcessInfo.processInfo.environment["DAMAGED_FILES"].flatMap(Int.init) ?? 400
 
   @Test(
-    "with random contents or flipped bits, a file is set aside, or each of its rows is a position or counted"
+    "with random contents or flipped bits, a file is set aside, or each of its rows is restored or counted"
   )
   func anyFile() throws {
     let fixture = try StoreFixture()

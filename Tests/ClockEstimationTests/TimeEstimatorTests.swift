@@ -23,7 +23,7 @@ struct TimeEstimatorTests {
   }
 
   @Test(
-    "a clock that is off by less than half a minute is not reported, and none is without a reference",
+    "a clock that is off by less than half a minute is not reported, and without a reference no clock is",
     arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var estimator = observed()
@@ -165,7 +165,7 @@ struct TimeEstimatorTests {
     return estimator
   }
 
-  @Test("an iat and a clock that agree outvote a receiver; neither does alone")
+  @Test("a token's iat and the machine's clock outvote a receiver if they agree; neither does alone")
   func issue() {
     for backdating in 0...3 {
       let estimate = issued(backdating: backdating).estimate(at: moment(10, ahead: 0))
@@ -180,14 +180,14 @@ struct TimeEstimatorTests {
       expectEqual(estimator.estimate(at: moment(10, ahead: ahead))?.reference, .gnss, "\(ahead) \(backdating)")
       expectNil(estimator.estimate(at: moment(10, ahead: ahead))?.serverBounds)
     }
-    // A receiver that agrees with the clock is not outvoted, until it leaps.
+    // A receiver that agrees with the clock is not outvoted, until its clock jumps.
     var estimator = issued(receiver: 0, backdating: 2)
     expectEqual(estimator.estimate(at: moment(10, ahead: 0))?.reference, .gnss)
     estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(31_536_011), at: .boot + .seconds(11))
     expectEqual(estimator.estimate(at: moment(11, ahead: 0))?.reference, .tokenProvider)
   }
 
-  @Test("an iat outvotes no server, and is not used beside a Date of the provider")
+  @Test("a token's iat does not outvote a server, and is not used if the provider sends a Date")
   func issueAndServers() {
     var estimator = issued()
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
@@ -199,7 +199,7 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(501))
   }
 
-  @Test("a clock that is stepped away from an iat no longer agrees with it")
+  @Test("a clock that is stepped away from a token's iat no longer agrees with it")
   func issueAndStep() {
     let estimator = issued()
     expectEqual(estimator.estimate(at: moment(600, ahead: 0))?.reference, .tokenProvider)

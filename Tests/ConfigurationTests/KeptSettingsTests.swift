@@ -230,7 +230,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "an unknown key of a section that decides nothing stops the service if it may be a misspelling of one that decides",
+    "an unknown key of a harmless section stops the service if it may be a misspelt key that decides vehicle or server",
     arguments: [
       // One edit, a beginning, and a third of the letters.
       ("log", "proxxy", false), ("log", "prxoy", false), ("log", "ulr", false), ("log", "pro", false),
@@ -252,7 +252,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "an unknown section stops the service unless its name is close to that of one that decides nothing",
+    "an unknown section stops the service unless it may be a misspelt harmless one",
     arguments: [
       ("lgo", true), ("lock", true), ("mtrics", true), ("sauce", true), ("reprtng", true), ("backlok", true),
       ("tokn", false), ("tkon", false), ("vehicles", false), ("vhicl", false), ("fleet", false), ("server", false),

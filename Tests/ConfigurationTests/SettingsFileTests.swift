@@ -163,7 +163,7 @@ struct SettingsFileTests {
   }
 
   @Test(
-    "the times of a recording that do not follow elapsed time are used as they are; otherwise the filter knows the pace",
+    "if a recording's times do not follow elapsed time, they are used as they are; otherwise the filter knows the pace",
     arguments: [
       ("", false, 1.0), ("pace = 20", false, 20), ("pace = 0", true, 1), ("pace = 0\ntime = \"shift\"", true, 1),
       ("pace = 20\ntime = \"keep\"", true, 1),
@@ -229,7 +229,7 @@ struct SettingsFileTests {
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
-  @Test("in a closed directory no other one is named, which may not exist; a closed one beside the file is")
+  @Test("a directory that may not be read is named, and none inside it, as these may not exist")
   func closedDirectory() throws {
     var machine = machine.adding(minimal())
     machine.problems["/etc/f/conf.d"] = .denied

@@ -39,7 +39,7 @@ struct SettingsListingTests {
     for other in ["report_state", "route", "command"] { expect(!lines.contains { $0.hasPrefix(other) }) }
   }
 
-  @Test("the printed settings have the same meaning, unless something in them was masked")
+  @Test("the printed settings are read back as the same settings, unless something in them was masked")
   func isTOML() throws {
     var machine = TestMachine()
     machine.hostname = "truck-19"

@@ -40,7 +40,7 @@ struct DrawingTests {
     _ = try sketch(points)?.caption
   }
 
-  @Test("fewer than two points are no track")
+  @Test("fewer than two points are not a track")
   func none() throws {
     expectNil(try sketch([[0, 0]]))
     expectNil(try sketch([]))

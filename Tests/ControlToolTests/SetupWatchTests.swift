@@ -72,7 +72,7 @@ struct SetupWatchTests {
     expectEqual(watch.handle(silence, at: .seconds(60)), .missing("nothing listens"))
   }
 
-  @Test("a token of the previous run proves no credential, and its last update nothing of this run")
+  @Test("a token of the previous run does not prove the credential, and its last update proves nothing about this run")
   func cachedToken() throws {
     let watch = Watch()
     let cached = try accepting(["accepted": 3, "tokens": 0])

@@ -58,7 +58,7 @@ struct ConfirmedReloadTests {
 
   private var takenBack: String { "fleet-locationd confirmation 1\ntaken-back b -\n\(Self.why)\nend\n" }
 
-  @Test("new settings wait for an accepted update; then that is stored, and the request is answered")
+  @Test("new settings wait for an accepted update; then their confirmation is stored, and the request is answered")
   mutating func waits() throws {
     let effects = reload(try Self.configuration(Self.parts()), at: 1)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))) && effects.contains(waiting(0)))

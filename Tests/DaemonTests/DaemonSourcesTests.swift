@@ -150,7 +150,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), [])
   }
 
-  @Test("new settings with a vehicle of another process: the sources are closed, and created again for later")
+  @Test("new settings for a vehicle that another process has: the sources are closed, and created again for later")
   mutating func inUseAfterReload() throws {
     _ = handle(.sources(sources("a")))
     let new = Daemon.Configuration(

@@ -92,7 +92,7 @@ struct MonitorTests {
         body: [UInt8](
           #"{"token":"e30.eyJhdXRob3JpemF0aW9uIjp7InZlaGljbGVpZCI6InRydWNrLTEifX0.s","seconds":3600}"#.utf8))))
 
-  @Test("a client that monitors while the daemon waits for its settings gets the state when it has them")
+  @Test("a client that monitors while the daemon waits for its settings gets the state once the daemon has them")
   mutating func waiting() throws {
     var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
     _ = daemon.handle(.launched, at: Self.moment(0))

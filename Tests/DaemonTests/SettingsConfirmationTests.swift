@@ -75,7 +75,7 @@ struct SettingsConfirmationTests {
     expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
   }
 
-  @Test("an update confirms if it can have a fix of the new source and a token of the new provider")
+  @Test("an update confirms new settings only after a fix of the new source and a token of the new provider")
   func confirms() {
     var plain = Self.confirmation()
     _ = plain.observe(Self.state(fixAt: nil), at: Self.second(1))
@@ -90,7 +90,7 @@ struct SettingsConfirmationTests {
     expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
   }
 
-  @Test("the time is stored in advance, in steps, until it is used up; after a restart the remaining time is left")
+  @Test("the used time is stored in advance, in steps, until none is left; after a restart only the rest remains")
   func steps() {
     var confirmation = Self.confirmation()
     func waiting(_ used: Int64) -> SettingsConfirmation.Step {

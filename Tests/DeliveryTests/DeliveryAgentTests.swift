@@ -159,7 +159,7 @@ struct DeliveryAgentTests {
     expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
   }
 
-  @Test("a request that the server has not processed is repeated once after the minimum spacing, and is no outage")
+  @Test("a request that the server has not processed is repeated once after the minimum spacing, and is not an outage")
   func unprocessed() throws {
     var bench = try Bench()
     _ = try bench.send(0)

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Diagnosis
 
 struct FleetEngineFindingsTests {
-  @Test("only for a name, a name server is asked")
+  @Test("a name server is asked only for a name, not for an address")
   func refused() {
     expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))
     for address in ["127.0.0.1", "::1"] { expect(!FleetEngineCheck.refusedAdvice(address).contains("getent")) }

@@ -174,7 +174,7 @@ struct ReceiverProbeTests {
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
   }
 
-  @Test("unsupported speeds are skipped, up to the last")
+  @Test("unsupported speeds are skipped, even the last one")
   func refused() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
     var tried = [9600]

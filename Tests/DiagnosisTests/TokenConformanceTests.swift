@@ -19,7 +19,7 @@ struct TokenConformanceTests {
     return conformance.findings
   }
 
-  /// The problems, apart from the settings without credentials.
+  /// The findings that did not pass, with a provider that rejects wrong credentials.
   private static func complaints(_ first: TokenProbe.Response) throws -> [String] {
     try findings(first, wrongCredentials: refusal(401)).filter { $0.severity != .pass }.map {
       "\($0.severity) \($0.sentence)"

@@ -47,7 +47,8 @@ struct ExplorationTests {
     show("\(name): \(exploration.states) states to depth \(depth); online again within \(exploration.longestRecovery)")
   }
 
-  @Test("nor where states that are alike are explored once, whatever the jitter", arguments: starts)
+  @Test(
+    "equivalent states explored once: no invariant is violated, whatever the jitter", arguments: starts)
   func everyDifferentOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
     for jitter in Jitter.allCases {
       let name = "\(name), jitter \(jitter)"
@@ -80,7 +81,7 @@ struct ExplorationTests {
     }
   }
 
-  /// At once: hours may pass until the next.
+  /// Flushes at once: hours may pass until the next line.
   private func show(_ line: String) {
     print(line)
     fflush(nil)

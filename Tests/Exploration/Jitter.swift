@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// How long the waits are that a run draws.
+/// The length of the random waits of a run.
 enum Jitter: CaseIterable {
   /// Those of a seed.
   case seeded
@@ -11,7 +11,7 @@ enum Jitter: CaseIterable {
   private static let leastSeed = seed { $0 < 1 << 61 }
   private static let mostSeed = seed { $0 >= 7 << 61 }
 
-  /// A run that begins with it draws so.
+  /// The seed with which a run draws such waits.
   var seed: UInt64 {
     switch self {
     case .seeded: 1
@@ -20,7 +20,7 @@ enum Jitter: CaseIterable {
     }
   }
 
-  /// The tokens draw with the seed, the updates with the next.
+  /// Token requests draw with the seed, updates with the next one.
   private static func seed(_ isWanted: (UInt64) -> Bool) -> UInt64 {
     var seed: UInt64 = 1
     while true {

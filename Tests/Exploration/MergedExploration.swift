@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// All orders of steps from a state, to a given depth, where of the states that ``Projection`` calls equal only the
-/// first goes on. Each state is reached with as few steps as possible.
+/// All orders of steps from a state, to a given depth; of the states that are equivalent by ``Projection``, only the
+/// first is continued. Each state is reached with as few steps as possible.
 struct MergedExploration {
   private let start: SmallWorld
-  /// Of the states that are called equal to an earlier one, one in this many is compared with it.
+  /// Of the states that are equivalent to an earlier one, one in this many is compared with it.
   private let comparedShare: Int
   /// The number of different states, the first one included.
   var states: Int { known.count }
-  /// The number of states that were called equal to an earlier one, and of those that were compared with it.
+  /// The number of states that were equivalent to an earlier one, and of those that were compared with it.
   private(set) var equal = 0
   private(set) var compared = 0
   /// The longest time until the vehicle was online again.
   private(set) var longestRecovery = Duration.zero
   private(set) var findings: [Exploration.Finding] = []
-  /// The steps to each state, by its projection's number. It is made of them again when it is needed: the states
+  /// The steps to each state, by its projection's number. A state is recomputed from them when it is needed: the states
   /// themselves would not fit into memory.
   private var known: [Int: [Step]] = [:]
 
-  /// - Parameter share: of the states that are called equal to an earlier one, one in this many is compared with it.
+  /// - Parameter share: of the states that are equivalent to an earlier one, one in this many is compared with it.
   init(from start: SmallWorld, comparing share: Int) {
     self.start = start
     comparedShare = share
@@ -27,7 +27,7 @@ struct MergedExploration {
 
   /// - Parameters:
   ///   - depth: number of steps.
-  ///   - whenDone: is called for each number of steps up to it, with the number of states that need so many.
+  ///   - whenDone: is called for each number of steps up to it, with the number of states that need that many.
   mutating func explore(depth: Int, whenDone: (_ depth: Int, _ states: Int) -> Void) {
     var level: [[Step]] = visit(start, []) ? [[]] : []
     for depth in stride(from: 1, through: depth, by: 1) {
@@ -44,7 +44,7 @@ struct MergedExploration {
     }
   }
 
-  /// - Returns: whether the state is new, and goes on.
+  /// - Returns: whether the state is new, so that it is continued.
   private mutating func visit(_ world: SmallWorld, _ steps: [Step]) -> Bool {
     if let violation = world.violation {
       findings.append(Exploration.Finding(steps: steps, violation: violation))
@@ -66,7 +66,8 @@ struct MergedExploration {
     return true
   }
 
-  /// A state that is called equal to another must go on as that, in each next step and until the vehicle is online.
+  /// A state that is equivalent to another must continue like that one, in each next step and until the vehicle is
+  /// online.
   private mutating func compare(_ world: SmallWorld, _ steps: [Step], with otherSteps: [Step]) {
     compared += 1
     func report(_ difference: String) {

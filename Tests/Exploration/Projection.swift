@@ -6,32 +6,32 @@ import Positioning
 import Timekeeping
 import Vehicle
 
-/// What decides how a world goes on, as a number: worlds with the same number are called equal.
+/// The state that decides how a world continues, as a number: worlds with the same number count as equivalent.
 ///
-/// It is all of the daemon, as it is stored: each instant and time relative to now, but everything older than the
-/// longest limit as one; each place relative to the vehicle. Left out is what is only counted or reported.
+/// It contains all stored properties of the daemon: each instant and time relative to now, where everything older than
+/// the longest limit counts as one; each place relative to the vehicle. What is only counted or reported is left out.
 struct Projection {
   private typealias Adder = @Sendable (Any, inout Projection) -> Void
 
-  /// Names of stored properties that decide nothing but what is reported, or are the same in all worlds; the number of
-  /// a request; the bytes of an address, which is always another one; and the length of a degree of longitude
-  /// (`latitudeCosine`), of which the vehicle changes none.
+  /// Names of stored properties that decide only what is reported, or are the same in all worlds; the number of a
+  /// request; the bytes of an address, which always differ; and the length of a degree of longitude (`latitudeCosine`),
+  /// because the vehicle drives due north.
   private static let ignored: Set<String> = [
     "configuration", "settings", "eventLimiter", "publication", "id", "lastID", "bytes", "latitudeCosine",
   ]
-  /// No limit of the past is longer, but for those that the exploration does not reach.
+  /// The longest limit on a past event, except for those that the exploration does not reach.
   private static let longest = -300_000_000_000 as Int64
 
   private var hasher = Hasher()
   private let now: Moment
   private let latitude: Double
-  /// All values with their names, if they are wanted: to show how two worlds differ.
+  /// All values with their names, on request: to show how two worlds differ.
   private var lines: [String]?
   private var path: [String] = []
 
   /// - Parameters:
   ///   - latitude: of the vehicle, which drives to the north.
-  ///   - isListed: whether `lines` are wanted.
+  ///   - isListed: whether to record `lines`.
   init(at now: Moment, latitude: Double, isListed: Bool = false) {
     self.now = now
     self.latitude = latitude
@@ -48,7 +48,7 @@ struct Projection {
     return differences.joined(separator: "; ")
   }
 
-  /// How values of these types are added; all others are by what they contain.
+  /// How values of these types are added; for all others, the values that they contain are added.
   private static let leaves: [ObjectIdentifier: Adder] = Dictionary(uniqueKeysWithValues: [
     adder(Statistics.self) { _, _ in },
     adder(RecentOutcomes.self) { _, _ in },
@@ -98,7 +98,7 @@ struct Projection {
     hasher.combine(mirror.children.count)
     switch mirror.displayStyle {
     case .set, .dictionary:
-      // In no order.
+      // They have no order.
       var sum = 0
       for child in mirror.children {
         var element = Projection(at: now, latitude: latitude)

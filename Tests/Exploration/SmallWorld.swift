@@ -221,12 +221,12 @@ struct SmallWorld {
     pass(.vehicle(.source(0, .reading("/dev/gps0"))))
   }
 
-  /// What decides how it goes on.
+  /// The state that decides how it continues.
   ///
-  /// - Parameter isListed: whether its values are wanted.
+  /// - Parameter isListed: whether to record its values.
   func projection(isListed: Bool = false) -> Projection {
     var projection = Projection(at: moment, latitude: SmallWorld.latitude(after: fixes), isListed: isListed)
-    // Its own instants as the daemon's.
+    // Its own instants, like the daemon's.
     func add(_ instants: [BootInstant], _ name: String) {
       projection.add(instants.map { .boot + ($0 - bootedAt) } as [BootInstant], name)
     }

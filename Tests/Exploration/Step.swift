@@ -4,7 +4,7 @@
 enum Step: String, CaseIterable {
   /// A second passes, and the receiver has a fix.
   case fix
-  /// A second passes, and it has none.
+  /// A second passes, and the receiver has no fix.
   case silence
   /// Time passes until the daemon's next deadline.
   case deadline

@@ -165,7 +165,7 @@ struct ExternalTextTests {
     expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
   }
 
-  @Test("a message contains foreign text in the journal, and not where every user can read it")
+  @Test("the text of another party in a message is in the journal, and not where every user can read it")
   func sentence() {
     let said = ExternalText("no such vehicle")
     let sentence: Sentence = "HTTP \(404): \(said)"

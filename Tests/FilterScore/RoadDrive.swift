@@ -25,7 +25,7 @@ enum RoadDrive: String, CaseIterable {
   /// The bytes of the recording.
   func recording() throws -> [UInt8] { try RoadDrive.unpacked("\(rawValue).nmea.gz") }
 
-  /// The fixes of the recording, and the decision of the live rules on each at its own time.
+  /// The fixes of the recording, and the live filter's decision on each at its own time.
   func review() throws -> RecordingReview {
     var decoder = NMEADecoder()
     var fixes: [Fix] = []

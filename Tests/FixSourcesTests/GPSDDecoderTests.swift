@@ -49,7 +49,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "An eph that gpsd has computed from HDOP is no accuracy of the receiver: it is used as the HDOP of the fix",
+    "An eph that gpsd has computed from HDOP is not the receiver's accuracy: it is used as the HDOP of the fix",
     arguments: [
       (#""eph":20.9"#, 1.1, 5.5), (#""eph":950.000"#, 50, 250), (#""status":2,"eph":3.467"#, 0.73, 1.46),
       (#""status":3,"eph":14.440"#, 0.76, 0.0152), (#""status":4,"eph":14.440"#, 0.76, 0.38),
@@ -86,7 +86,7 @@ struct GPSDDecoderTests {
     expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
   }
 
-  @Test("An eph that is no product of an HDOP is the receiver's accuracy")
+  @Test("An eph that cannot be computed from an HDOP is the receiver's accuracy")
   func ownError() throws {
     let fix = try #require(position(#","eph":9.8"#))
     expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
@@ -137,7 +137,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "The status tells how the position was determined",
+    "The status says how the position was determined",
     arguments: [
       (0, Fix.Quality.gnss), (1, .gnss), (2, .dgnss), (3, .rtkFixed), (4, .rtkFloat), (5, .estimated), (6, .gnss),
       (7, .estimated), (8, .simulated), (9, .gnss), (10, .gnss), (-1, .gnss),
@@ -147,7 +147,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "A report without mode, position or time is no fix, but shows that the receiver is alive",
+    "A report without mode, position or time is not a fix, but shows that the receiver is alive",
     arguments: [
       #"{"class":"TPV","device":"/dev/a","mode":0}"#,
       #"{"class":"TPV","device":"/dev/a","mode":1,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,

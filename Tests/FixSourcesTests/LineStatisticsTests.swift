@@ -13,7 +13,7 @@ struct LineStatisticsTests {
     return counters
   }
 
-  @Test("with few lines no error rate is computed, and a low rate is no problem")
+  @Test("with few lines no error rate is computed, and a low rate is not a problem")
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))

@@ -27,7 +27,7 @@ struct ModemSelectionTests {
     return nil
   }
 
-  @Test("the first modem with a receiver is read, one that is switched on before others, and stays selected")
+  @Test("the first modem with a receiver is read, preferably one that is switched on, and stays selected")
   func first() {
     let any = ModemSelection()
     expectEqual(any.step(among: [modem(10), modem(9)]), .enable(modem(9), [.raw, .nmea]))

@@ -51,7 +51,7 @@ struct ModemSessionTests {
     return nil
   }
 
-  @Test("the position is polled once a second, and the first response, whose age is unknown, is no fix")
+  @Test("the position is polled once a second, and the first response, whose age is unknown, is not a fix")
   func poll() throws {
     var session = reading()
     expectNil(session.nextDeadline)
@@ -195,7 +195,7 @@ struct ModemSessionTests {
       fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339), ["2026-03-23T12:00:13.000Z"])
   }
 
-  @Test("an epoch is used with all its sentences, also after several of which some were lost")
+  @Test("an epoch is used with all its sentences, even after epochs that lost some of theirs")
   func wholeAfterPartial() throws {
     func answer(_ second: Int, motionOf other: Int) -> ModemSession.Input {
       let lines = [
@@ -301,7 +301,7 @@ struct ModemSessionTests {
     expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
   }
 
-  @Test("a position without a time, of unknown age, is no fix")
+  @Test("a position without a time, of unknown age, is not a fix")
   func untimed() throws {
     var session = reading()
     let body = "GPRMC,,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"

@@ -140,7 +140,7 @@ struct EventStreamTests {
     }
   }
 
-  @Test("a foreign Host or Origin header is rejected over HTTP as well")
+  @Test("the Host or Origin header of another site is rejected over HTTP as well")
   func foreign() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       let status = ["--output", "/dev/null", "--write-out", "%{http_code}"]

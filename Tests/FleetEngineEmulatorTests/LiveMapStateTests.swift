@@ -67,7 +67,7 @@ struct LiveMapStateTests {
     expectEqual(bench.state["now"]?.integer, bench.now.wall)
   }
 
-  @Test("past locations are on the track by their time, marked, and once each")
+  @Test("past locations are put on the track in order of time, marked as past, and each only once")
   func past() throws {
     var bench = Bench()
     _ = bench.handle(.accepted(try bench.position(60), past: []))

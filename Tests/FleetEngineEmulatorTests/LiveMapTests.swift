@@ -201,7 +201,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "revoked or expired tokens are rejected, and the next one is not, though it is of the same second",
+    "revoked or expired tokens are rejected, and the next one is not, even if it was issued in the same second",
     arguments: [("revoke", "ACCESS_TOKEN_REVOKED"), ("expire", "ACCESS_TOKEN_EXPIRED")])
   func revoked(_ name: String, _ reason: String) throws {
     let bench = try Bench()

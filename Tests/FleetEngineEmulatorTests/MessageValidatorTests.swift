@@ -69,7 +69,7 @@ struct MessageValidatorTests {
     #expect(throws: APIError.self) { try check(vehicle(101)) }
   }
 
-  @Test("enums given as numbers become names, nulls are removed, and a response can have numbers again")
+  @Test("enums given as numbers are stored as names, nulls are removed, and a response can have enums as numbers")
   func normalised() throws {
     let checked = try checkLocation(#""supplementalLocationSensor":5,"speed":null"#)
     expectEqual(checked.text, #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)

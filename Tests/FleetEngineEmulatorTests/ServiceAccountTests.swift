@@ -76,7 +76,7 @@ struct ServiceAccountTests {
       says?.hasPrefix("key.json: `\(name)` is missing or no text; expected the JSON key of a service account"), true)
   }
 
-  @Test("a file that is no key file is reported as such")
+  @Test("a file that is not a key file is reported as such")
   func nonsense() {
     expectEqual(message(Array("-----BEGIN".utf8))?.hasPrefix("key.json: not JSON, at byte "), true)
     expectEqual(message([])?.hasPrefix("key.json: not JSON"), true)

@@ -89,7 +89,7 @@ struct TripsServiceTests {
   }
 
   @Test(
-    "a vehicle that is no message of v1 is rejected",
+    "a vehicle that is not a message of v1 is rejected",
     arguments: [
       #"{"vehicleState":"PAUSED"}"#, #"{"vehicleState":3}"#, #"{"vehicle_state":"ONLINE"}"#, #"{"vehicleState":true}"#,
       #"{"type":"AUTO"}"#, #"{"vehicleState":"ONLINE","maximumCapacity":0}"#,

@@ -80,7 +80,7 @@ struct RejectionCauseTests {
     }
   }
 
-  @Test("a text about credentials alone is no clock skew")
+  @Test("a message about credentials alone is not a clock skew")
   func vagueWords() throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", RejectionCauseTests.vague))
     expectEqual(failure.category, .unauthenticated)

@@ -413,7 +413,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["GOAWAY SETTINGS_TIMEOUT", "close"])
   }
 
-  @Test("the closing of the connection fails the request; without a request it is no failure")
+  @Test("the closing of the connection fails the request; without a request it is not a failure")
   func connectionEnds() {
     let transcript = Transcript()
     transcript.send()

@@ -44,7 +44,7 @@ struct HelperProgramTests {
     return try #require(answer.result)
   }
 
-  @Test("its output and its end are reported, with standard error separate")
+  @Test("a program's output and exit are reported, with standard error separate")
   func output() throws {
     let result = try run(
       "printf '{\"token\":\"%s\"}' \"$VEHICLE_ID\"; echo hm >&2; exit 3", environment: [("VEHICLE_ID", "v 1\n")])

@@ -31,7 +31,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "text that is not a JSON object is neither of both",
+    "text that is not a JSON object counts as neither",
     arguments: [
       "", " ", "<html>", "[]", "\"ok\"", "1", "null", "{", "}", "{}{}", "{}x", "{},", #"{"a"}"#,
       #"{"a":}"#, #"{"a":1,}"#,

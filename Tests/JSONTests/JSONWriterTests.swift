@@ -70,7 +70,7 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("numbers are read back as the nearest of their decimals")
+  @Test("numbers are read back rounded to the requested decimals")
   func numbers() throws {
     var random = SplitMix64(seed: 4)
     for (decimals, scale) in [(1, 10.0), (2, 100), (6, 1e6)] {

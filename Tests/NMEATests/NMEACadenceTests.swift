@@ -89,7 +89,8 @@ struct NMEACadenceTests {
     expectEqual(firstComplete(&cadence, every: 100, from: 40_000), 161)
   }
 
-  @Test("on a disturbed line, epochs that lack a sentence are no other sequence, however often they are repeated")
+  @Test(
+    "on a disturbed line, epochs that lack a sentence are not learned as a sequence, however often they are repeated")
   func damaged() {
     var cadence = NMEACadence()
     for number in 0..<10 {
@@ -107,7 +108,7 @@ struct NMEACadenceTests {
     expectEqual(epoch(&cadence, at: 31_000), [Self.gga])
   }
 
-  @Test("after an epoch that lacks a sentence without a trace, damaged ones like it do not confirm that")
+  @Test("after an epoch that lost a sentence unnoticed, damaged epochs like it do not confirm that sequence")
   func untracedDamage() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)

@@ -190,7 +190,7 @@ struct NMEAEpochTests {
     expectEqual(found.counters.late, 0)
   }
 
-  @Test("A line that a receiver sends without a checksum is no damage: its fix comes with the last sentence")
+  @Test("A line that a receiver sends without a checksum is not damage: its fix comes with the last sentence")
   func unchecked() {
     var decoder = NMEADecoder()
     var fixes = 0

@@ -143,7 +143,7 @@ struct NMEASentenceTests {
     expectEqual(fix.verticalAccuracy, 6.5)
   }
 
-  @Test("A position that the receiver marks as void is no fix, whatever other sentences state")
+  @Test("A position that the receiver marks as void is not a fix, whatever other sentences state")
   func void() {
     let valid = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     expect(fixes(sentence("GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)

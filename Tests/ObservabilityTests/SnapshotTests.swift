@@ -13,7 +13,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// The texts about a vehicle's agent in a situation.
+/// The status texts about a vehicle's agent in given situations.
 struct SnapshotTests {
   @Test("the status line has the problem first, then ages, and never coordinates")
   func status() throws {

@@ -187,7 +187,7 @@ struct FixFilterQualityTests {
     try silent.warmUp { $0.satellites = 0 }
   }
 
-  @Test("after dead reckoning a fix settles like after any gap")
+  @Test("after dead reckoning fixes must settle as after any gap")
   func settlesAfterDeadReckoning() throws {
     var road = Road()
     try road.warmUp()
@@ -236,7 +236,7 @@ struct FixFilterQualityTests {
     try expectEqual(other.rejection(aside: 65), .jump)
   }
 
-  @Test("multipath of two fixes is no correction where the previous positions match the speeds")
+  @Test("multipath of two fixes is not taken as a correction where the previous positions match the speeds")
   func echo() throws {
     var road = Road()
     try road.warmUp()

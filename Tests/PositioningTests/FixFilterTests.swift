@@ -48,7 +48,7 @@ struct FixFilterTests {
     expectNil(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))))
   }
 
-  @Test("unknown values are accepted")
+  @Test("a fix is not rejected for values that the receiver does not report")
   func unknown() throws {
     var filter = filter { $0.minSatellites = 4 }
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -65,7 +65,7 @@ struct FixFilterTests {
   }
 
   @Test(
-    "a receiver that leaps is corrected at its fifth fix, and when it leaps back nothing is late",
+    "a receiver clock that jumps is corrected at the fifth fix, and when it jumps back nothing is late",
     arguments: [18.0, 3600, -86_400], [0.0, 18, 36])
   func leaps(error: Double, more: Double) throws {
     var filter = filter()
@@ -84,7 +84,7 @@ struct FixFilterTests {
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }
 
-  @Test("a receiver that leaps before the first response, which took 12 s, is corrected by exactly the leap")
+  @Test("a receiver clock that jumps before the first response, which took 12 s, is corrected by exactly the jump")
   func leapsBeforeResponse() throws {
     var filter = filter()
     var accepted: [Int] = []

@@ -79,7 +79,7 @@ struct FixReferenceTests {
     let first = try reference(0, at: 0)
     var second = try reference(10, at: 1)
     second.inherit(from: first)
-    // Two positions are no motion yet.
+    // Two positions are not a motion yet.
     expect(try reference(90_000, at: 2).isConsistent(with: second))
     var third = try reference(20, at: 2)
     third.inherit(from: second)
@@ -115,7 +115,7 @@ struct FixReferenceTests {
     expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
     expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
     expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
-    // The same position with a speed is no motion; at walking pace it may be rounded.
+    // The same position with a speed is not a motion; at walking pace it may be rounded.
     let walking = try reference(0, at: 0, speed: 1.9, heading: 0)
     expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
     expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))

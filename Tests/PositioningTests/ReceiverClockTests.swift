@@ -51,7 +51,7 @@ struct ReceiverClockTests {
   }
 
   @Test(
-    "a receiver clock that leaps is corrected by exactly the leap, even if its offset is known to 12 s only",
+    "a receiver clock that jumps is corrected by exactly the jump, even if its offset is known to 12 s only",
     arguments: [1_650_000_000, 3630, -3630])
   func leaps(ahead: Int) {
     let bounds = TimeBounds(

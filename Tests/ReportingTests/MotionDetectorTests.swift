@@ -13,7 +13,7 @@ struct MotionDetectorTests {
     var detector = MotionDetector()
     var north = 0.0
     var second = 0
-    /// By how many seconds the receiver's clock is wrong.
+    /// The error of the receiver's clock in seconds.
     var clockError = 0
 
     /// One fix per second for this duration. Returns the seconds at which it stopped or started.
@@ -56,7 +56,7 @@ struct MotionDetectorTests {
   }
 
   @Test(
-    "a vehicle that was moved during a gap is no longer parked at its old position, at once", arguments: [0.0, nil])
+    "a vehicle that was moved during a gap is at once no longer parked at its old position", arguments: [0.0, nil])
   func movedInGap(speed: Double?) throws {
     var yard = Yard()
     _ = try yard.observe(60, speed: speed)
@@ -69,7 +69,9 @@ struct MotionDetectorTests {
     expect(yard.isParked)
   }
 
-  @Test("so is one whose receiver's clock was set back in the gap", arguments: [145, 2000, 946_080_000])
+  @Test(
+    "a vehicle that was moved in a gap is no longer parked, even if its receiver's clock was set back",
+    arguments: [145, 2000, 946_080_000])
   func movedWhileClockWasSet(error: Int) throws {
     var yard = Yard(clockError: error)
     _ = try yard.observe(60, speed: 0)

@@ -122,7 +122,7 @@ struct ReportingPolicyTests {
     expectEqual(silent.report(20.3), .interval)
   }
 
-  @Test("with a fix every two seconds, an interval that is no multiple of that is kept on average")
+  @Test("with a fix every two seconds, an interval that is not a multiple of that is kept on average")
   func slowReceiver() throws {
     var road = Road(.init(interval: .seconds(15)))
     var reports: [Int] = []

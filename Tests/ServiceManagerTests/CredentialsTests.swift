@@ -50,7 +50,7 @@ struct CredentialsTests {
     expectEqual(error?.message.contains("aaaa"), false)
   }
 
-  @Test("A credential of another name is named if it is similar")
+  @Test("The message about a missing credential suggests one with a similar name")
   func similarName() throws {
     _ = try directory.write("key", to: "token-provider")
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: "token-provder") }

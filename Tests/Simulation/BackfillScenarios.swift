@@ -55,7 +55,7 @@ struct BackfillScenarios {
     expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
-  @Test("a live position that was never queued is no neighbour of what is thinned before it is accepted")
+  @Test("a live position that was never queued is not a neighbour of what is thinned before it is accepted")
   func thinnedWhileUnderWay() throws {
     let world = try World.drive(
       Scenario(
@@ -123,7 +123,7 @@ struct BackfillScenarios {
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test("a position that is rejected although a lost request delivered it is followed by the one before")
+  @Test("when a position is rejected that a request without a response had delivered, the one before it is sent")
   func rejectedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -135,7 +135,8 @@ struct BackfillScenarios {
     expect(world.server.applied.last?.isIgnored == true)
   }
 
-  @Test("what is thinned after a lost response is no neighbour of other thinned positions, although the server has it")
+  @Test(
+    "a position that is thinned after a lost response is not a neighbour of other thinned ones, even if delivered")
   func thinnedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -266,7 +267,8 @@ struct BackfillScenarios {
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
-  @Test("the number that a server seemed to accept is kept for 128 updates: so many more drain the backlog one by one")
+  @Test(
+    "the number that a server seemed to accept is kept for 128 updates, in which the backlog drains one by one")
   func keptCeiling() throws {
     let world = try World.drive(
       Scenario(
@@ -276,7 +278,7 @@ struct BackfillScenarios {
     expect(world.agent.delivery.pendingCount <= 1)
   }
 
-  @Test("a newest position that is rejected, and is not due, counts as reported once the one before it was accepted")
+  @Test("if the newest position is rejected and not due, it counts as reported once the one before it is accepted")
   func rejectedAndNotDue() throws {
     let world = try World.drive(
       Scenario(

@@ -41,7 +41,7 @@ struct DiaryTests {
     return acts + [(28_920, .stop(within: 3))]
   }
 
-  @Test("the notices of a day tell what happened, in order")
+  @Test("the notices of a day say what happened, in order")
   func diary() throws {
     let world = try World.drive(DiaryTests.day)
     var events = [(BootInstant.boot, Event.started(vehicle: "truck-17", version: "1.0.0"))]

@@ -411,7 +411,7 @@ struct DutyScenarios {
     expectEqual(states(world, from: 78), [true, false, true])
   }
 
-  @Test("an ONLINE without a response arrives after a power cut, and after an OFFLINE that the daemon takes for final")
+  @Test("if an ONLINE from before a power cut arrives after the final OFFLINE, the next update sets OFFLINE again")
   func onlineFromBeforeReboot() throws {
     let world = try World.drive(
       Scenario(
@@ -425,7 +425,7 @@ struct DutyScenarios {
     expectEqual(Array(states(world, from: 258).prefix(3)), [false, true, false])
   }
 
-  @Test("a driver who goes on duty while the service stops does not become OFFLINE")
+  @Test("when a driver goes on duty while the service stops, the vehicle does not become OFFLINE")
   func onDutyWhileStopping() throws {
     let world = try World.drive(
       Scenario(
@@ -434,7 +434,7 @@ struct DutyScenarios {
     expect(states(world).allSatisfy { $0 })
   }
 
-  @Test("a vehicle that a reload brings in the middle of a pause becomes OFFLINE, also if the pause is repeated")
+  @Test("a vehicle that a reload configures during a pause becomes OFFLINE, even if the pause is requested again")
   func otherVehicleInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -443,7 +443,7 @@ struct DutyScenarios {
     expectEqual(states(world, from: 548, of: "truck-2"), [false])
   }
 
-  @Test("a vehicle that a reload brings back in a pause becomes OFFLINE for itself, whatever the other one was")
+  @Test("a vehicle that is configured again during a pause becomes OFFLINE, whatever the state of the other one")
   func broughtBackInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -457,7 +457,7 @@ struct DutyScenarios {
     expectEqual(states(world).last, false)
   }
 
-  @Test("without a token provider that knows the vehicle, OFFLINE of a pause stays pending")
+  @Test("while no token provider knows the vehicle, the OFFLINE of a pause stays pending")
   func noTokenForOffline() throws {
     let world = try World.drive(
       Scenario(

@@ -9,7 +9,7 @@ import Timekeeping
 
 /// Drives whose updates use the program's own HTTP/2.
 struct HTTP2Scenarios {
-  @Test("a server that occasionally refuses a request unread, or sends GOAWAY, costs no update and is no outage")
+  @Test("a server that occasionally refuses a request unread, or sends GOAWAY, costs no update and is not an outage")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)
     scenario.seed = 3

@@ -35,7 +35,8 @@ struct LifecycleScenarios {
     expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("without a fix a vehicle that is configured again gets its newest stored position, although it had a newer one")
+  @Test(
+    "without a fix a vehicle that is configured again is reported at its newest stored position, even an older one")
   func backAgainWithoutFix() throws {
     let world = try World.drive(
       Scenario(
@@ -50,7 +51,7 @@ struct LifecycleScenarios {
     expectEqual(live.suffix(2), [43, 31])
   }
 
-  @Test("while the store of the previous vehicle ends, a request is for that vehicle, and with its token")
+  @Test("until the store of the previous vehicle is closed, updates are for that vehicle, with its token")
   func requestBeforeNewSettings() throws {
     let world = try World.drive(
       Scenario(
@@ -104,7 +105,7 @@ struct LifecycleScenarios {
     }
   }
 
-  @Test("a stop without a network says only of positions on disk that they are stored for the next start")
+  @Test("at a stop without a network, positions are reported as stored for the next start only if they are on disk")
   func stopWithFullDisk() throws {
     for (end, isStored) in [(400, false), (305, true)] {
       let world = try World.drive(

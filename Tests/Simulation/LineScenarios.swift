@@ -134,7 +134,8 @@ struct LineScenarios {
     expect(world.agent.statistics.fixes >= 150)
   }
 
-  @Test("the first whole epoch that a modem gives after a pause is used with all its sentences, whatever came before")
+  @Test(
+    "the first complete epoch that a modem gives after a pause is used with all its sentences, whatever came before")
   func wholeAfterNoise() throws {
     let world = try World.drive(
       Scenario(
@@ -144,7 +145,7 @@ struct LineScenarios {
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
-  @Test("what a modem has kept since the end of noise is used with the sentences that it got")
+  @Test("an epoch that a modem has stored since the noise ended is used with the sentences that the modem received")
   func keptSinceNoise() throws {
     _ = try World.drive(
       Scenario(
@@ -167,7 +168,7 @@ struct LineScenarios {
     _ = try World.drive(scenario)
   }
 
-  @Test("a position without a time that a modem stores for good in a garbled line is not used")
+  @Test("a position without a time that a modem keeps repeating from a garbled line is not used")
   func untimedInGarbledLine() throws {
     let world = try World.drive(
       Scenario(
@@ -188,7 +189,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<88) <= 14)
   }
 
-  @Test("an epoch that comes late with the time of the next one costs that one, and no other")
+  @Test("an epoch that arrives late with the time of the next one costs only one epoch")
   func sameTime() throws {
     let world = try World.drive(
       Scenario(
@@ -246,7 +247,7 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a place that lost two equal digits has the same checksum, also in a sentence that came without its date")
+  @Test("a position that lost two equal digits has the same checksum, even in a sentence that lost its date")
   func collisionWithoutDate() throws {
     let world = try World.drive(
       Scenario(

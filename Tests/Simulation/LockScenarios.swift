@@ -42,7 +42,7 @@ struct LockScenarios {
     expect(!world.applied(600..<612).isEmpty)
   }
 
-  @Test("new settings with the vehicle of another daemon send nothing; those with a free one do")
+  @Test("after a reload for a vehicle that another daemon has, nothing is sent; for a free one, updates follow")
   func reload() throws {
     let world = try World.drive(
       Scenario(
@@ -54,7 +54,7 @@ struct LockScenarios {
   }
 
   @Test(
-    "positions queued before another process took the vehicle are delivered when it ends; none is recorded in between")
+    "positions queued before another process has the vehicle are delivered when it ends; none is recorded in between")
   func backlog() throws {
     let world = try World.drive(
       Scenario(
@@ -66,7 +66,7 @@ struct LockScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a pause that begins meanwhile is in force afterwards; one that ends meanwhile is not")
+  @Test("a pause that begins while another daemon has the vehicle is in force afterwards; one that ends then is not")
   func pause() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (500, .resume)]))
@@ -88,7 +88,7 @@ struct LockScenarios {
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
-  @Test("a stop meanwhile ends the daemon at once, without an attempt")
+  @Test("a stop while another daemon has the vehicle ends the daemon at once, without an attempt")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -98,7 +98,7 @@ struct LockScenarios {
     expectEqual(world.attempts(0..<600), 0)
   }
 
-  @Test("the end of a receiver that is not opened yet is none: it is opened when the vehicle is free, and again later")
+  @Test("a source that has not been opened yet cannot end: it is opened when the vehicle is free, and again later")
   func endOfUnopened() throws {
     let world = try World.drive(
       Scenario(
@@ -107,7 +107,7 @@ struct LockScenarios {
     expect(!world.applied(385..<398).isEmpty)
   }
 
-  @Test("after a vehicle that is in use for an instant, the receiver's speed is looked for again")
+  @Test("after a reload for a vehicle in use and back, the receiver's speed is detected again")
   func inUseForAnInstant() throws {
     let world = try World.drive(
       Scenario(

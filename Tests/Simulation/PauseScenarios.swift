@@ -130,7 +130,7 @@ struct PauseScenarios {
     expect(!world.applied(700..<703).isEmpty)
   }
 
-  @Test("a receiver that is an hour ahead when the pause ends, after slow responses, has no position sent")
+  @Test("no position is sent from a receiver that is an hour ahead when the pause ends, even after slow responses")
   func aheadAtTheEnd() throws {
     let world = try World.drive(
       Scenario(

@@ -25,7 +25,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "what an outage has collected is written five seconds after it, unless the kill or the full disk comes right then",
+    "positions collected in an outage are on disk five seconds after it, unless a kill or a full disk comes just then",
     arguments: [true, false])
   func whileAnOutageIsWritten(isKilled: Bool) throws {
     let killed = Scenario(
@@ -387,7 +387,7 @@ struct PowerScenarios {
     expect(world.longestGap(604..<1480) <= 13)
   }
 
-  @Test("a vehicle that drives away in a suspend is no longer at its parked place, also if its date was wrong before")
+  @Test("a vehicle that drives away during a suspend is not reported as parked, even if its date was wrong before")
   func drivenWhileSuspended() throws {
     _ = try World.drive(
       Scenario(
@@ -440,7 +440,8 @@ struct PowerScenarios {
     expectEqual(world.fetches.count, 1)
   }
 
-  @Test("the place of a stop in a long outage is not written if the full backlog drops it as the oldest in that step")
+  @Test(
+    "the position of a stop in a long outage is not written if the full backlog drops it as the oldest in that step")
   func droppedStop() throws {
     let world = try World.drive(
       Scenario(
@@ -450,7 +451,7 @@ struct PowerScenarios {
     expect(world.removals.contains { $0.reason == .full && Int($0.at.nanoseconds / 1_000_000_000) == 241 })
   }
 
-  @Test("a report in a burst of fixes, from before the vehicle has stopped in it, is not the place of the stop")
+  @Test("a report from before the stop, in the same burst of fixes, is not the position of the stop")
   func stopInBurst() throws {
     _ = try World.drive(
       Scenario(

@@ -14,7 +14,8 @@ struct RandomRunTests {
 
   /// Continues after a failure, and prints the number of runs: for `scripts/simulate.py`.
   private static let goesOn = number("SIMULATION_GOES_ON") != nil
-  /// Whether the smallest scenario that fails is looked for, which takes seconds; not for `scripts/mutants.py`.
+  /// Whether a failing scenario is reduced to the smallest that still fails, which takes seconds; not for
+  /// `scripts/mutants.py`.
   private static let shrinks = number("SIMULATION_SHRINKS") != 0
 
   private static func number(_ name: String) -> Int? {
@@ -29,13 +30,13 @@ struct RandomRunTests {
     try RandomRunTests.run(RandomRunTests.runs, from: RandomRunTests.firstSeed, part: part)
   }
 
-  @Test("whatever also fails around the daemon, the invariants hold", arguments: 0..<parts)
+  @Test("whatever fails around the daemon as well, the invariants hold", arguments: 0..<parts)
   func ring(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 
-  /// Runs one part of these scenarios, until one fails unless all are wanted. The last part checks the cases that all
-  /// runs have met.
+  /// Runs one part of these scenarios, until one fails, or all of them on request. The last part checks the cases that
+  /// all runs have met.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
     var count = 0
     defer { if goesOn { print("ran \(count)") } }

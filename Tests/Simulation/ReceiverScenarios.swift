@@ -177,7 +177,7 @@ struct ReceiverScenarios {
     expect(world.agent.statistics.acceptedFixes > 0)
   }
 
-  @Test("epochs without a time that come in one burst are told apart by their first sentence, and none is used")
+  @Test("epochs without a time that come in one burst are distinguished by their first sentence, and none is used")
   func untimedBurst() throws {
     let world = try World.drive(
       Scenario(

@@ -118,7 +118,7 @@ struct RecordingScenarios {
     expectEqual(world.fixesOfCollisions, 1)
   }
 
-  @Test("the first epoch of a recording that lost its date has that of the machine's clock, until five others agree")
+  @Test("if the first epoch of a recording lost its date, the machine's date is used until five others agree")
   func firstDateLost() throws {
     let world = try World.drive(
       Scenario(
@@ -130,7 +130,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
   }
 
-  @Test("a corrupted position with a valid checksum, which is read from a pipe a minute later")
+  @Test("a corrupted position with a valid checksum may be read from a pipe a minute later")
   func collisionReadLater() throws {
     let world = try World.drive(
       Scenario(

@@ -122,7 +122,7 @@ struct RingScenarios {
     expectEqual(world.events(.storeSetAside).count, 1)
   }
 
-  @Test("a token that cannot be renewed ends; updates go on with the next one, minutes after the last failure")
+  @Test("after a token has expired that could not be renewed, updates continue minutes later, with the next token")
   func tokenEndsBetweenRenewals() throws {
     let world = try World.drive(
       Scenario(

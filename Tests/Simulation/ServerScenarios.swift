@@ -131,7 +131,7 @@ struct ServerScenarios {
   }
 
   @Test(
-    "a wait that a server asks for ends with the run, or with other settings",
+    "a wait that a server requests ends with the run, or with other settings",
     arguments: zip(
       [
         Scenario(

@@ -64,7 +64,7 @@ struct SourcesScenarios {
     expect(world.events(.fixLost).isEmpty)
   }
 
-  @Test("with both receivers failing in turns for twenty minutes, updates never stop")
+  @Test("with the two receivers failing in turn for twenty minutes, updates never stop")
   func flicker() throws {
     let faults = stride(from: 100, to: 1300, by: 60).flatMap {
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]

@@ -21,7 +21,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "with a receiver with another date, an hour or the leap seconds ahead, nothing from the future is sent, and nothing is ignored",
+    "with a receiver that is ahead, by leap seconds or years, nothing from the future is sent, and nothing is ignored",
     arguments: [18, 3600, 86_400, 50_000_000, 1_650_000_000], [1, 100])
   func aheadReceiver(seconds: Int, from: Int) throws {
     for length in [5, 25, 120] {
@@ -30,7 +30,7 @@ struct TimeScenarios {
     }
   }
 
-  @Test("a position that was dropped because its time was wrong is no part of the track that is thinned later")
+  @Test("a position that was dropped because its time was wrong is not part of the track that is thinned later")
   func droppedAndThinned() throws {
     let world = try World.drive(
       Scenario(
@@ -38,7 +38,7 @@ struct TimeScenarios {
         faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)], wallError: 1_576_800_000, noise: 0.0,
         settings: [.maxLocations(2)], hasCertificates: true))
     expect(world.removals.contains { $0.reason == .misdated })
-    // Here it was delivered before that, and the vehicle stood where it was at that time.
+    // Here it was delivered before that, and the vehicle was at the reported position at that time.
     let delivered = try World.drive(
       Scenario(
         seed: 374_056, duration: 227, drive: .steady(0),
@@ -50,7 +50,7 @@ struct TimeScenarios {
     expectEqual(delivered.removals.map(\.reason), [.delivered, .thinned, .thinned])
   }
 
-  @Test("a position whose impossible date was corrected, but not its time of day, is removed, and counts as one")
+  @Test("a position whose impossible date was corrected but whose time of day is wrong is removed as misdated")
   func impossibleDate() throws {
     let parked = try World.drive(
       Scenario(
@@ -65,7 +65,7 @@ struct TimeScenarios {
         wallError: 1_576_800_000, noise: 0.0, second: Scenario.Second(lag: 0, metresOff: 60.0), hasCertificates: true))
   }
 
-  @Test("a receiver that was right is corrected by its own time when it leaps, also if every response took 12 s")
+  @Test("a receiver that was right is corrected by its own time when its clock jumps, even if every response took 12 s")
   func leapsInSlowNetwork() throws {
     let ahead = 1_650_000_000
     _ = try World.drive(
@@ -81,7 +81,7 @@ struct TimeScenarios {
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
   }
 
-  @Test("a receiver with another error for some seconds is corrected again, and nothing is late")
+  @Test("a receiver whose error changes for some seconds is corrected again, and nothing is late")
   func leapsAgain() throws {
     _ = try World.drive(
       Scenario(
@@ -95,7 +95,7 @@ struct TimeScenarios {
     expect(world.applied(177..<190).allSatisfy { $0.at - Double(World.second(of: $0.live)) < 5 })
   }
 
-  @Test("a receiver that leaps before Fleet Engine has responded is outvoted by an iat and a clock that agree")
+  @Test("a receiver whose clock jumps before Fleet Engine has responded is outvoted by an iat and a clock that agree")
   func leapsWithoutServer() throws {
     _ = try World.drive(
       Scenario(
@@ -106,7 +106,8 @@ struct TimeScenarios {
         ], acts: [(176, .resume), (24, .pause)], noise: 0.0))
   }
 
-  @Test("a receiver that leapt before the first response of a server is corrected by it, as late as that was slow")
+  @Test(
+    "a receiver clock that jumped before a slow first response is corrected by that, and late by its delay at most")
   func leaptBeforeSlowResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -116,7 +117,7 @@ struct TimeScenarios {
     expect((14...15).contains(world.slowestResponse.wholeSeconds))
     let corrected = try #require(world.applied(520..<530).first)
     expect((0...16).contains(Int(corrected.at) - World.second(of: corrected.live)))
-    // So is one without a date.
+    // The same for a receiver without a date.
     _ = try World.drive(
       Scenario(
         seed: 304_959, duration: 119, drive: .steady(14.0),
@@ -127,7 +128,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver that leaps after slow responses of Fleet Engine that were an hour ahead is corrected by these, as late")
+    "a receiver clock that jumps after slow responses that are an hour ahead is corrected by these, so it may be late")
   func leapsAfterSlowResponses() throws {
     let world = try World.drive(
       Scenario(
@@ -290,7 +291,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver with another error when it learns the leap seconds is corrected again, and nothing is late",
+    "a receiver whose error changes when it learns the leap seconds is corrected again, and nothing is late",
     arguments: [3600, 50_000_000])
   func leapSecondsLater(seconds: Int) throws {
     let faults = [Fault(.ahead(seconds), 128..<300), Fault(.ahead(18), 128..<180)]
@@ -455,7 +456,7 @@ struct TimeScenarios {
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
-  @Test("a program that is killed as the second response arrives knows one time of the first, and that is not stored")
+  @Test("a program that is killed as the second response arrives knows only the first one's time, which is not stored")
   func killedAtSecondResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -479,7 +480,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a queued position that is wrong by one time only may be sent early: one of a receiver that lags is then ignored",
+    "a queued position that only one time contradicts may be sent early: one of a receiver that lags is then ignored",
     arguments: [
       // By an `iat` it is up to 7 s early.
       (
@@ -499,7 +500,7 @@ struct TimeScenarios {
     expectEqual(world.server.applied.map { World.second(of: $0.live) }, live)
   }
 
-  @Test("until the fifth fix, a clock whose error becomes smaller is corrected by the one that it had")
+  @Test("until the fifth fix, a receiver clock whose error becomes smaller is corrected by the previous error")
   func smallerError() throws {
     _ = try World.drive(
       Scenario(
@@ -509,7 +510,7 @@ struct TimeScenarios {
         hasCertificates: true))
   }
 
-  @Test("positions that were queued before their time have a wrong one, although the vehicle stands")
+  @Test("positions that were queued before their own time are misdated, even if the vehicle is stationary")
   func thinnedWhileStanding() throws {
     let scenarios = [
       Scenario(
@@ -529,7 +530,8 @@ struct TimeScenarios {
     }
   }
 
-  @Test("a position that is an hour old by a server's wrong clock is not repeated; with the next fixes updates go on")
+  @Test(
+    "a position that is an hour old by a server's wrong clock is not repeated; updates continue with the next fixes")
   func hourOldByServer() throws {
     let world = try World.drive(
       Scenario(
@@ -539,7 +541,8 @@ struct TimeScenarios {
     expect(!world.applied(185..<190).isEmpty)
   }
 
-  @Test("if all queued positions lie in the future, the oldest is sent, also if only the others are of a previous run")
+  @Test(
+    "if all queued positions lie in the future, the oldest is sent, even if only the others are from a previous run")
   func oldestOfFuture() throws {
     let world = try World.drive(
       Scenario(

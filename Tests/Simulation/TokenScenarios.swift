@@ -70,7 +70,7 @@ struct TokenScenarios {
     expect(world.fetches.count <= 42)
   }
 
-  @Test("a token whose lifetime is computed by the receiver's time is used for a receiver's delay longer, and no more")
+  @Test("a token whose lifetime is computed from the receiver's time is used longer by the receiver's delay at most")
   func receiverDelay() throws {
     _ = try World.drive(
       Scenario(
@@ -82,7 +82,7 @@ struct TokenScenarios {
         ], tokenLife: 40, noise: 0))
   }
 
-  @Test("after invalid tokens the next fetch may come long after the end of the current one")
+  @Test("after invalid tokens the next fetch may come long after the current token has expired")
   func expiresDuringWait() throws {
     let world = try World.drive(
       Scenario(

@@ -25,7 +25,7 @@ struct UpdateFormScenarios {
   }
 
   @Test(
-    "a server that rejects compact updates has the position a second later and is probed once more, not even after a power cut again",
+    "a server that rejects compact updates gets plain ones within a second, and one more probe, also across a power cut",
     arguments: [
       Fault.FormRefusal.status(400, "INVALID_ARGUMENT"), .status(403, "PERMISSION_DENIED"), .status(500, "INTERNAL"),
       .status(501, "UNIMPLEMENTED"), .page(400), .page(406), .page(413), .page(415), .page(502),

@@ -14,10 +14,10 @@ struct SourceSelectorTests {
 
     var selector: SourceSelector
     var now = 0
-    /// Indices of the sources that give good fixes, bad fixes (2D with a huge HDOP).
+    /// Indices of the sources that give good fixes, and of those that give bad ones (2D with a huge HDOP).
     var good: Set<Int> = []
     var bad: Set<Int> = []
-    /// By how many seconds the clock of each source is ahead.
+    /// The number of seconds by which the clock of each source is ahead.
     var clocks = [0, 0, 0]
     /// The source used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected,
     /// `~` when it is held.
@@ -144,7 +144,7 @@ struct SourceSelectorTests {
     expectEqual(bench.selector.overview.reason, .failback(after: .seconds(20)))
   }
 
-  @Test("failback takes ten seconds after a source has worked for long")
+  @Test("failback to a source that had worked for a long time takes ten seconds")
   func failback() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -342,7 +342,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(3), "bbb")
   }
 
-  @Test("a filter that finds the timestamps of its own source wrong reports that")
+  @Test("a filter that finds that the timestamps of its own source were wrong reports that")
   func overruling() throws {
     var bench = Bench(1)
     bench.good = [0]

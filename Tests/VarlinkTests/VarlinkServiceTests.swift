@@ -22,7 +22,7 @@ struct VarlinkServiceTests {
   }
 
   @Test(
-    "a message that is no call gets no reply",
+    "a message that is not a call gets no reply",
     arguments: [
       "", "x", "[]", "{}", #"{"method":1}"#, #"{"method":"a.B","parameters":[]}"#, #"{"method":"a.B","more":1}"#,
       #"{"method":"a.B","oneway":"yes"}"#, #"{"method":"a.B","upgrade":{}}"#,

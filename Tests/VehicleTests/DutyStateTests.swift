@@ -27,7 +27,7 @@ struct DutyStateTests {
     expectNil(dutyState.resume())
   }
 
-  @Test("a token file that changes is read at once on duty, and after the pause off duty")
+  @Test("a token file that changes is read at once, but during a pause only after it")
   mutating func token() {
     expectEqual(dutyState.tokenFileChanged(), true)
     _ = dutyState.pause(note)

@@ -78,7 +78,7 @@ struct NetworkGateTests {
     expectEqual(gate.earliest, at(190))
   }
 
-  @Test("a failure with a network suppresses nothing, and nor does a response")
+  @Test("while there is a network, neither a failure nor a response suppresses anything")
   mutating func present() {
     _ = take(network(2), at: 0)
     gate.failed(at: at(1))

@@ -230,7 +230,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
   }
 
-  @Test("a record that is added again while its deletion is written, or fails, is in the store in the end")
+  @Test("a record that is added again while its deletion is written, or fails, is in the store afterwards")
   func againDuringDeletion() throws {
     for hasFailed in [false, true] {
       var bench = Bench.open(interval: .zero)
@@ -296,7 +296,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
-  @Test("start does not wait for the retry")
+  @Test("a second start does not wait for the retry")
   func startAgain() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -538,7 +538,7 @@ struct StoreAgentTests {
     expectEqual(bench.fail(.other), ["close", "close"])
     expectNil(bench.deadline)
     expect(!bench.agent.hasStoredAll)
-    // The file may not have what was written before either.
+    // The file may also lack what was written before.
     bench = .open()
     _ = bench.handle(.close)
     expectEqual(bench.fail(.other), ["close", "memory only: why", "close"])

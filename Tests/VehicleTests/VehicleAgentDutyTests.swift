@@ -274,7 +274,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
   }
 
-  @Test("with a position with ONLINE in flight, OFFLINE follows its response at once, and is final")
+  @Test("while a position with ONLINE is in flight, OFFLINE follows its response at once, and is final")
   func offDutyInFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -462,7 +462,7 @@ struct VehicleAgentDutyTests {
     expect(last.events.contains(.stateOfflineMissing) && last.brief.last == "finished 1")
   }
 
-  @Test("a driver who goes on duty again while the run ends: OFFLINE is not sent any more", arguments: [true, false])
+  @Test("when a driver goes on duty again while the run ends, OFFLINE is no longer sent", arguments: [true, false])
   func onDutyWhileStopping(isInFlight: Bool) throws {
     var fixture = try fixture()
     try fixture.comeOnline()

@@ -30,7 +30,7 @@ struct VehicleAgentPauseTests {
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test("off duty no fix has an effect, and none is sent later; the first after it is sent at once")
+  @Test("during a pause no fix has an effect, and none is sent later; the first one after it is sent at once")
   func fixes() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -79,7 +79,7 @@ struct VehicleAgentPauseTests {
     try expectEqual((2...9).flatMap { needs(try other.drive(to: Double($0))) }, [false])
   }
 
-  @Test("a second pause is stored again and not reported; resume on duty has no effect")
+  @Test("a second pause is stored again and not reported; resume without a pause has no effect")
   func twice() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.resume, at: 0).brief, ["keep pause no more"])

@@ -265,7 +265,7 @@ struct VehicleAgentTests {
     expectEqual(fixture.handle(.resume, at: 3).brief.last, "ready")
   }
 
-  @Test("two recordings at pace 0 may both go on after an update")
+  @Test("two recordings at pace 0 may both continue after an update")
   func twoWait() throws {
     var fixture = try AgentFixture()
     let sources = (0...1).map {
