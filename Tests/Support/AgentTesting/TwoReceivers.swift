@@ -17,13 +17,13 @@ package struct TwoReceivers {
   package var live: [String] = []
   /// Events of the last call.
   package var events: [Event] = []
-  /// By how many seconds the clock of each is ahead.
+  /// The number of seconds by which each clock is ahead.
   private let clocks: [Double]
 
   private struct PoleReached: Error {}
 
-  /// None is being read yet.
-  /// - Parameter clocks: by how many seconds the clock of each is ahead.
+  /// No receiver is being read yet.
+  /// - Parameter clocks: the number of seconds by which each clock is ahead.
   package init(clocks: [Double] = [0, 0]) throws {
     self.clocks = clocks
     fixture = try AgentFixture()

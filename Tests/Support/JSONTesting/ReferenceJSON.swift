@@ -34,7 +34,7 @@ package struct ReferenceJSON: Decodable {
   }
 
   /// Whether another reader has read the same. Numbers are compared as doubles: as an integer the library truncates
-  /// 44444444444444444.44, which is none.
+  /// 44444444444444444.44, which is not an integer.
   package func agrees(with value: JSONValue) -> Bool { self.value == Self.withDoubles(value) }
 
   private static func withDoubles(_ value: JSONValue) -> JSONValue {

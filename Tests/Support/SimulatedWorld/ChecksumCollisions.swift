@@ -6,7 +6,7 @@
 /// decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
-  /// Their seconds. A pipe may be read a minute later.
+  /// The seconds in which they were written; a pipe may be read a minute later.
   private(set) var seconds: Set<Int> = []
   /// A sentence that began in the last corrupted epoch and has not ended.
   private var tail: [UInt8] = []

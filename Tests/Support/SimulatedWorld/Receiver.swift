@@ -71,7 +71,7 @@ struct Receiver {
 
   /// The positions that this timestamp belongs to: empty if there were none. One that a wrong clock has dated is
   /// faulty.
-  /// - Parameter late: by how many seconds a corrected timestamp may be late.
+  /// - Parameter late: the number of seconds by which a corrected timestamp may be late.
   func reported(at stamp: Timestamp, late: Int) -> [ReportedFix] {
     let found = corrected(at: stamp, late: late)
     if !found.isEmpty { return found + (reported[stamp.milliseconds] ?? []) }

@@ -41,7 +41,7 @@ struct Scenario {
     /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
     case kill(afterEffects: Int, seconds: Int)
 
-    /// The seconds during which the program cannot be asked anything else.
+    /// The number of seconds during which the program accepts no other request.
     var lasts: Int {
       switch self {
       case .powerCut(_, let seconds), .kill(_, let seconds), .suspend(let seconds): seconds

@@ -67,8 +67,8 @@ extension World {
   }
 
   /// No position is accepted, and no state is ONLINE, once the daemon considers OFFLINE final. Checked after each
-  /// request that the server has applied. A request from before a reboot, of which the daemon knows nothing, may arrive
-  /// when the driver goes off duty soon after it.
+  /// request that the server has applied. Exempt is a request from before a reboot, of which the daemon knows nothing,
+  /// that arrives after the driver has gone off duty.
   func checkSettled() {
     guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
     let sent = attempts.last { $0.id == change.request }
@@ -136,7 +136,8 @@ extension World {
       "the driver has been off duty for \(second - World.seconds(offlineSince)) s, and the vehicle is not OFFLINE")
   }
 
-  /// A run that ends as the end of a duty, or off duty, reports it if Fleet Engine does not have the state.
+  /// A run with `offline_on_stop`, or that ends off duty, reports at its end if the vehicle is not OFFLINE at Fleet
+  /// Engine.
   func checkOfflineOnStop() {
     guard scenario.trips?.offlineOnStop == true || setsState && dutyNote != nil, pausedAt == nil, inUseSince == nil,
       !events.contains(where: { $0.event.kind == .stateOfflineMissing && $0.at == now }),

@@ -136,8 +136,8 @@ extension World {
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
   }
 
-  /// Whether it is of a recording, whose times are used whatever the time is: an epoch that lost its date before there
-  /// was another has that of the machine's clock.
+  /// Whether it is from a recording, whose times are always used as they are: if an epoch lost its date before there
+  /// was another, it has the date of the machine's clock.
   private func isMisdatedRecording(_ applied: FleetEngineServer.Applied) -> Bool {
     scenario.recording != nil && isFaulty(applied.live.time)
   }
@@ -155,8 +155,8 @@ extension World {
     return Set(runs).count == runs.count && !runs.contains(starts[attempt.runNumber] ?? .boot)
   }
 
-  /// Whether its wrong timestamp was known, but by one time only: by that no queued position is removed, and it is sent
-  /// when its time has almost come.
+  /// Whether its wrong timestamp was known, but only by one time source: that is not enough to remove a queued
+  /// position, and it is sent when its time has almost come.
   private func isQueuedBeforeTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard isFaulty(applied.live.time), let attempt = attempts.first(where: { $0.id == applied.request }) else {
       return false
@@ -164,7 +164,7 @@ extension World {
     return serverTimes(before: attempt).count <= 1
   }
 
-  /// When a server had given a time: the provider in this run, or Fleet Engine in this boot.
+  /// When servers had given a time: the provider in this run, or Fleet Engine in this boot.
   private func serverTimes(before attempt: Attempt) -> [BootInstant] {
     let start = starts[attempt.runNumber] ?? .boot
     // A provider without a `Date` reports none.
@@ -180,9 +180,9 @@ extension World {
     return (provided + responses(before: attempt)).filter { $0 < attempt.at && !cutAt.contains($0) }
   }
 
-  /// Whether it is a position of a previous run, or queued and older than one, sent before the first response of Fleet
-  /// Engine in this boot: if all stored ones lie in the future, the oldest is sent, because the response contains the
-  /// time.
+  /// Whether it is a position of a previous run, or a queued one that is older than such a position, and was sent
+  /// before Fleet Engine's first response in this boot: if all of these lie in the future, the oldest is sent, because
+  /// the response contains the time.
   private func asksForTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber],
       recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] != nil
@@ -242,7 +242,7 @@ extension World {
   private func checkGaps() {
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
     let overruled = Set(server.applied.filter(isOverruled).map(\.request))
-    /// Since when there is something to repeat after this update.
+    /// The time from which on there is a position to repeat after this update.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
       overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
     }
@@ -275,12 +275,12 @@ extension World {
     }
   }
 
-  /// Whether a request for a token failed in this time, or the last token expired in it and the request for the next
-  /// had failed before: the wait for another attempt may be longer than the token was valid.
+  /// Whether a token request failed in this time, or the last token expired in it after the request for the next one
+  /// had failed: the wait until the next attempt may be longer than the rest of the token's lifetime.
   private func lacksToken(from start: Double, to end: Double) -> Bool {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     if failures.contains(where: { start < $0 && $0 <= end }) { return true }
-    // Those that were invalid on arrival do not count.
+    // Tokens that were invalid on arrival do not count.
     let obtained = events.filter { $0.event.kind == .tokenObtained }.map(\.at)
     let tokens = received.filter { World.seconds($0.value) <= start && obtained.contains($0.value) }
     guard let (token, arrival) = tokens.max(by: { $0.value < $1.value }), let issued = provider.issued[token] else {
@@ -300,13 +300,14 @@ extension World {
     }
   }
 
-  /// The second of the fifth good position after this one: with a wrong time so many are needed to be accepted.
+  /// The second of the fifth good position after this one: with a wrong time, that many are needed until fixes are
+  /// accepted.
   private func fifthSoundFix(after second: Double) -> Double? {
     let sound = track.indices.dropFirst(Int(second)).lazy.filter { [track] in track[$0].hasFix }
     return sound.dropFirst(4).first.map { Double($0 + 1) }
   }
 
-  /// Whether the machine was suspended in between, or knew that it had no network, or the driver was off duty.
+  /// Whether the machine was suspended in between, or knew that it had no network, or the vehicle was paused.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = absentSince.map { [$0...max(now, $0)] } ?? []
     return (pauses + offDuty + open + openPauses).contains {
@@ -434,7 +435,8 @@ extension World {
     }
     let all = known.sorted { $0.key < $1.key }
     let track = all.filter { !isMisdated($0.key, $0.value) }
-    // The program may not know that a neighbour was misdated, and knows none that was thinned after a lost response.
+    // The program may not know that a neighbour was misdated, and does not use a position that was thinned after a lost
+    // response as a neighbour.
     let times = Set(thinned.map(\.0.time))
     let trackOfProgram = track.filter { !isAheadOfQueueing($0.key) && !times.contains($0.key) }
     for (location, removedAt) in thinned {
@@ -470,7 +472,7 @@ extension World {
 
   /// Whether a position is more than ten seconds from where the vehicle was at its timestamp: this excludes receivers
   /// that only lag. A wrong clock's timestamp may recur when the clock is right, so the nearest of the positions with
-  /// the timestamp counts. While the vehicle stands, its position of that second is as near, except for noise.
+  /// the timestamp counts. While the vehicle is stationary, its position of that second is as near, except for noise.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
     func distance(_ reported: Receiver.ReportedFix) -> Double {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
@@ -482,7 +484,7 @@ extension World {
   }
 
   /// Whether a position was queued more than ten seconds before its timestamp: it is misdated, wherever the vehicle
-  /// stood.
+  /// was.
   private func isAheadOfQueueing(_ stamp: Timestamp) -> Bool {
     guard let (at, _, _) = recorded[Disk.Key(vehicle: vehicle, id: stamp)] else { return false }
     return stamp - (Scenario.boot + .nanoseconds(at.nanoseconds)) > .seconds(10)

@@ -327,8 +327,8 @@ extension World {
       && scenario.faults.contains {
         if case .swapped = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    // Nothing but its first sentence tells where an epoch without a time begins in a burst of several. No such fix is
-    // used.
+    // In a burst of several epochs, only the first sentence of an epoch without a time shows where it begins. No such
+    // fix is used.
     let isRunTogether =
       fix.time == nil
       && scenario.faults.contains {
@@ -375,8 +375,8 @@ extension World {
     }
     // A confirmed server time takes precedence over the clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
-    // A receiver that leapt before the first response of a server is corrected by it, as late as that was slow; and
-    // delayed data is as late as that. By which error a clock was ahead before is known until the fifth fix.
+    // A receiver clock that jumped before a server's first response is corrected by that, and late by its delay at
+    // most; delayed data is late by its delay. Until the fifth fix, the previous error of a clock still applies.
     let held = scenario.faults.map { fault in
       if case .heldBack = fault.kind { fault.until - fault.from } else { 0 }
     }
@@ -390,7 +390,7 @@ extension World {
     }
   }
 
-  /// By how many seconds the first receiver's clock is ahead.
+  /// The number of seconds by which the first receiver's clock is ahead.
   private func clockLead(at second: Double) -> Int {
     scenario.faults.reduce(0) { lead, fault in
       guard fault.source == 0, fault.isActive(at: second) else { return lead }

@@ -46,7 +46,7 @@ struct Ring {
   var hasFailed = false
   /// When the daemon last had its first settings.
   var ranAt = BootInstant.boot
-  /// Since when the daemon could have settings; nil if it cannot, or has them.
+  /// The time from which on the daemon could have settings; nil if it cannot, or has them.
   var usableSince: BootInstant?
   var lastRequest: UInt64 = 0
   /// Requests without a response.

@@ -45,7 +45,7 @@ struct OpenFile {
 
 /// Whether the program considers servers reachable.
 struct Reach {
-  /// Since when no server was reached.
+  /// The time from which on no server was reached.
   private var unreachedSince: BootInstant?
   /// When the last long outage ended.
   private(set) var outageEndedAt: BootInstant?
@@ -82,7 +82,8 @@ extension World {
     unrestored.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
 
-  /// At the end of the run all pending changes are on disk, if possible, and the journal calls them stored only then.
+  /// At the end of the run all pending changes are on disk, if possible, and only then does the journal say that they
+  /// are stored.
   func checkClosedStore() {
     if let ending, ending.isStored {
       let missing = copy.keys.count { disk.held[vehicle]?[$0] == nil }

@@ -22,7 +22,7 @@ struct VehicleState {
   }
 }
 
-/// What the world checks of the vehicle after each call. Whoever reads one of these through the daemon first copies all
+/// What the world checks of the vehicle after each call. Reading one of these through the daemon would first copy all
 /// of it.
 struct SettledVehicle {
   var plan: Plan
@@ -80,7 +80,7 @@ final class World {
     var id: UInt64
     var at: BootInstant
     var vehicle: String
-    /// Since when the settings have named the vehicle.
+    /// When the settings began to name the vehicle.
     var vehicleSince: BootInstant
     var endedAt: BootInstant?
     var isAccepted = false
@@ -193,7 +193,8 @@ final class World {
   var coverage = Coverage()
   /// The number of all requests so far.
   var requestChecksum = RunChecksum()
-  /// The vehicle of the settings that were read last, and that of the settings in force, with the time since when.
+  /// The vehicle of the settings that were read last, and that of the settings in force, with the time from which on
+  /// they name it.
   var vehicle = "truck-1"
   private var vehicleInForce = (name: "truck-1", since: BootInstant.boot)
   /// The number of pending positions at each second in which the machine was not suspended.
@@ -233,7 +234,7 @@ final class World {
   /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
   var boots = 0
   var storedToken: Secret?
-  /// In memory, kept as long as the machine has power.
+  /// In memory, until the machine loses power.
   var storedRunState: String?
   /// On disk.
   var storedUpdateForm: String?
@@ -250,22 +251,22 @@ final class World {
   /// The number of addresses that the machine has had.
   var addresses: UInt8 = 0
   var suspendedUntil: BootInstant?
-  /// The stored pause, and since when it is in force.
+  /// The stored pause, and its beginning.
   var pauseNote: PauseRecord?
   var pausedAt: BootInstant?
   /// The stored time off duty.
   var dutyNote: DutyRecord?
-  /// Since when the vehicle should be OFFLINE, because of either.
+  /// When the vehicle had to become OFFLINE because of either; nil if it does not have to be.
   var offlineSince: BootInstant?
   /// When the daemon has recorded since then that OFFLINE is final.
   var offlineSettledAt: BootInstant?
   /// The vehicle that the program has locked.
   var lockedVehicle: String?
-  /// Since when another daemon has the vehicle.
+  /// When another daemon locked the vehicle.
   var inUseSince: BootInstant?
   /// Whether the program needs fixes.
   var areFixesNeeded = true
-  /// Since when; nil: from the start on.
+  /// From when on; nil: from the start on.
   var neededSince: BootInstant?
   /// Pauses that have ended, and times in which another daemon had the vehicle.
   var offDuty: [ClosedRange<BootInstant>] = []
@@ -857,8 +858,8 @@ final class World {
     return Double(parts[name + 2].dropLast()).map { .seconds($0) }
   }
 
-  /// The server is not asked again before the time that it asked for, unless the run ends, or somebody has changed
-  /// something.
+  /// The server is not asked again before the time that it asked for, unless the run ends, or a request or new settings
+  /// have intervened.
   private func checkAskedWait() {
     guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
       now - ended < wait, max(startedAt, ring.ranAt, ring.forceSince) < ended
