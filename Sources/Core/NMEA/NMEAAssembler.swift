@@ -155,8 +155,8 @@ struct NMEAAssembler {
     close(into: emit)
   }
 
-  /// Discards the open epoch, unless it would have ended if it were complete, and is completed, or another sentence
-  /// with its time follows.
+  /// Discards the open epoch, at once if the receiver's last sentence of an epoch is not known; otherwise unless the
+  /// epoch is completed, or another sentence with its time follows.
   mutating func discardUnlessContinued() {
     isAbandoned = !epoch.isEmpty
     if !cadence.isTrusted { close { _ in } }

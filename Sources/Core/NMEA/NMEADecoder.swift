@@ -145,8 +145,8 @@ package struct NMEADecoder {
     }
   }
 
-  /// Discards the open epoch, unless its receiver is known to end each with a certain sentence, so that it is not
-  /// complete, and is completed, or another sentence with its time follows.
+  /// Discards the open epoch, at once if the receiver's last sentence of an epoch is not known; otherwise unless the
+  /// epoch is completed, or another sentence with its time follows.
   package mutating func discardUnlessContinued() { assembler.discardUnlessContinued() }
 
   /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
