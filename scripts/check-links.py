@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks that what Markdown pages name exists: the file of each relative link, and the heading of its anchor; each target of make,
-option of fleet-locationctl, file of the tree, and suite or scenario of the tests."""
+option of fleet-locationctl, file of the tree, and suite, scenario or function of the tests."""
 import pathlib
 import re
 import subprocess
@@ -40,6 +40,8 @@ def unknown(page):
         if not any(pathlib.Path(place + path + suffix).exists() for place in ("", "Sources/") for suffix in ("", ".swift")):
             yield path
     yield from (name for name in re.findall(r"(?<![\w…-])[A-Z]\w+(?:Tests|Scenarios)\b", text) if name not in suites)
+    yield from (f"{suite}.{name}" for suite, name in re.findall(r"\b([A-Z]\w+(?:Tests|Scenarios))\.(?!swift\b)([a-z]\w+)", text)
+                if name not in functions.get(suite, {name}))
 
 
 files = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
@@ -48,6 +50,10 @@ targets = set(re.findall(r"^([a-z0-9-]+):", pathlib.Path("Makefile").read_text()
 options = {option for text in swift.values() for option in re.findall(r"--[a-z][a-z-]+", text)}
 suites = {part for name in swift for part in pathlib.Path(name).parts} | {
     suite for text in swift.values() for suite in re.findall(r"\b(?:struct|enum|class|extension) (\w+)", text)}
+functions = {}
+for text in swift.values():
+    for suite in re.findall(r"\b(?:struct|class|extension) (\w+(?:Tests|Scenarios))\b", text):
+        functions.setdefault(suite, set()).update(re.findall(r"\bfunc (\w+)", text))
 broken = 0
 for name in [name for name in files if name.endswith(".md")]:
     page = pathlib.Path(name)

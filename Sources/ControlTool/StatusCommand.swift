@@ -29,7 +29,7 @@ enum StatusCommand: Command {
                        accepted an update within the last two heartbeats or the vehicle is paused by command, otherwise 1
     On a terminal good values are green and bad ones red, unless NO_COLOR or TERM=dumb is set in the environment.
 
-    Exit status: 0 if the last update was accepted; 1 if it was not, if none has been sent or if the driver is off duty;
+    Exit status: 0 if the last update was accepted; 1 if it was not, if none has been sent or if the vehicle is paused;
     69 if no daemon answers; 77 if this user may not use the control socket. --watch also continues without a daemon;
     in a pipe it ends with 0 when the reader closes it.
 

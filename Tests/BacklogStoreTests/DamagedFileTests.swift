@@ -220,7 +220,7 @@ struct DamagedFileTests {
     try expectEqual(opens(fixture)?.why.contains("another size"), true)
   }
 
-  /// `make disk-damage` sets DAMAGED_FILES.
+  /// `make damage` sets DAMAGED_FILES.
   private static let files = ProcessInfo.processInfo.environment["DAMAGED_FILES"].flatMap(Int.init) ?? 400
 
   @Test(
