@@ -14,7 +14,7 @@ extension World {
     if pauseNote != nil {
       pausedAt = pausedAt ?? now
     } else if let began = pausedAt {
-      offDuty.append(began...now)
+      inactiveSpans.append(began...now)
       pausedAt = nil
     }
   }

@@ -42,7 +42,7 @@ extension World {
 
   /// No position of a pause is sent, not even afterwards.
   private func checkPauses() {
-    let times = (offDuty + openPauses).map {
+    let times = (inactiveSpans + openPauses).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
     // A modem is polled, and its response is at most as old as the previous poll.
@@ -209,7 +209,7 @@ extension World {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     if isFirstStored(attempt, applied) { return true }
     let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
-    let pause = offDuty.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
+    let pause = inactiveSpans.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
     return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
   }
 
@@ -310,13 +310,13 @@ extension World {
   /// Whether the machine was suspended in between, or knew that it had no network, or the vehicle was paused.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = absentSince.map { [$0...max(now, $0)] } ?? []
-    return (pauses + offDuty + open + openPauses).contains {
+    return (pauses + inactiveSpans + open + openPauses).contains {
       start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
     }
   }
 
-  private func isOffDuty(from start: Double, to end: Double) -> Bool {
-    return (offDuty + openPauses).contains {
+  private func isInactive(from start: Double, to end: Double) -> Bool {
+    return (inactiveSpans + openPauses).contains {
       start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
     }
   }
@@ -345,7 +345,7 @@ extension World {
     for stamp in stamps.sorted() + [end] {
       defer { before = stamp }
       guard stamp - before > 13, before < end else { continue }
-      guard !isOffDuty(from: Double(before), to: Double(stamp)) else { continue }
+      guard !isInactive(from: Double(before), to: Double(stamp)) else { continue }
       let seconds = track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
@@ -508,7 +508,7 @@ extension World {
       let isUndisturbed = !scenario.acts.contains {
         Double($0.second + $0.act.lasts) > from - 60 && Double($0.second) < limit
       }
-      guard isCalm, isUndisturbed, limit + 2 < second, !isOffDuty(from: from - 60, to: limit) else { continue }
+      guard isCalm, isUndisturbed, limit + 2 < second, !isInactive(from: from - 60, to: limit) else { continue }
       if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
         violate("nothing arrived within \(limit - from) s of the network's return at \(from) s")
       }

@@ -19,7 +19,7 @@ extension World {
   func lock(_ vehicle: String) -> VehicleHolder? {
     guard lockedVehicle != vehicle, isTaken(vehicle) else {
       lockedVehicle = vehicle
-      if let since = inUseSince { offDuty.append(since...now) }
+      if let since = inUseSince { inactiveSpans.append(since...now) }
       inUseSince = nil
       return nil
     }

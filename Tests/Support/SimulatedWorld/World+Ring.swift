@@ -212,7 +212,7 @@ extension World {
     ring.directoryTrouble = nil
     // Until now they were in force, but not stored.
     (pauseNote, dutyNote) = (nil, nil)
-    if let began = pausedAt { offDuty.append(began...now) }
+    if let began = pausedAt { inactiveSpans.append(began...now) }
     (pausedAt, offlineSince, offlineSettledAt) = (nil, nil, nil)
   }
 

@@ -269,7 +269,7 @@ final class World {
   /// From when on; nil: from the start on.
   var neededSince: BootInstant?
   /// Pauses that have ended, and times in which another daemon had the vehicle.
-  var offDuty: [ClosedRange<BootInstant>] = []
+  var inactiveSpans: [ClosedRange<BootInstant>] = []
   var absentSince: BootInstant?
 
   init(_ scenario: Scenario) throws {
