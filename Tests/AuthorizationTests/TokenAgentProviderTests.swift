@@ -40,7 +40,7 @@ struct TokenAgentProviderTests {
     _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
     var fetches = 0
-    // An update every five seconds in the last tenth of its lifetime.
+    // An update every five seconds in the last tenth of the token's lifetime.
     for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1

@@ -48,7 +48,7 @@ struct TrafficLedgerTests {
     try #require(CivilDate(year: year, month: month, day: day))
   }
 
-  @Test("the increase of each reading is added to the day and to the month, for both peers and the updates")
+  @Test("the increase since the last reading is added to the day and the month, for both peers and the updates")
   func counts() throws {
     var run = Run(time: Self.noon)
     run.counted.tokenProvider = TCPMeterTests.traffic(4000, 9000)

@@ -129,7 +129,7 @@ struct ConfirmedReloadTests {
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
-    // So nothing is prepared for them, which would take the lock or a line from those in force.
+    // Refused before anything is prepared: that would take the lock or a line from the settings in force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
     // The same files are not tried again; other files are.

@@ -16,7 +16,7 @@ struct DaemonSourcesTests {
     var device: String
   }
 
-  /// A source that reads at a deadline, and reports a fix of the second that it has read.
+  /// A source that reads at a deadline, and reports a fix at the second that the first byte contains.
   private struct Receiver: SourceSession {
     var nextDeadline: BootInstant?
     var lastRequest: ModemRequest?

@@ -88,7 +88,7 @@ struct UpdateFormNegotiationTests {
     }
   }
 
-  @Test("the first pair is known to the next run, which needs only one more; an acceptance clears it")
+  @Test("the first of the two rejections counts in the next run too, until a compact update is accepted")
   func nextRun() throws {
     var bench = Bench()
     _ = bench.fail(415)

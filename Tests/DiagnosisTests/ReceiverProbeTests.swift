@@ -167,7 +167,7 @@ struct ReceiverProbeTests {
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
-  @Test("the detection ends if no speed gives sentences")
+  @Test("the search for the speed ends if no speed gives a valid sentence")
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
     expect(probe.isDone)

@@ -68,7 +68,7 @@ struct ServiceFindingsTests {
       ])
   }
 
-  @Test("an older update fails, judged by the daemon's own heartbeat")
+  @Test("a last update older than two of the daemon's own heartbeats fails")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])

@@ -48,7 +48,7 @@ struct PathWatchTests {
     watch.close()
   }
 
-  @Test("Directories and a device created between two turns are not missed")
+  @Test("Directories and a device created between two iterations of the loop are not missed")
   func allAtOnce() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()

@@ -7,7 +7,7 @@ import Timekeeping
 
 /// The filter on real roads. Improvements must not be lost: a change that improves a figure tightens its bound.
 struct RoadScoreTests {
-  /// The known facts of the seven drives, counted once.
+  /// The scores of the seven drives, computed once.
   static let scores = Result { try RoadDrive.allCases.map { ($0, RoadScore(try $0.review(), truth: try $0.truth())) } }
 
   @Test("on recorded drives good fixes are accepted; those without satellites or of a frozen receiver are rejected")

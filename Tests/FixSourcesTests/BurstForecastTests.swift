@@ -60,7 +60,7 @@ struct BurstForecastTests {
     expect(line.wakeUps(100_000..<200_000) < 1.3)
   }
 
-  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is read as soon")
+  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is read just as soon")
   func tunnel() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences

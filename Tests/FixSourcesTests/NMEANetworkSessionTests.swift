@@ -581,7 +581,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.senders, [.init(Self.router, isUsed: true)])
   }
 
-  @Test("a line without an end is not stored, and the next one is read")
+  @Test("an unterminated line is not buffered, and the next one is read")
   func endless() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())

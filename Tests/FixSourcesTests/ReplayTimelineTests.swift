@@ -71,7 +71,7 @@ struct ReplayTimelineTests {
     try expectEqual(speeds(pace: 0, shiftsTimes: true), [12, 0.5])
   }
 
-  /// A fix with a speed of 12 m/s and a speed accuracy of 0.5 m/s: both as played.
+  /// The replayed speed and speed accuracy of a fix that was recorded with 12 m/s and 0.5 m/s.
   private func speeds(pace: Double, shiftsTimes: Bool) throws -> [Double?] {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
     var moving = try fix(.utc(ReplayTimelineTests.recorded))

@@ -165,7 +165,7 @@ struct UpdateOutcomeTests {
   }
 
   @Test(
-    "Google's messages about a token, a role or a name are readable by everyone, those that may quote the request are not",
+    "Google's messages about a token, a role or a name are for everyone; those that may quote the request are not",
     arguments: [
       (401, "UNAUTHENTICATED", true), (403, "PERMISSION_DENIED", true), (404, "NOT_FOUND", true),
       (400, "INVALID_ARGUMENT", false), (429, "RESOURCE_EXHAUSTED", false), (503, "UNAVAILABLE", false),

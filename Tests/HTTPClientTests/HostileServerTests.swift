@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "a flood within TLS ends its connection, and no turn of the loop takes long",
+    "a flood within TLS ends its connection, and no iteration of the loop takes long",
     .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"),
     arguments: ["key-update", "ticket", "hello"], [HTTPTransport.auto, .http1])
   func tlsFlood(kind: String, transport: HTTPTransport) throws {

@@ -37,7 +37,7 @@ final class TestProcess {
     close(output)
   }
 
-  /// Waits until it exits; nil if it failed.
+  /// Waits until it exits; false if it failed.
   func finish() -> Bool {
     var status: Int32 = 0
     let isDone = waitpid(process, &status, 0) == process && status == 0

@@ -98,7 +98,7 @@ struct DoctorCommandTests {
     var fault: String?
     /// Expected in the finding that fails.
     let says: String
-    /// Expected in the status line before; nil: the same text.
+    /// Expected in the status line before the doctor runs; nil: the same text as in the finding.
     var shows: String?
 
     static let all = [

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A restart uses the cached token, and under no other condition.
+/// When the next run uses the cached token, and when it requests a new one.
 struct TokenAfterRestartTests {
   private let bench: TestBench
   private let receiver: Receiver

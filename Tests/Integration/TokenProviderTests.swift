@@ -204,7 +204,7 @@ struct TokenProviderTests {
   }
 
   @Test(
-    "a clock that is decades wrong is reported with its size, and changes nothing else",
+    "a clock that is hours or decades behind is reported, and changes nothing else",
     arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])

@@ -50,7 +50,7 @@ final class MessageBusTests {
     }
   }
 
-  @Test("without systemd that is reported at once")
+  @Test("the absence of systemd is reported at once")
   func absent() {
     for addresses in [[], [MessageBus.Address.bus("unix:path=\(path)")], [.manager("unix:path=\(path)")]] {
       expectEqual(error(addresses)?.code, .absent)

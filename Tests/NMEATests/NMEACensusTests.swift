@@ -31,7 +31,7 @@ struct NMEACensusTests {
     expect(!census.hasPosition)
   }
 
-  @Test("a `$` without an end uses bounded memory")
+  @Test("an unterminated sentence uses bounded memory")
   func endless() throws {
     let census = try Self.census("$" + String(repeating: "x", count: 100_000) + "$GPGSV,1,1,00*79")
     expectEqual(census.counts, ["GPGSV": 1])

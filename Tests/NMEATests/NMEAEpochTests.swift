@@ -179,7 +179,7 @@ struct NMEAEpochTests {
   }
 
   @Test(
-    "An epoch after some with a damaged sentence has all of its own",
+    "An epoch after several with a damaged sentence has all of its own sentences",
     arguments: ["GPGGA,1200,1*00\r\n", "GPGGA,12\u{7}00*6A\r\n", String(repeating: "A", count: 520) + "\r\n"])
   func disturbed(damaged: String) {
     var text = ""

@@ -173,7 +173,7 @@ struct BacklogTests {
     expectEqual(backlog.records.map(\.interpolationError), [0, 0, 0, .infinity, 0])
     _ = backlog.append(try location(120), limit: 5)
     expectEqual(seconds(backlog.records), [10, 30, 100, 120])
-    // Those from between the queued ones are alone.
+    // Each restored position between queued ones is a segment of its own.
     _ = backlog.restore(try self.backlog([50, 105, 130]).records, limit: 100)
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [50, 100, 105, 120, 130])
   }
@@ -184,7 +184,7 @@ struct BacklogTests {
     expectEqual(
       backlog.breakSegment(at: try location(25).time),
       [.changed([Backlog.Record(try location(30), interpolationError: .infinity)])])
-    // Once is enough; a queued one is itself the end of both segments.
+    // A second break there changes nothing; a queued position is itself the endpoint of both segments.
     expectEqual(backlog.breakSegment(at: try location(25).time), [])
     expectEqual(
       backlog.breakSegment(at: try location(30).time),
@@ -192,7 +192,7 @@ struct BacklogTests {
     expectEqual(backlog.breakSegment(at: try location(45).time), [])
     for second in [50, 60] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50])
-    // Nor across one that a late position is before, unless its time was wrong.
+    // Nor across a delivered position that late ones precede, unless its time was wrong.
     expectEqual(backlog.breakSegment(at: try location(65).time), [])
     for second in [63, 70, 80] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70])

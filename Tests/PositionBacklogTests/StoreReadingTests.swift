@@ -36,7 +36,7 @@ struct StoreReadingTests {
     expectEqual(reading.ended(), start)
   }
 
-  @Test("a store that fails before the request is still read; one that fails after it has answered")
+  @Test("a store that fails before it is asked is still read later; a failure after that ends the wait")
   func failure() {
     var reading = StoreReading()
     reading.found(at: start)

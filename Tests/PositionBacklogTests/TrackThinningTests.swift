@@ -198,7 +198,7 @@ struct TrackThinningTests {
       for _ in 0..<2500 {
         var location = road.next()
         let event = Int.random(in: 0..<200, using: &random)
-        // A position from which it matters whether the reader has it.
+        // Far off the road: interpolation differs depending on whether the reader has this position.
         if event == 1 || event == 2 { location.coordinate = location.coordinate.moved(by: 3000, heading: 20) }
         all.append(location)
         switch event {

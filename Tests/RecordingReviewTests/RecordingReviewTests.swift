@@ -127,7 +127,7 @@ struct RecordingReviewTests {
     var fixes = RecordingReviewTests.drive(0..<40)
     for index in 20...21 { fixes[index].coordinate = fixes[index].coordinate.moved(by: 300, heading: 0) }
     fixes[10].coordinate = fixes[10].coordinate.moved(by: 5, heading: 90)
-    // Within the grouping, and therefore in the same episode.
+    // At most 10 s after the previous one, and therefore in the same episode.
     fixes[26].coordinate = fixes[26].coordinate.moved(by: 200, heading: 0)
     let review = review(fixes)
     expectEqual(reasons(review), [.impossibleSpeed: 3])

@@ -71,7 +71,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
   }
 
-  @Test("an epoch of a pipe that noise has left incomplete may end after the noise, with the first after a suspend")
+  @Test("an epoch from a pipe that noise left incomplete may end only with the first one after a suspend")
   func incompleteOverSuspend() throws {
     _ = try World.drive(
       Scenario(
@@ -130,7 +130,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
   }
 
-  @Test("a corrupted position with a valid checksum may be read from a pipe a minute later")
+  @Test("a corrupted sentence with a valid checksum may give a wrong fix a minute later, when a pipe is read")
   func collisionReadLater() throws {
     let world = try World.drive(
       Scenario(

@@ -24,7 +24,7 @@ struct SourcesScenarios {
     // The device is unplugged: that is known at once, and the other receiver is good already. Its clock may have to
     // catch up.
     expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
-    // By the timestamps, at failback from a clock that lags.
+    // At failback from a clock that lags, the timestamps jump ahead by that lag.
     expect(world.longestGap(312..<890) <= 12 + milliseconds / 1000)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }

@@ -7,7 +7,7 @@ import SystemCalls
 import Testing
 
 struct AtomicFileTests {
-  @Test("a file that is replaced stays under its second name, which is never that of another one")
+  @Test("a file that is replaced stays under its second name, which must not be in use already")
   func kept() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")

@@ -119,7 +119,7 @@ struct RetryGateTests {
           return wait
         }
         let longest = waits.max() ?? .zero
-        // In any twentieth of the time no more than twice an even share of the half that is used.
+        // At least ten of these twenty slots are used, with 30 vehicles each on average: none has more than twice that.
         let slots = Dictionary(grouping: waits) { $0.nanoseconds * 20 / (longest.nanoseconds + 1) }
         expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
         expectEqual(Set(waits).count, 300)
@@ -147,7 +147,7 @@ struct RetryGateTests {
         if neverArrive { gate.failedUnsent() }
         _ = gate.failed(Backoff.Bounds.seconds(0, cap: 0), at: at(Double(second)))
       }
-      // While it fails the limit holds for all of them.
+      // During the outage all attempts count towards the limit.
       expect(gate.earliestByLimit >= at(84))
       gate.attempted(at: at(60))
       gate.succeeded()

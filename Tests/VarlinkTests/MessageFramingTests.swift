@@ -16,7 +16,7 @@ struct MessageFramingTests {
 
   private func call(_ text: String) -> MessageFraming.Message { .varlink(Array(text.utf8)) }
 
-  @Test("messages end with NUL, however they are split; a message without an end is not delivered")
+  @Test("messages end with NUL, however they are split; an unterminated message is not delivered")
   func varlink() {
     expectEqual(messages("{}\0{\"a\":1}\0{"), [call("{}"), call("{\"a\":1}")])
     expectEqual(messages("{", "}", "\0", "\0"), [call("{}"), call("")])
@@ -29,7 +29,7 @@ struct MessageFramingTests {
     expectEqual(messages("{}\0\n{}\n\0"), [call("{}"), call("\n{}\n")])
   }
 
-  @Test("a message that exceeds the limit is not delivered, with or without an end", arguments: ["", "\0", "\n"])
+  @Test("a message that exceeds the limit is not delivered, terminated or not", arguments: ["", "\0", "\n"])
   func limit(end: String) {
     for (count, isTooLong) in [(100, false), (101, true)] {
       var framing = MessageFraming(limit: 100)

@@ -134,7 +134,7 @@ struct FleetVehicle {
     }
     guard isDriving(at: end) else { return }
     let time = FleetModel.time(end)
-    // Until the first position has arrived: since its start.
+    // Before the first position has arrived, the age counts from the vehicle's start.
     let since = servers.newest ?? FleetModel.time(firstStart)
     tally.count(age: Int((time - since).wholeSeconds))
     let pending = agent?.delivery.backlog.count ?? stored.count

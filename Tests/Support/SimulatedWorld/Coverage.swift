@@ -46,7 +46,7 @@ struct Coverage {
   /// All cases, in order, each as `group case`, and whether the run met it.
   var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areMet))) }
 
-  /// They are the same in each run, and take longer than what they are names of.
+  /// The same in each run, and made once: this takes longer than to record which cases are met.
   private static let names = Coverage().groups.flatMap(\.names)
 }
 

@@ -145,7 +145,7 @@ struct Scenario {
     }
   }
 
-  /// The capacity of the backlog; nil: the default.
+  /// The commit interval of the backlog; nil: the default.
   var commitInterval: Duration? {
     for setting in settings {
       if case .commitInterval(let seconds) = setting { return .seconds(seconds) }

@@ -50,7 +50,7 @@ struct SimulatedModem {
   }
 }
 
-/// The receiver of a modem, between ModemManager and the daemon.
+/// What passes between ModemManager, which has the modem's receiver, and the daemon.
 extension World {
   func replugModem(_ index: Int, isThere: Bool) {
     if isThere { ports[index].modem?.replug() }

@@ -116,8 +116,8 @@ extension World {
     }
   }
 
-  /// The recordings are at their end. A modem has none, nor has a line that is not opened, because another daemon has
-  /// the vehicle.
+  /// The recordings are at their end. Modems never end, nor do lines that are not open because another daemon has the
+  /// vehicle.
   func endSources() {
     for index in ports.indices where !isOff && (inUseSince == nil || ports[index].recording != nil) {
       ports[index].hasEnded = ports[index].modem == nil

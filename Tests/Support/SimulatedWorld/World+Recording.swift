@@ -8,7 +8,7 @@ extension Port {
   var isFile: Bool { if case .file = recording { true } else { false } }
 }
 
-/// A recording: each read of it takes its own turn of the loop, until its end.
+/// A recording: each read of it takes an iteration of the loop, until its end.
 extension World {
   private static let readSize = 4096
 

@@ -158,8 +158,8 @@ final class World {
   private var isNextVehicleInUse = false
   /// What was published.
   var published = Published()
-  /// The messages between the daemon's parts in the last step, the vehicle before that, from the first fix without a
-  /// date on, and whether it was parked at that message.
+  /// The messages between the daemon's parts in the last step; the vehicle's state before each, recorded from the first
+  /// fix without a date on; and whether the vehicle was parked then.
   private(set) var messages: [(message: Daemon.Message, before: VehicleState?, isParked: Bool)] = []
   /// The ports of the program's sources, by their IDs.
   var portsBySource: [Int: Int] = [:]
@@ -189,9 +189,9 @@ final class World {
   var pictured: [PictureSecond] = []
   var hasFixSinceTick = false
   var lastCause: CauseCase?
-  /// The events.
+  /// The cases that the run has met.
   var coverage = Coverage()
-  /// The number of all requests so far.
+  /// A checksum of all requests so far.
   var requestChecksum = RunChecksum()
   /// The vehicle of the settings that were read last, and that of the settings in force, with the time from which on
   /// they name it.
@@ -704,7 +704,7 @@ final class World {
     hasCalledVehicle = true
     // Like a shell, the world queries it once after each call, and not again before the next.
     notePlan(settled.plan)
-    // In addition to the live position in flight.
+    // The live position in flight does not count.
     if settled.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
     }
