@@ -27,7 +27,7 @@ struct ConfirmationFile {
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Replaces the file, or removes it (nil). That is on disk when this returns.
+  /// Replaces the file, or removes it (nil). The change is on disk when this returns.
   ///
   /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String?) -> String? {

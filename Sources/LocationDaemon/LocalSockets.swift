@@ -80,8 +80,8 @@ final class LocalSockets {
   /// Whether clients can connect to the control socket.
   var isListening: Bool { control?.isInPlace == true }
 
-  /// - Throws: code `failed` if there is no directory, or others than its owner and group have access to it. Its group
-  ///   alone may connect, and only its owner make a socket.
+  /// - Throws: code `failed` if there is no directory, or users other than its owner and group have access to it. Its
+  ///   group alone may connect, and only its owner may make a socket.
   private static func positionsPath() throws(ControlSocketError) -> String {
     guard let directory = Environment.value(of: positionsVariable), !directory.isEmpty else {
       throw ControlSocketError(

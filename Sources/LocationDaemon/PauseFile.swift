@@ -19,7 +19,7 @@ nonisolated struct PauseFile {
     PauseFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
   }
 
-  /// - Returns: the pause of an earlier run, and what is wrong. If it is unknown whether there is one, there is.
+  /// - Returns: the pause of an earlier run, and what is wrong. A file that cannot be read counts as a pause.
   func read() -> (record: PauseRecord?, problem: String?) {
     do throws(Errno) {
       return (try file.read().map { PauseRecord(text: $0) }, nil)

@@ -2,8 +2,8 @@
 
 /// Masks every number in a text that may be a coordinate: one with three decimals or more, as in degrees and in NMEA's
 /// `4807.038`; two numbers with decimals side by side; one after a word such as `latitude`; and a whole number of eight
-/// digits or more, as in degrees times 10⁷. Numbers that are none are masked by mistake; versions and IP addresses are
-/// not.
+/// digits or more, as in degrees times 10⁷. Other numbers of these forms are masked by mistake; versions and IP
+/// addresses are not.
 enum CoordinateMask {
   private struct Number {
     /// With its sign.

@@ -31,7 +31,7 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
     case wrongVehicle
     /// The token is for another trip, task or tracking ID.
     case wrongContext
-    /// The token has expired, or had when it arrived.
+    /// The token has expired, or had already expired when it arrived.
     case expired
     /// The provider returned the same token that Fleet Engine has just rejected.
     case unchanged

@@ -23,7 +23,7 @@ enum ConfirmationRecord: Equatable, Sendable {
     return "\(ConfirmationRecord.title)\n\(lines)\nend\n"
   }
 
-  /// - Returns: nil if the text is none, or truncated.
+  /// - Returns: nil if the text is not a record, or is truncated.
   init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count > 3, lines[0] == ConfirmationRecord.title, lines[lines.count - 2] == "end" else { return nil }

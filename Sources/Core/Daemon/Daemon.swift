@@ -66,7 +66,8 @@ package struct Daemon: Sendable {
     case settingsRead(SettingsOutcome)
     /// What came of `readKeptSettings`.
     case keptSettingsRead(KeptSettingsOutcome)
-    /// The state of previous runs was passed: from now on the backlog's file may be read. Once, before the first fix.
+    /// The state of previous runs has been passed: from now on the backlog's file may be read. Once, before the first
+    /// fix.
     case start
     /// The operation of `store` has ended.
     case storeEnded(StoreAgent.Outcome)

@@ -30,7 +30,7 @@ struct Publication: Sendable {
   var ledger: TrafficLedger
   /// Requests for status or metrics without a response.
   var requests: [(id: UInt64, request: Daemon.Request)] = []
-  /// Nothing is published before the state of previous runs was passed.
+  /// Nothing is published before the state of previous runs has been passed.
   var hasBegun = false
   /// `measured` follows.
   var isMeasuring = false

@@ -5,13 +5,13 @@
 package struct SettingsParts: Equatable, Sendable {
   /// Of all settings.
   package var all: String
-  /// Of what decides the vehicle, Fleet Engine and every proxy.
+  /// Of the settings that decide the vehicle, Fleet Engine and every proxy.
   package var destination: String
   /// Of the sources and the filter: they decide whether there is a fix.
   package var source: String
   /// Of the token provider.
   package var token: String
-  /// A short one of the values of the credentials; "-" if there are none.
+  /// A short digest of the values of the credentials; "-" if there are none.
   package var credentials: String
 
   package init(

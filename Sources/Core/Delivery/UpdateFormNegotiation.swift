@@ -56,7 +56,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   /// Failures in a row before the first acceptance after which attempts are plain, if the form does not explain them.
   private static let failuresBeforeAcceptance = 2
   /// Failures in a row after an acceptance that reopen the negotiation: the address leads to another server, or a new
-  /// proxy on the way removes the name of the coding. Without a response it is most often the network.
+  /// proxy on the path removes the name of the coding. Without a response it is most often the network.
   private static let failuresAfterAcceptance = 3
   private static let failuresWithoutResponse = 10
 

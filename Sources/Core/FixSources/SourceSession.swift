@@ -98,8 +98,8 @@ package enum LineOperation: Equatable, Sendable {
   case close
   /// Do not watch the line until `read` or `watch`. A line that was just opened is watched.
   case pause
-  /// Pass on all available data at once; `drained` follows. Of a recording the next data, in a later turn of the loop,
-  /// or `endOfInput` or `ended`.
+  /// Pass on all available data at once; `drained` follows. Of a recording the next data, in a later iteration of the
+  /// loop, or `endOfInput` or `ended`.
   case read
   /// Watch the line and pass on data when it arrives.
   case watch

@@ -33,7 +33,7 @@ package struct NMEADecoder {
 
   /// Since initialization.
   package private(set) var counters = Counters()
-  /// The number of bytes of the last `decode` after the sentence with which its last fix was complete.
+  /// The number of bytes that the last `decode` read after the sentence that completed its last fix.
   package private(set) var bytesAfterFix = 0
   /// Counts the sentences by address; nil: they are not counted.
   package var census: NMEACensus?

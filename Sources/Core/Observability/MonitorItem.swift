@@ -56,7 +56,8 @@ package enum MonitorItem: Equatable, Sendable {
     package var duty: String?
     /// As Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the state.
     package var vehicleState: String?
-    /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted it for good.
+    /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted that, or ONLINE may still arrive after
+    /// it.
     package var isOfflinePending: Bool
 
     /// Whether the other is the same but for what changes with each update, and with time.

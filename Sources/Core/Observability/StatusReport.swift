@@ -297,8 +297,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var duty: String?
   /// When the driver went off duty, RFC 3339; nil on duty, or if the time was unknown then.
   package var offDutySince: String?
-  /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted it for good; nil in the response of an
-  /// earlier release.
+  /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted that, or ONLINE may still arrive after it;
+  /// nil in the response of an earlier release.
   package var isOfflinePending: Bool?
   /// The same as `pauseTrouble`, for the stored duty.
   package var dutyTrouble: String?

@@ -21,7 +21,8 @@ struct ExtrapolationDetector: Sendable {
   /// Moves the timestamps of previous fixes.
   mutating func redate(by change: Duration) { since = since + change }
 
-  /// Processes the next fix. One below the speed of a parked vehicle's noise is not extrapolated: its speed stays 0.
+  /// Processes the next fix. A fix that is slower than the noise of a parked vehicle does not count as extrapolated,
+  /// because a parked vehicle's speed may stay 0.
   mutating func observe(_ fix: Fix, at time: Timestamp) {
     let report = Report(speed: fix.speed, heading: fix.heading, accuracy: fix.reportedAccuracy)
     if report != self.report || time < since { (self.report, since) = (report, time) }

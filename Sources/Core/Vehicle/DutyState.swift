@@ -75,7 +75,8 @@ struct DutyState: Equatable, Sendable {
 
   // MARK: - OFFLINE
 
-  /// Whether Fleet Engine has not yet accepted OFFLINE for this vehicle, for good. False on duty without a pause.
+  /// Whether OFFLINE is not yet final for this vehicle: it was not accepted, or a position with ONLINE may still arrive
+  /// after it. False on duty without a pause.
   ///
   /// - Parameter vehicle: as in ``PauseRecord/offline``.
   func isOfflinePending(for vehicle: String) -> Bool {

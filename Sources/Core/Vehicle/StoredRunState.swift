@@ -44,7 +44,7 @@ struct StoredRunState: Equatable, Sendable {
       } ?? "")
   }
 
-  /// Earlier versions know no position with OFFLINE.
+  /// In the words of earlier versions, for which a position with OFFLINE is a position like any other.
   private var underway: Int64 {
     (inFlight == .offlinePosition ? .position : inFlight)?.rawValue ?? 0
   }

@@ -21,7 +21,7 @@ import Timekeeping
 
   /// The read size; a TLS record is not larger.
   private static let readSize = 16_384
-  /// What is read in one turn of the loop: far more than a response, and far less than what delays a receiver's
+  /// What is read in one iteration of the loop: far more than a response, and far less than what delays a receiver's
   /// sentences.
   private static let readLimit = 65_536
   private static let readTime = Duration.milliseconds(10)
@@ -202,8 +202,8 @@ import Timekeeping
     source?.watch(for: isWaitingToWrite ? [.readable, .writable] : .readable)
   }
 
-  /// Reads available data, in one turn of the loop no more than `readLimit` and for no longer than `readTime`: other
-  /// events are handled before the rest is read.
+  /// Reads available data, in one iteration of the loop no more than `readLimit` and for no longer than `readTime`:
+  /// other events are handled before the rest is read.
   func read() {
     var left = TLSConnection.readLimit
     let deadline = loop.now.boot + TLSConnection.readTime

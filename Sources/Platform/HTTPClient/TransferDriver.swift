@@ -29,7 +29,7 @@ import SystemCalls
   /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
   /// response must not use more than this.
   private static let maximumWork = Duration.seconds(1)
-  /// Of this, what it uses in one turn of the loop.
+  /// The part of this that it may use in one iteration of the loop.
   private static let maximumStep = Duration.milliseconds(10)
 
   /// - Parameters:

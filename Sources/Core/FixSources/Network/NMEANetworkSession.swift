@@ -52,7 +52,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     let first: BootInstant
     var last: BootInstant
 
-    /// Whether it has been in use for longer than by a sender with a new port for each datagram.
+    /// Whether it has been in use for longer than a port of a sender that uses another one for each datagram.
     var isSettled: Bool { last - first >= NMEANetworkSession.portSettlingTime }
   }
 
@@ -370,7 +370,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     case refused
   }
 
-  /// Whose a port of a sender's address is. Of several ports that are in use, the first is read while it gives fixes.
+  /// What to do with a datagram from this port of a sender's address. Of several ports that are in use, the first is
+  /// read while it gives fixes.
   private func use(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
     let new = Port(number: number, first: now, last: now)
     guard var port = sender.port else { return .current(new) }

@@ -8,7 +8,7 @@ package struct ReplayTimeline: Sendable {
   private let shiftsTimes: Bool
   private let start: Moment
   private var previous: Timestamp?
-  /// Whether a fix had a date. Until then that of `previous` is by the clock, which may be wrong.
+  /// Whether a fix had a date. Until then the date of `previous` is the clock's, which may be wrong.
   private var isDated = false
   /// The time since the start on the shifted timestamps.
   private var elapsed = Duration.zero
