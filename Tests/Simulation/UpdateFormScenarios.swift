@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import PositionBacklog
+import Daemon
 import Delivery
 import Vehicle
 import Testing
@@ -141,5 +142,16 @@ struct UpdateFormScenarios {
           Fault(.refusesCompact(1, .status(501, "UNIMPLEMENTED")), 3..<4),
         ], noise: 0, hasModem: true))
     expectEqual(world.applied(4..<11).map { World.second(of: $0.live) }, [8])
+  }
+
+  @Test("the next heartbeat is due an interval after a position was sent again in the plain form")
+  func heartbeatAfterPlainForm() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_475_571, duration: 503, drive: .steady(0),
+        faults: [Fault(.latency(6000), 368..<401), Fault(.badConnections(every: 2, .internalError), 290..<396)],
+        acts: [(288, .clockSet), (365, .ask(.reload))], wallError: -138_778_322, noise: 0, settings: [.interval(5)],
+        isDateless: true, hasRing: true))
+    expectEqual(world.applied(391..<503).map { World.second(of: $0.live) }, [390, 454])
   }
 }

@@ -359,14 +359,18 @@ extension World {
   }
 
   /// The seconds by which a position was sent again, in the plain form, after its compact update had been sent, which
-  /// was rejected for its form: the next heartbeat is due an interval after that. By the second of the position.
+  /// was rejected, perhaps for its form: the next heartbeat is due an interval after that. By the second of the
+  /// position.
   private var comparisonDelays: [Int: Int] {
-    let sent = Dictionary(attempts.map { ($0.id, $0.at) }) { first, _ in first }
+    let sent = Dictionary(attempts.map { ($0.id, $0) }) { first, _ in first }
     var delays: [Int: Int] = [:]
-    for applied in server.applied where !applied.isCompact && server.refusedForms.contains(applied.request - 1) {
+    for applied in server.applied where !applied.isCompact {
       guard let refused = sent[applied.request - 1], let again = sent[applied.request] else { continue }
+      // Any 500 may be about the form: then the plain one follows at once.
+      let isAboutForm = server.refusedForms.contains(refused.id) || refused.status == 500 && again.at == refused.endedAt
+      guard isAboutForm else { continue }
       for reported in reported(at: applied.live.time) {
-        delays[reported.second] = Int((again - refused).wholeSeconds) + 1
+        delays[reported.second] = Int((again.at - refused.at).wholeSeconds) + 1
       }
     }
     return delays
