@@ -68,7 +68,7 @@ package struct ServiceAccount {
       let mode = String(status.st_mode & 0o777, radix: 8)
       throw EmulatorError(
         .account,
-        "\(path): others than its owner have access (mode 0\(mode)), and who has this key is the service account; "
+        "\(path): users other than its owner have access (mode 0\(mode)), and who has this key is the service account; "
           + "fix it with: chmod 600 \(path)")
     }
     var content: [UInt8] = []

@@ -99,7 +99,7 @@ final class LocalSockets {
     }
     guard mode & 0o027 == 0 else {
       throw ControlSocketError(
-        .failed, "\(directory): others than its owner and group have access to it, or its group can write to it")
+        .failed, "\(directory): users other than its owner and group have access to it, or its group can write to it")
     }
     return LocalSocket.positions.path(of: RuntimeDirectory.path ?? "fleet-locationd", positions: directory)
   }

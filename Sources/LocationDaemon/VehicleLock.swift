@@ -47,7 +47,7 @@ nonisolated final class VehicleLock {
     if let current, current.key == key { return Attempt(key: key, lock: current.lock) }
     let path = "\(directory)/\(key)"
     do throws(Errno) {
-      guard let owner = try owner() else { return failed("others than its owner have access to it") }
+      guard let owner = try owner() else { return failed("users other than its owner have access to it") }
       return Attempt(key: key, lock: try FileLock(path, remark: ServiceUnit.current, owner: owner))
     } catch {
       switch error.code {

@@ -208,7 +208,7 @@ struct ServiceFindingsTests {
   ]
 
   static let secrets: [Row] = [
-    .rejected("header file 0644", "/etc/h: others than its owner have access (mode 0644)"),
+    .rejected("header file 0644", "/etc/h: users other than its owner have access (mode 0644)"),
     .rejected("header file 0600 root", "/etc/h: permission denied; the user of the service must own the file"),
     .unit(
       "LoadCredential's file missing", looping(.exited(243)), "restart loop", "243/CREDENTIALS", "cannot be read"),

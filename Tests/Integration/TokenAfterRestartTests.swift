@@ -93,7 +93,7 @@ struct TokenAfterRestartTests {
       let received = text.split(separator: "\n")[3].split(separator: " ")[1]
       try change(text.replacingOccurrences(of: ends, with: "ends \((Int64(received) ?? 0) + 1)"))
     case "open":
-      says = "others than its owner have access (mode 0644)"
+      says = "users other than its owner have access (mode 0644)"
       chmod(file, 0o644)
     default:
       says = "it is a link"

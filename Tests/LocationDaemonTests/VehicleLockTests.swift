@@ -100,7 +100,7 @@ struct VehicleLockTests {
   func unusable() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()
-    for (path, words) in [("open", "others than its owner"), ("file", "Not a directory"), ("absent", "No such file")] {
+    for (path, words) in [("open", "other than its owner"), ("file", "Not a directory"), ("absent", "No such file")] {
       if path == "open" { expect(mkdir(directory(path), 0o755) == 0 && chmod(directory(path), 0o755) == 0) }
       if path == "file" { _ = try directory.write("", to: path) }
       let lock = VehicleLock(directory: directory(path))

@@ -47,7 +47,7 @@ struct TokenStoreTests {
   func exposed(mode: Int) throws {
     try store.write(Secret("one"))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    expectEqual(trouble(), "\(path): others than its owner have access (mode 0\(String(mode, radix: 8)))")
+    expectEqual(trouble(), "\(path): users other than its owner have access (mode 0\(String(mode, radix: 8)))")
   }
 
   @Test("a file of another user is not read", .enabled(if: geteuid() == 0, "only root can give files away"))

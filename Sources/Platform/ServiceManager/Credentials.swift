@@ -102,7 +102,7 @@ package struct Credentials: Sendable {
     guard others == 0 else {
       throw ServiceManagerError(
         .exposed,
-        "\(path): others than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
+        "\(path): users other than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
           + "correct it with: chmod \(expectedMode) \(path)")
     }
     let time = content.status.st_mtim

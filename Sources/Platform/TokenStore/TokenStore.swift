@@ -37,7 +37,7 @@ package struct TokenStore: Sendable {
     }
     guard status.st_mode & 0o077 == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
-      throw TokenStoreError("\(path): others than its owner have access (mode 0\(mode))")
+      throw TokenStoreError("\(path): users other than its owner have access (mode 0\(mode))")
     }
     guard content.bytes.count <= TokenStore.maximumSize, let text = String(validating: content.bytes, as: UTF8.self)
     else {
