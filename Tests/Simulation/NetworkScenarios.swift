@@ -104,4 +104,14 @@ struct NetworkScenarios {
     expect(world.events(.offline).contains { $0.contains("clock, which may be behind") })
     expect(!world.applied(300..<370).isEmpty)
   }
+
+  @Test("a reload for another vehicle ends a request that hangs, and its first update is accepted at once")
+  func otherVehicleWhileHanging() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 603_492, duration: 65, drive: .steady(14), faults: [Fault(.silent, 32..<51)],
+        acts: [(62, .reload(vehicle: "truck-2"))], noise: 0, baud: 4800, isAutobaud: true))
+    expectEqual(world.server.applied.last.map { $0.vehicle }, "truck-2")
+    expectEqual(world.server.applied.last.map { World.second(of: $0.live) }, 61)
+  }
 }

@@ -502,7 +502,8 @@ extension World {
       guard let tried, World.seconds(tried.at) >= Double(fault.from), !tried.isAccepted else { continue }
       // Requests that hang end at their own deadline, and a token may be needed first.
       let ends = [
-        tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
+        tried.endedAt.map(World.seconds) ?? World.seconds(tried.at) + 15,
+        fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
       ]
       // Without a default route, attempts are three minutes apart.
       let isSuppressed = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
