@@ -54,6 +54,16 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120044"), rmc("120013")]), .repeated)
   }
 
+  @Test("after a whole first epoch, the next one is awaited with the same kinds of sentences")
+  func half() {
+    var sentences = ModemSentences()
+    func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
+    expectEqual(examine(&sentences, [gga("120000"), rmc("120000")]), .first)
+    let half = bytes([gga("120001"), rmc("120000")])
+    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
+    expectEqual(sentences.examine(half.span, isComplete: true), .epoch(bytes([gga("120001")])))
+  }
+
   @Test("a receiver that is polled during its first epochs is polled again for the rest")
   func amid() {
     var sentences = ModemSentences()

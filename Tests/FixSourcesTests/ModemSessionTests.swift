@@ -212,7 +212,8 @@ struct ModemSessionTests {
       _ = session.handle(.deadline, at: now)
       haveSpeeds += fixes(session.handle(answer(second, motionOf: other), at: now)).map { $0.speed != nil }
     }
-    expectEqual(haveSpeeds, [false, false, false, false, true])
+    // The rest of the first one was awaited, and did not come.
+    expectEqual(haveSpeeds, [false, false, false, true])
   }
 
   @Test("a position without a time that is stored beside an epoch is not used")

@@ -265,4 +265,13 @@ struct LineScenarios {
         faults: [Fault(.heldBack, 147..<157), Fault(.noTime, 147..<156), Fault(.noFix, 156..<158)], noise: 0))
     expectEqual(world.agent.statistics.rejected[.noTime], 9)
   }
+
+  @Test("the first fix of a modem that is read in the middle of an epoch waits for its speed")
+  func firstOfEnabledModem() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 620_861, duration: 87, drive: .steady(14), acts: [(69, .kill(afterEffects: 6, seconds: 6))], noise: 0,
+        settings: [.interval(5)], dialect: .dateLast, hasModem: true))
+    expectEqual(world.applied(76..<87).map { World.second(of: $0.live) }, [85])
+  }
 }

@@ -81,7 +81,11 @@ struct ModemSentences: Equatable, Sendable {
     guard isFirst || isComplete || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && !isKnown($0) }
     remember(entries)
-    guard !isFirst else { return .first }
+    guard !isFirst else {
+      // Of any age, it shows which kinds the receiver sends.
+      if expected.isEmpty { expected = kinds }
+      return .first
+    }
     (expected, last) = (kinds, newest)
     return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
   }
