@@ -132,4 +132,17 @@ struct RingScenarios {
         hasRing: true, hasCertificates: true))
     expect(world.applied(205..<271).isEmpty && !world.applied(271..<275).isEmpty)
   }
+
+  @Test("if the newest position proves to be misdated before anything was sent, the one before it is sent once")
+  func newestMisdated() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_557_242, duration: 286, drive: .steady(14),
+        faults: [Fault(.noFix, 193..<261), Fault(.ahead(18), 186..<193)],
+        acts: [
+          (5, .powerCut(afterEffects: 0, seconds: 10)), (3, .edit(isTokenWrong: true, confirm: 180)),
+          (57, .kill(afterEffects: 2, seconds: 2)),
+        ], noise: 0, hasRing: true))
+    expectEqual(world.applied(15..<265).map { World.second(of: $0.live) }, [180, 261])
+  }
 }

@@ -241,7 +241,7 @@ extension World {
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
   private func checkGaps() {
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
-    let overruled = Set(server.applied.filter(isOverruled).map(\.request))
+    let overruled = Set(server.applied.filter { isOverruled($0) || isFromBeforeMisdated($0) }.map(\.request))
     /// The time from which on there is a position to repeat after this update.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
       overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
@@ -288,6 +288,19 @@ extension World {
     }
     let arrived = World.seconds(arrival)
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
+  }
+
+  /// Whether a later one had been dropped as misdated when it was sent: then it is an old one that was queued, sent
+  /// without a fix, and there is nothing to repeat.
+  private func isFromBeforeMisdated(_ applied: FleetEngineServer.Applied) -> Bool {
+    func queuedAt(_ id: Backlog.ID) -> BootInstant? { recorded[Disk.Key(vehicle: applied.vehicle, id: id)]?.at }
+    guard let attempt = attempts.first(where: { $0.id == applied.request }), let at = queuedAt(applied.live.time) else {
+      return false
+    }
+    return removals.contains { removal in
+      removal.reason == .misdated && removal.vehicle == applied.vehicle && removal.at <= attempt.at
+        && queuedAt(removal.record.id).map { at < $0 } ?? false
+    }
   }
 
   /// Whether the live position was in the future when it arrived, or long past, by the true time, or by a server's
