@@ -462,4 +462,16 @@ struct PowerScenarios {
           (226, .reload(vehicle: "truck-2")),
         ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)], hasRing: true))
   }
+
+  @Test("what a deleted file had of a vehicle is lost if the settings name another one before the next commit")
+  func deletedBeforeOtherVehicle() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_569_273, duration: 514, drive: .steady(0), faults: [Fault(.diskDeleted, 302..<303)],
+        acts: [
+          (447, .powerCut(afterEffects: 0, seconds: 6)), (127, .network(true)), (133, .network(false)),
+          (247, .reload(vehicle: "truck-2")), (313, .reload(vehicle: "truck-1")),
+        ], noise: 0, hasRing: true))
+    expectEqual(world.events(.storeReplaced).count, 1)
+  }
 }

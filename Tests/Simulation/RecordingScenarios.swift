@@ -143,4 +143,13 @@ struct RecordingScenarios {
         ], noise: 0, recording: .pipe, hasRing: true, hasCertificates: true))
     expect(world.fixesOfCollisions > 0)
   }
+
+  @Test("a wrong time with a valid checksum, which a pipe gives a minute later, is rejected and delays it by a minute")
+  func wrongTimeAMinuteLater() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_562_950, duration: 257, drive: .random, faults: [Fault(.bytesLost(0.1), 68..<191)], noise: 0,
+        dialect: .usual, recording: .pipe, hasRing: true))
+    expectEqual(world.fixesOfCollisions, 2)
+  }
 }

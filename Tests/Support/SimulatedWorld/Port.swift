@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FixSources
 import Positioning
 import Timekeeping
 
@@ -46,6 +47,11 @@ final class Port {
 
   /// Sentences that passed the checksum but were never written.
   var collisions = ChecksumCollisions()
+  /// The seconds by which a recording may be late: each wrong time of a sentence with a valid checksum may cost the
+  /// longest gap.
+  var replayDelay: Int {
+    recording == nil ? 0 : collisions.count * Int(ReplayTimeline.maximumGap.wholeSeconds)
+  }
   /// Valid positions that must come out of the decoder, by the second in which they were written.
   var awaited: Set<Int> = []
   /// When each position came out of the decoder of a recording, by the second in which it was written.

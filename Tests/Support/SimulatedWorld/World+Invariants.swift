@@ -353,6 +353,7 @@ extension World {
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
     let delays = comparisonDelays
+    let replayDelay = ports.map(\.replayDelay).max() ?? 0
     let end = Int(second) - 1
     let heartbeat = 52
     for stamp in stamps.sorted() + [end] {
@@ -365,6 +366,7 @@ extension World {
       // An update that was just accepted delays the next by the minimum interval of 5 s, and the limiter by 9 s.
       let allowed =
         (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)
+        + replayDelay
       if stamp - before > allowed {
         violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
       }

@@ -217,10 +217,7 @@ extension World {
     let bursts = scenario.faults.filter { fault in
       if case .heldBack = fault.kind { isRecording && fault.from <= second } else { false }
     }
-    // A wrong time of a sentence with a valid checksum may delay it by the longest gap, too.
-    let wrongTimes = isRecording ? ports[index].collisions.count : 0
-    let longest =
-      bursts.reduce(0) { $0 + $1.until - $1.from } + wrongTimes * Int(ReplayTimeline.maximumGap.wholeSeconds)
+    let longest = bursts.reduce(0) { $0 + $1.until - $1.from } + ports[index].replayDelay
     for awaited in ports[index].awaited where awaited <= second - 2 - longest && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
@@ -345,9 +342,7 @@ extension World {
     if let reported {
       ports[index].awaited.remove(reported)
       if ports[index].recording != nil { ports[index].decodedAt[reported] = now }
-    } else if [epoch, second].contains(where: { ports[index].isDisturbed(at: $0) }),
-      ports[index].collisions.seconds.contains(where: { abs(epoch - $0) <= 2 || abs(second - $0) <= 2 })
-    {
+    } else if isFromCollision(at: second, epoch: epoch, of: ports[index]) {
       fixesOfCollisions += 1
       let stamp =
         switch fix.time {
@@ -359,6 +354,15 @@ extension World {
     } else {
       violate("port \(index) gives a fix that the receiver never reported: \(fix)")
     }
+  }
+
+  /// Whether a fix in this second, and of that one by its time, may be from a corrupted sentence with a valid checksum.
+  private func isFromCollision(at second: Int, epoch: Int, of port: Port) -> Bool {
+    // A recording is played when it is due, which a wrong time delays; and that may be the time of any second.
+    let (seconds, delay) = (port.collisions.seconds, port.replayDelay)
+    if delay > 0 { return seconds.contains { $0 <= second && second <= $0 + delay } }
+    return [epoch, second].contains { port.isDisturbed(at: $0) }
+      && seconds.contains { abs(epoch - $0) <= 2 || abs(second - $0) <= 2 }
   }
 
   /// With a clock that is right within half a day of the receiver's time of day, a fix without a date gets the right

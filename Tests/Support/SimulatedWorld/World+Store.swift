@@ -33,6 +33,8 @@ struct Disk {
   fileprivate(set) var setAside = 0
   /// How often it was deleted.
   fileprivate(set) var deletions = 0
+  /// What the deleted file had of the vehicle, until the program has noticed: only its memory has it.
+  fileprivate(set) var missing: Set<Key> = []
 }
 
 /// The file as the program has it open; a power cut closes it.
@@ -157,7 +159,7 @@ extension World {
     }
     switch operation {
     case .open:
-      defer { openFile.openedAfter = disk.deletions }
+      defer { (openFile.openedAfter, disk.missing) = (disk.deletions, []) }
       return openFile.openedAfter.map { $0 == disk.deletions } ?? true ? .opened(nil) : .openedAnother
     case .replace(_, _, let why):
       // Contents that are not in memory remain in the file that is set aside.
@@ -203,8 +205,14 @@ extension World {
     }
     // Records in memory exist nowhere else until they are written again.
     if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
+    disk.missing.formUnion((disk.held[vehicle] ?? [:]).keys.map { Disk.Key(vehicle: vehicle, id: $0) })
     loseFile()
     disk.deletions += 1
+  }
+
+  /// The program forgets the vehicle whose file was deleted before it has noticed that.
+  func forgetMissing() {
+    for key in disk.missing where unrestored[key.vehicle]?.removeValue(forKey: key.id) != nil { lose(key) }
   }
 
   /// The file is deleted. Another vehicle's records that were never written are still in the store's memory.

@@ -586,6 +586,7 @@ final class World {
     let other = new.delivery.endpoint.vehicle.vehicleID
     guard other != vehicle else { return }
     unrestored = pending
+    forgetMissing()
     vehicle = other
     offlineSettledAt = nil
     copy = [:]
