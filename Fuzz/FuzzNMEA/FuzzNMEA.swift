@@ -3,9 +3,7 @@
 // that the fuzzer need not find checksums; then the input goes through as it is, whole and in two portions, which must
 // agree.
 //
-//   FUZZ=1 swift build --sanitize=fuzzer --scratch-path .build-fuzz --product FuzzNMEA
-//   mkdir -p .build-fuzz/nmea
-//   SWIFT_BACKTRACE=enable=no .build-fuzz/debug/FuzzNMEA -max_total_time=180 .build-fuzz/nmea Fuzz/Seeds/nmea
+//   scripts/fuzz.sh 180 FuzzNMEA
 import FixSources
 import NMEA
 import Positioning
