@@ -117,6 +117,7 @@ struct DurableBacklogTests {
     try drive(bench, track, for: .seconds(2))
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
+    expect(daemon.logs("undelivered, stored for the next start"))
     let shell = try ChildProcess(
       "/usr/bin/sqlite3", ["\(state)/backlog.sqlite", "SELECT count(*), max(time) FROM positions"])
     try shell.finish()

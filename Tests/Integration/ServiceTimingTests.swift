@@ -32,7 +32,7 @@ import Testing
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
     expect(ContinuousClock.now - start < .milliseconds(1500))
-    expect(daemon.logs("Stopped with 1 position undelivered, stored for the next start"))
+    expect(daemon.logs("Stopped with 1 position undelivered"))
   }
 
   @Test("nothing is written to disk while updates are accepted", .enabled(if: ChildProcess.canInspect))

@@ -274,4 +274,13 @@ struct LineScenarios {
         settings: [.interval(5)], dialect: .dateLast, hasModem: true))
     expectEqual(world.applied(76..<87).map { World.second(of: $0.live) }, [85])
   }
+
+  @Test("a position without a date that a modem has kept over a suspend gets its own date")
+  func keptOverSuspend() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 654_021, duration: 481, drive: .steady(0), faults: [Fault(.ahead(90), 427..<447)],
+        acts: [(436, .suspend(9))], noise: 0, isDateless: true, hasModem: true))
+    expect(world.agent.statistics.acceptedFixes > 400)
+  }
 }

@@ -565,4 +565,14 @@ struct TimeScenarios {
         hasRing: true))
     expect(!world.applied(20..<23).isEmpty)
   }
+
+  @Test("a position from the future that was sent when its time had come is not repeated")
+  func queuedFromFuture() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 674_750, duration: 91, drive: .steady(0),
+        faults: [Fault(.providerForeign, 8..<9), Fault(.noise(0.3), 10..<81), Fault(.ahead(18), 8..<9)], noise: 0,
+        baud: 115_200, isAutobaud: true))
+    expectEqual(world.applied(0..<91).map { World.second(of: $0.live) }, [26, 89])
+  }
 }

@@ -241,7 +241,8 @@ extension World {
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
   private func checkGaps() {
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
-    let overruled = Set(server.applied.filter { isOverruled($0) || isFromBeforeMisdated($0) }.map(\.request))
+    let overruled = Set(
+      server.applied.filter { isOverruled($0) || isFromBeforeMisdated($0) || isQueuedBeforeTime($0) }.map(\.request))
     /// The time from which on there is a position to repeat after this update.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
       overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival

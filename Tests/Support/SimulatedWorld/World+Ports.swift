@@ -384,9 +384,11 @@ extension World {
     let held = scenario.faults.map { fault in
       if case .heldBack = fault.kind { fault.until - fault.from } else { 0 }
     }
+    // A modem may have kept the last one from before a suspend.
+    let asleep = scenario.hasModem && now - resumedAt <= .seconds(1) ? suspendedFor : .zero
     let errors = (0...10).map { clockLead(at: self.second - Double($0)) }
     let lead = (errors.max() ?? 0) - errors[0]
-    let late = Duration.seconds(5 + (held.max() ?? 0) + lead) + slowestResponse
+    let late = Duration.seconds(5 + (held.max() ?? 0) + lead) + slowestResponse + asleep
     let isCorrected =
       newest.map { newest in truths.contains { newest - $0 < .seconds(5) && $0 - newest < late } } ?? true
     if after.rejected == before.rejected, !isCorrected, let newest, newest != truth {

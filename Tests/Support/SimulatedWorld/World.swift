@@ -881,7 +881,8 @@ final class World {
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     record(request)
     if update != nil { violate("two updates in flight") }
-    if inUseSince != nil { violate("an update while another daemon has the vehicle") }
+    // Until new settings are in force, the program has the vehicle of the previous ones.
+    if inUseSince != nil, hasNewSettings { violate("an update while another daemon has the vehicle") }
     checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
