@@ -124,7 +124,8 @@ struct LockScenarios {
       Scenario(
         seed: 656_790, duration: 169, drive: .steady(14),
         faults: [
-          Fault(.diskDeleted, 166..<167), Fault(.unplugged, 52..<142), Fault(.otherDaemon(vehicle: "truck-2"), 166..<167),
+          Fault(.diskDeleted, 166..<167), Fault(.unplugged, 52..<142),
+          Fault(.otherDaemon(vehicle: "truck-2"), 166..<167),
         ],
         acts: [(166, .reload(vehicle: "truck-2"))], noise: 0, settings: [.commitInterval(1)], hasModem: true))
     expectEqual(world.attempts.last.map { $0.vehicle }, "truck-1")
