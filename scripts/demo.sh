@@ -238,7 +238,7 @@ cat <<END
   Live map      $url/
   Transport     $transport
   Live status   ${control#"$PWD"/} status --watch --socket $work/$first/control.sock
-  Off duty      ${control#"$PWD"/} pause --socket $work/$(name_of "$vehicles")/control.sock; then resume
+  Pause         ${control#"$PWD"/} pause --socket $work/$(name_of "$vehicles")/control.sock; then resume
 
 $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
