@@ -202,18 +202,6 @@ struct BacklogTests {
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70, 90])
   }
 
-  @Test("nothing is thinned up to a record with a later timestamp that another clock gave: it may prove to be wrong")
-  func beforeFuture() throws {
-    var backlog = try backlog([10, 900])
-    backlog.breakSegment()
-    let changes = backlog.append(try location(20), limit: 9)
-    let records = try [20, 900].map { Backlog.Record(try location($0), interpolationError: .infinity) }
-    expectEqual(changes, [.added(records[0]), .changed([records[1]])])
-    _ = backlog.append(try location(30), limit: 9)
-    _ = backlog.append(try location(910), limit: 9)
-    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [20, 30, 900, 910])
-  }
-
   @Test("a time is stored once: its first position stays")
   func once() throws {
     var backlog = try backlog([10, 20])

@@ -130,8 +130,8 @@ package struct Backlog: Equatable, Sendable {
   package mutating func append(_ location: VehicleLocation, limit: Int) -> [Change] {
     guard limit > 0, let slot = insert(Record(location)) else { return [] }
     var broken = [Change]()
-    if slot + 1 < storage.count, startsNewSegment || storage[slot + 1].interpolationError != 0 {
-      // The next record has another clock's timestamp, or its thinned segment spans this record.
+    if slot + 1 < storage.count, storage[slot + 1].interpolationError != 0 {
+      // The thinned segment spans this record.
       storage[slot].interpolationError = .infinity
       broken = breakSegment(after: slot)
     }

@@ -479,7 +479,14 @@ extension World {
           longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
         return place?.distance(to: location.coordinate) ?? .infinity
       }
-      guard let error = [error(in: track), error(in: trackOfProgram)].compactMap(\.self).min() else {
+      // One that was queued with a time in the future is the next one of all that are queued since, until it proves to
+      // be misdated.
+      let queuedThen = all.filter { entry in
+        recorded[Disk.Key(vehicle: vehicle, id: entry.key)].map { $0.at <= removedAt } ?? true
+      }
+      let isBeforeFuture = next(in: queuedThen).map { isAheadOfQueueing($0.key) } ?? false
+      let errors = [error(in: track), error(in: trackOfProgram), isBeforeFuture ? error(in: queuedThen) : nil]
+      guard let error = errors.compactMap(\.self).min() else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
