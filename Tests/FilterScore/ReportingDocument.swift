@@ -79,12 +79,23 @@ enum ReportingDocument {
       |---|---:|\(jitters.map { _ in "---:|" }.joined())---:|
 
       """
-    for (kind, row) in zip(kinds, reports) {
-      let interval = RoadReport.mean(row[0].intervals)
-      text += "| \(kind.name) | \(row[0].driving) | \(row.map { percent($0.outdatedShare) }.joined(separator: " | ")) "
-      text += "| \(FilterDocument.hundredths(interval)) s |\n"
-    }
+    for (kind, row) in zip(kinds, reports) { text += freshnessRow(kind.name, row) + "\n" }
     return text
+  }
+
+  /// - Parameter reports: by jitter.
+  static func freshnessRow(_ name: String, _ reports: [RoadReport]) -> String {
+    let shares = reports.map { percent($0.outdatedShare) }.joined(separator: " | ")
+    let interval = FilterDocument.hundredths(RoadReport.mean(reports[0].intervals))
+    return "| \(name) | \(reports[0].driving) | \(shares) | \(interval) s |"
+  }
+
+  /// The sentence on fixes at standstill.
+  static func standstill(_ report: RoadReport) -> String {
+    """
+    Of \(report.standing) accepted fixes below 1 m/s between two courses, \(percent(report.misdirectedShare)) are reported
+    with a heading that is more than 45° away from both, the course before and the course after.
+    """
   }
 
   /// The whole page.
@@ -136,8 +147,7 @@ enum ReportingDocument {
     ## The heading at standstill
 
     A receiver's course is noise while the vehicle stands. Below \(FilterDocument.tenths(ReportingPolicy.courseSpeed)) m/s the last faster course is reported
-    ([filter.md](filter.md)). Of \(standing.standing) accepted fixes below 1 m/s between two courses, \(percent(standing.misdirectedShare)) are reported
-    with a heading that is more than 45° away from both, the course before and the course after.
+    ([filter.md](filter.md)). \(standstill(standing))
 
     ## How it is measured
 

@@ -7,8 +7,8 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// In every scenario the simulation checks that nothing is sent, recorded or fetched while another daemon has the
-/// vehicle.
+/// Two daemons of one machine with the same vehicle: the first that locks its file has the vehicle, and the other one
+/// waits. In every scenario the simulation checks that nothing is sent, recorded or fetched meanwhile.
 struct LockScenarios {
   private static func other(_ seconds: Range<Int>, vehicle: String = "truck-1") -> Fault {
     Fault(.otherDaemon(vehicle: vehicle), seconds)

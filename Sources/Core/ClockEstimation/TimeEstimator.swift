@@ -151,8 +151,8 @@ package struct TimeEstimator: Sendable {
       (observations[index], contradictions[index]) = (contradiction, nil)
     } else {
       let observation = Observation(bounds: bounds, since: now, at: now, isReversal: observations[index] != nil)
-      let isDoubtful = supporters.isEmpty && self.observation(of: reference, at: now)?.isConfirmed == true
-      if isDoubtful {
+      let isSuspect = supporters.isEmpty && self.observation(of: reference, at: now)?.isConfirmed == true
+      if isSuspect {
         contradictions[index] = observation
       } else {
         (observations[index], contradictions[index]) = (observation, nil)

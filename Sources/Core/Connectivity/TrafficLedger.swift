@@ -103,7 +103,7 @@ package struct TrafficLedger: Equatable, Sendable {
     let before: Day
     let at: BootInstant
     /// Whether it is so great that only a wrong clock, or a vehicle that was parked for long, explains it.
-    let isDoubtful: Bool
+    let isSuspect: Bool
     /// Counted since then.
     var since = Counts()
   }
@@ -150,7 +150,7 @@ package struct TrafficLedger: Equatable, Sendable {
     date()
     nextReading = min(nextReading, now + .milliseconds(86_400_000 - time.millisecondsOfDay))
     // The end of a day is stored at once, so that the next run does not report it again.
-    guard now >= storeAt || isLast || !effects.isEmpty, !isDoubtful(at: now), let day,
+    guard now >= storeAt || isLast || !effects.isEmpty, !isSuspect(at: now), let day,
       case let text = TrafficLedger.text(of: day),
       text != lastStored
     else { return effects }
@@ -168,10 +168,10 @@ package struct TrafficLedger: Equatable, Sendable {
     undated = Counts()
   }
 
-  /// Whether the date has been a doubtful one for less than an interval: it is not stored until then, so that a restart
+  /// Whether the date has been a suspect one for less than an interval: it is not stored until then, so that a restart
   /// continues the month before.
-  private func isDoubtful(at now: BootInstant) -> Bool {
-    jump.map { $0.isDoubtful && now - $0.at < TrafficLedger.interval } ?? false
+  private func isSuspect(at now: BootInstant) -> Bool {
+    jump.map { $0.isSuspect && now - $0.at < TrafficLedger.interval } ?? false
   }
 
   private mutating func begin(_ date: CivilDate, at now: BootInstant) -> [Effect] {
@@ -189,7 +189,7 @@ package struct TrafficLedger: Equatable, Sendable {
       self.day = day
       return []
     } else if jump == nil {
-      jump = Jump(before: before, at: now, isDoubtful: days < 0 || days > TrafficLedger.maxPlausibleDays)
+      jump = Jump(before: before, at: now, isSuspect: days < 0 || days > TrafficLedger.maxPlausibleDays)
     }
     // An earlier date: the previous one was wrong, and its counts belong to the new one.
     if days < 0 {

@@ -143,13 +143,13 @@ package struct FixFilter: Sendable {
   }
 
   /// Until now the receiver was not read, which is no gap in what it sends.
-  package mutating func wasUnread(until now: BootInstant) { lastArrival = now }
+  package mutating func noteUnread(until now: BootInstant) { lastArrival = now }
 
   /// Filters a fix that arrived at `now`.
   package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = qualityRejection(of: fix) { return .failure(rejection) }
-    let arrivalBefore = lastArrival
-    let silence = now.boot - arrivalBefore
+    let previousArrival = lastArrival
+    let silence = now.boot - previousArrival
     lastArrival = now.boot
     let time: Timestamp
     switch timestamp(of: fix, at: now) {
@@ -158,7 +158,7 @@ package struct FixFilter: Sendable {
     }
     extrapolation.observe(fix, at: time)
     if extrapolation.isExtrapolating, reportsSatellites {
-      lastArrival = arrivalBefore
+      lastArrival = previousArrival
       return .failure(.noSatellites)
     }
     var fix = fix

@@ -67,7 +67,7 @@ struct RecordedSpeedProfile: Sendable {
       // The last point was too near to the previous one and was dropped, but the vehicle was there until then.
       knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))
     }
-    knots = RecordedSpeedProfile.standing(RecordedSpeedProfile.forward(knots))
+    knots = RecordedSpeedProfile.stationary(RecordedSpeedProfile.forward(knots))
     for stop in stops.sorted(by: { $0.distance < $1.distance }) { insert(stop) }
     guard knots.count > 1 else { return nil }
     smooth(closed: closed)
@@ -107,7 +107,7 @@ struct RecordedSpeedProfile: Sendable {
   }
 
   /// Between two points that are near in space and far in time the vehicle stood at the first.
-  private static func standing(_ knots: [Knot]) -> [Knot] {
+  private static func stationary(_ knots: [Knot]) -> [Knot] {
     var result: [Knot] = []
     for knot in knots {
       if let last = result.last {

@@ -162,7 +162,7 @@ package struct SourceSelector: Sendable {
     case .needed(let isNeeded):
       if isNeeded, let since = unneededSince {
         for index in entries.indices where entries[index].source.isPausable {
-          entries[index].wasUnread(for: now.boot - since, at: now.boot)
+          entries[index].noteUnread(for: now.boot - since, at: now.boot)
         }
       }
       unneededSince = isNeeded ? nil : unneededSince ?? now.boot
@@ -266,7 +266,7 @@ package struct SourceSelector: Sendable {
   }
 
   /// Whether a source waits for `VehicleAgent.Effect.readyForNextFix`.
-  package var hasWaiting: Bool { !waiting.isEmpty }
+  package var hasWaitingSource: Bool { !waiting.isEmpty }
 
   /// - Returns: the IDs of the sources that wait; they may report their next fix.
   package mutating func release() -> [Int] {

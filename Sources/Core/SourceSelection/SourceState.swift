@@ -90,11 +90,11 @@ struct SourceState: Sendable {
   }
 
   /// It was not read for this time, which does not count.
-  mutating func wasUnread(for time: Duration, at now: BootInstant) {
+  mutating func noteUnread(for time: Duration, at now: BootInstant) {
     lastGood = lastGood + time
     goodSince = goodSince + time
     startDeadline = startDeadline + time
-    filter.wasUnread(until: now)
+    filter.noteUnread(until: now)
   }
 
   mutating func expire(at now: BootInstant) {

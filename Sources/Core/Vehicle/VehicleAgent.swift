@@ -278,7 +278,7 @@ package struct VehicleAgent: Sendable {
   /// Releases the sources that wait once the newest position is delivered or not due. During a pause, or while another
   /// process has the vehicle, a recording waits; after it the next fix is needed.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
-    guard selector.hasWaiting, !isSuspended, delivery.isIdle,
+    guard selector.hasWaitingSource, !isSuspended, delivery.isIdle,
       policy.newest == nil || !delivery.hasOverduePosition && policy.reason(at: now) == nil
     else { return }
     effects += selector.release().map { .readyForNextFix($0) }

@@ -15,12 +15,13 @@
     if !condition { record("is false", comment(), sourceLocation) }
   }
 
-  /// Records an issue with both values at the caller's line unless they are equal.
+  /// Records an issue with both values at the caller's line unless they are equal; of long texts with the first line
+  /// that differs.
   package func expectEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    if actual != expected { record("is \(describe(actual)), not \(describe(expected))", comment(), sourceLocation) }
+    if actual != expected { record(difference(actual, expected), comment(), sourceLocation) }
   }
 
   /// Records an issue with the value at the caller's line unless there is none.
@@ -29,6 +30,17 @@
   ) {
     if let value { record("is \(describe(value)), not nil", comment(), sourceLocation) }
   }
+
+  private func difference<Value>(_ actual: Value, _ expected: Value) -> String {
+    guard let actual = actual as? String, let expected = expected as? String,
+      case let (lines, others) = (lines(of: actual), lines(of: expected)), lines.count + others.count > 10
+    else { return "is \(describe(actual)), not \(describe(expected))" }
+    let index = zip(lines, others).prefix { $0 == $1 }.count
+    func line(_ lines: [Substring]) -> String { index < lines.count ? describe(String(lines[index])) : "missing" }
+    return "line \(index + 1) is \(line(lines)), not \(line(others))"
+  }
+
+  private func lines(of text: String) -> [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
   private func describe<Value>(_ value: Value) -> String { String(reflecting: value) }
 

@@ -109,7 +109,7 @@ struct Scenario {
   var second: Second?
   /// Each epoch arrives in several portions, as from a UART: its completion is then predicted.
   var isSplit: Bool { seed % 4 == 3 }
-  /// Faults around the vehicle: settings, credentials, directories.
+  /// Whether there are faults in the ``Ring``: settings, credentials, directories.
   var hasRing = false
   /// The files of the runtime directory survive a reboot, as in a container.
   var keepsRuntimeFiles = false

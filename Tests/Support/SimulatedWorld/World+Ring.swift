@@ -4,7 +4,8 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// Settings, credentials and directories of the machine, and requests to the daemon.
+/// What is around the vehicle on its machine, called the ring: settings, credentials and directories, and requests to
+/// the daemon.
 struct Ring {
   /// One of the successive contents of the settings files.
   struct Edition: Equatable {
