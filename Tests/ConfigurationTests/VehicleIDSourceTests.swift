@@ -54,7 +54,7 @@ struct VehicleIDSourceTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("a credential without systemd is explained")
+  @Test("without credentials of systemd, the message names the LoadCredential= to add")
   func noCredentials() {
     var machine = machine
     machine.variables = [:]
