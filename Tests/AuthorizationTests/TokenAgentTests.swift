@@ -51,7 +51,7 @@ struct TokenAgentTests {
   }
 
   @Test(
-    "a needed token causes one fetch, and no second one while that is in flight; the token is used until it expires"
+    "a needed token is fetched once, and not again while the fetch is in flight; the token is used until it expires"
   )
   func singleFlight() throws {
     var agent = agent(try AuthorizationFixture.context())
@@ -202,7 +202,7 @@ struct TokenAgentTests {
   @Test("a network that comes up resets the backoff, at most once in half a minute")
   func networkUp() throws {
     var agent = agent(try AuthorizationFixture.context())
-    for (second, resetsBackoff) in [(0.0, true), (10, false), (30, true)] {
+    for (second, isReset) in [(0.0, true), (10, false), (30, true)] {
       if agent.earliest <= AuthorizationFixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
         let page = AuthorizationFixture.response("<html>")
@@ -211,11 +211,11 @@ struct TokenAgentTests {
       let before = agent.earliest
       _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
       let after = agent.earliest
-      if resetsBackoff { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
+      if isReset { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
     }
   }
 
-  @Test("after the first rejection a new token is fetched at once; further ones set a backoff, until an acceptance")
+  @Test("the first rejection causes a fetch at once; further rejections set a backoff until a request is accepted")
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))

@@ -30,7 +30,7 @@ struct TokenEndpointTests {
     expectEqual(request.headers.map(\.name), ["accept", "X-Key", "Content-Type"])
   }
 
-  @Test("a response without a token is reported with its server: the host in public text, else also the path")
+  @Test("a response without a token is reported with the server's host, and outside public text also with the path")
   func address() {
     func failure(_ url: String, _ response: HTTPResponse) -> TokenFailure? {
       AuthorizationFixture.failure {
@@ -90,7 +90,7 @@ struct TokenEndpointTests {
   }
 
   @Test(
-    "the expiration that a response states is returned even if the token is invalid; nil without a valid one",
+    "the stated expiration is returned even if the token is invalid, and is nil if it is missing or unreadable",
     arguments: [
       (
         #""end":1796086800"#, TokenResponseFormat.Expiration.epochSeconds,

@@ -217,7 +217,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "the remaining lifetime of a token in a file is the longer of those by the file's age and by the clock")
+    "the remaining lifetime of a token in a file is computed by the file's age and by the clock; the longer is used")
   func age() throws {
     let answer = body(TokenProviderMatrixTests.token, "3600")
     let form = Form(expiration: .relativeSeconds, value: "3600")

@@ -162,7 +162,7 @@ struct TokenResponseFormatTests {
     expectEqual(failure?.advice?.contains(word), true)
   }
 
-  @Test("a redirect, or a web page with a 4xx status or 511, is reported, as it may be from a captive portal")
+  @Test("a redirect or a web page that may be from a captive portal is reported as such")
   func portal() {
     func message(_ status: Int, _ body: String, to host: String? = nil) -> String? {
       var response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))

@@ -47,7 +47,7 @@ struct DriveSettingsTests {
   }
 
   @Test(
-    "a mistake in a stop or a section of the route is reported with its position",
+    "a mistake in a setting of a simulated drive is reported once, with its cause",
     arguments: [
       ("stops = \"1 km\"", "7:9: source.stops: is a string; an array of tables, as in"),
       ("stops = [1]", "7:10: source.stops: has a whole number in it; tables are expected"),

@@ -139,7 +139,7 @@ struct KeptSettingsTests {
     expect(!text.contains("#"))
   }
 
-  @Test("the stored settings are used if the mistake does not concern the vehicle or a server")
+  @Test("the stored settings are used if the mistake in the new file does not concern the vehicle or a server")
   func standsIn() throws {
     let mistakes = [
       Self.good.replacing("\"20s\"", with: "20"),
@@ -232,12 +232,12 @@ struct KeptSettingsTests {
   @Test(
     "the stored settings are not used if an unknown key may be a misspelt one that decides the vehicle or a server",
     arguments: [
-      // One edit; the beginning of a key; edits of a third of the letters.
+      // The key is one edit away from such a key, is its beginning, or differs in a third of its letters.
       ("log", "proxxy", false), ("log", "prxoy", false), ("log", "ulr", false), ("log", "pro", false),
       ("log", "url2", false), ("reporting", "endpiont", false), ("source", "vehicel", false),
-      // Two edits of four letters or more, with the same first letter.
+      // The key is two edits away, and has four letters or more and the same first letter.
       ("log", "prxi", false), ("log", "bode", false), ("source", "fils", false), ("source", "bude", false),
-      // Two edits with another first letter or of three letters; more edits; keys that are close only to harmless ones.
+      // The key has another first letter or only three letters, more edits, or is close only to a harmless key.
       ("log", "rxi", true), ("log", "ubl", false), ("log", "uxx", true), ("log", "oryx", true), ("log", "bach", true),
       ("log", "levle", true), ("log", "positons", true), ("log", "colour", true), ("reporting", "intrvl", true),
       ("reporting", "heartbt", true), ("source", "devise", true), ("source", "tpye", true), ("backlog", "batsh", true),
@@ -278,7 +278,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("the stored settings are used if a file is unreadable, unless the readable rest names another vehicle or server")
+  @Test("the stored settings are used if a file is unreadable, unless other files name another vehicle or server")
   func denied() throws {
     let kept = try kept()
     func outcome(_ machine: TestMachine) -> String {

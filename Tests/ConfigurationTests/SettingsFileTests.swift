@@ -36,7 +36,7 @@ struct SettingsFileTests {
     expect(!settings.agent.logsPositions)
   }
 
-  @Test("the shipped sample settings are valid, and all but the documented ones are defaults")
+  @Test("the shipped sample settings are valid, and add only `response` and `deviation` to the minimal ones")
   func sample() throws {
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)

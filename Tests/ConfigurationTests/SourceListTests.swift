@@ -31,7 +31,7 @@ struct SourceListTests {
     type = "gpsd"
     """
 
-  @Test("a modem can be selected by its USB port or its IMEI, or left to the default")
+  @Test("a modem can be selected by its USB port or its IMEI, and the selection is optional")
   func modem() throws {
     func source(_ keys: String) throws -> SourceKind? {
       try machine.settings(for: text("[source]\ntype = \"modemmanager\"\n" + keys)).sources.first?.kind
@@ -169,7 +169,7 @@ struct SourceListTests {
     expectEqual(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to"), true, "\(messages)")
   }
 
-  @Test("only a source after a simulated drive that loops causes a warning")
+  @Test("only a source after a simulated drive that loops without tunnels causes a warning")
   func behindALoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {

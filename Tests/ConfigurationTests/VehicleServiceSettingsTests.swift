@@ -22,7 +22,7 @@ struct VehicleServiceSettingsTests {
     expect(!settings.agent.delivery.endpoint.followsDuty)
   }
 
-  @Test("with the service trips, the endpoint, the scope of the token and the settings of the state are those of trips")
+  @Test("the service trips has its own endpoint, token scope and settings for the vehicle's state")
   func trips() throws {
     let settings = try machine.settings(for: vehicle("service = \"trips\""))
     expectEqual(settings.vehicle.service, .trips)

@@ -77,7 +77,8 @@ struct PositionUpdateTests {
     expect(text.contains("\"heading\":\(sent),"))
   }
 
-  @Test("a heading that is not finite is omitted, and a huge one does not trap", arguments: [Double.nan, .infinity, 1e300])
+  @Test(
+    "a heading that is not finite is omitted, and a huge one does not trap", arguments: [Double.nan, .infinity, 1e300])
   func noHeading(degrees: Double) throws {
     let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
     expect(degrees == 1e300 || !text.contains("heading"))

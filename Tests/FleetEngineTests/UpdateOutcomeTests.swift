@@ -46,13 +46,15 @@ struct UpdateOutcomeTests {
     expectNil(failure(200, #"{"vehicle":{"error":1}}"#))
   }
 
-  @Test("a 200 without a JSON object is not from Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
+  @Test(
+    "a 200 without a JSON object is not from Fleet Engine",
+    arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
     expectEqual(failure(200, body)?.category, .notFleetEngine)
   }
 
   @Test(
-    "the status of google.rpc decides, whatever the HTTP status",
+    "the google.rpc status determines the category, whatever the HTTP status",
     arguments: [
       ("CANCELLED", .unavailable), ("UNKNOWN", .unavailable), ("INVALID_ARGUMENT", .rejected),
       ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .notFound), ("ALREADY_EXISTS", .rejected),
@@ -73,7 +75,7 @@ struct UpdateOutcomeTests {
   }
 
   @Test(
-    "without a google.rpc status the HTTP status decides, and a web page is not from Fleet Engine",
+    "without a google.rpc status, the HTTP status and whether the body is JSON determine the category",
     arguments: [
       (302, .notFleetEngine, .notFleetEngine), (400, .rejected, .notFleetEngine),
       (401, .unauthenticated, .notFleetEngine),

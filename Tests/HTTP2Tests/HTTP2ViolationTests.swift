@@ -63,7 +63,9 @@ struct HTTP2ViolationTests {
     ]
   }()
 
-  @Test("a violation closes the connection with its error code, and the request's failure names the violation", arguments: violations)
+  @Test(
+    "a violation closes the connection with its error code, and the request's failure names the violation",
+    arguments: violations)
   func ofConnection(violation: HTTP2Violation, bytes: [UInt8]) {
     let transcript = Transcript()
     transcript.send()

@@ -12,9 +12,10 @@ import Timekeeping
 /// The kernel's byte counters at the client's end of real connections, compared with the server's.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
-  /// Returns true if both ends counted the same bytes, except for known differences: the server answers the close_notify
-  /// of a connection that the client has closed with a TLS record of 24 bytes; the kernel counts a received FIN as a
-  /// byte; and on a busy machine the kernel retransmits over loopback too, which the server does not see.
+  /// Returns true if both ends counted the same bytes, except for known differences: the server answers the
+  /// close_notify of a connection that the client has closed with a TLS record of 24 bytes; the kernel counts a
+  /// received FIN as a byte; and on a busy machine the kernel retransmits over loopback too, which the server does not
+  /// see.
   /// - Parameter late: the number of bytes that the server may have sent on each connection after the client closed it.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
     let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }

@@ -146,7 +146,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("if a connection in advance fails, the request opens its own, and reports the failure of that")
+  @Test("if a connection cannot be opened in advance, the request opens its own, and its failure is reported")
   func connectsAheadInVain() throws {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
@@ -197,7 +197,8 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a failure that closes the connection does not report an open one", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
+    "a failure that closes the connection does not report an open one",
+    arguments: ["close", "garbage", "goaway-below", "ping-flood"])
   func closedConnection(script: String) throws {
     let bench = try Bench(script)
     expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)

@@ -38,7 +38,7 @@ struct ReconnectPolicyTests {
   }
 
   @Test(
-    "a rejection, a rate limit, a timeout or a closed connection does not cause `usesNewConnection`",
+    "a rejection, a rate limit, a timeout or a closed connection does not make the next request use a new one",
     arguments: [
       status(400), status(401), status(403), status(404), status(408), status(429), status(302), closed,
       .failure(TransportFailure(.timedOut, "no response")),
