@@ -119,7 +119,7 @@ struct TokenAgentProviderTests {
       _ = agent.handle(
         .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       expectEqual(agent.lastFailure?.reason, .notJSON)
-      // Without a change it is retried within ten seconds.
+      // Without a change the file is read again within ten seconds.
       expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
       guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
       else {

@@ -75,7 +75,7 @@ struct TokenResponseFormatTests {
     expectEqual(token.deadline - token.receivedAt, .seconds(300))
   }
 
-  @Test("with the format jwt, or without a key, only the claims are used", arguments: [true, false])
+  @Test("with the format jwt, or without an expiration key, the claims give the expiry", arguments: [true, false])
   func claimsOnly(isKeyless: Bool) throws {
     let text = body("17", AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
     let token = try read(

@@ -59,7 +59,7 @@ struct TestMachine {
   }
 }
 
-/// The minimal settings as text, with lines replaced or added. The lines of the sections are known.
+/// The minimal settings as text, with lines replaced or added. Each section begins on a known line.
 func minimal(
   vehicle: String = "vehicle_id = \"truck-17\"", source: String = "type = \"serial\"\ndevice = \"/dev/gps0\"",
   token: String = "url = \"https://t.example.com/{vehicle_id}\"", rest: String = ""

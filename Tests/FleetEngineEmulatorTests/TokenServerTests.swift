@@ -139,7 +139,7 @@ struct TokenServerTests {
     expectEqual(bench.server.tokens, 1)
   }
 
-  @Test("a token for the whole fleet is issued only on request")
+  @Test("a token for the whole fleet is issued only if the options allow it")
   func readers() throws {
     try expectEqual(Bench().ask("/token/fleet_reader/truck-17").status, 403)
     let bench = try Bench { $0.issuesReaderTokens = true }

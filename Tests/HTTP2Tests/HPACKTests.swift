@@ -179,7 +179,7 @@ struct HPACKTests {
     expectEqual(sizes[6], 7)
   }
 
-  @Test("in a table with room for the token only, the token stays, and the path does not evict it")
+  @Test("in a table with room for only the token, the path does not evict the token")
   func smallTable() {
     var encoder = HPACKEncoder()
     encoder.setPeerCapacity(900)

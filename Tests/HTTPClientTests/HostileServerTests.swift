@@ -97,7 +97,7 @@ import Testing
     _ = try fixture.response(request)
     try expectEqual(fixture.failure(request).kind, .unanswered)
     expectEqual(server.requests.count, 2)
-    // On a new connection this is an ordinary failure: the core backs off.
+    // On a new connection a close without a response is an ordinary failure, after which the core backs off.
     try expectEqual(fixture.failure(request).kind, .broken)
     expectEqual(server.requests.count, 3)
   }
