@@ -30,7 +30,7 @@ struct AuthorizationContextTests {
     return .http(.response(AuthorizationFixture.response(#"{"token":"\#(token)"}"#)))
   }
 
-  @Test("one agent fetches and caches a token for every scope", arguments: scopes)
+  @Test("an agent fetches and keeps a token for each kind of scope", arguments: scopes)
   func everyScope(scope: Scope, claims: String) throws {
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     var agent = TokenAgent(
@@ -54,7 +54,7 @@ struct AuthorizationContextTests {
     expectEqual(agent.token(at: .boot), token)
   }
 
-  @Test("a token of one scope is not used for another", arguments: scopes.indices, scopes.indices)
+  @Test("a token is rejected for a scope that its claims do not cover", arguments: scopes.indices, scopes.indices)
   func noOther(wanted: Int, given: Int) throws {
     let (scope, claims) = (AuthorizationContextTests.scopes[wanted].0, AuthorizationContextTests.scopes[given].claims)
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
@@ -69,7 +69,7 @@ struct AuthorizationContextTests {
     expect(failure.message.contains(scope.id))
   }
 
-  @Test("a change of any part of the context drops the token, and the response for the old context with it")
+  @Test("a change of any part of the context drops the token, and changing it back does not restore the token")
   func change() throws {
     let first = try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")))
     let others = [
@@ -89,13 +89,13 @@ struct AuthorizationContextTests {
       expect(agent.token(at: .boot) != nil)
       _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
       expectNil(agent.token(at: .boot + .seconds(1)))
-      // Changing back does not restore it.
+      // The first context does not restore the token.
       _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(2))
       expectNil(agent.token(at: .boot + .seconds(2)))
     }
   }
 
-  @Test("a provider that is configured for a vehicle is not asked for a trip: missingAuthorizationContext")
+  @Test("a provider whose URL contains {vehicle_id} gets no request for a trip's token: missingAuthorizationContext")
   func template() throws {
     let trip = try #require(AuthorizationContext(providerID: "p", scope: .trip("t")))
     let failure = AuthorizationFixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }

@@ -5,7 +5,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-/// Shared by the tests of this target.
+/// Contexts, times, tokens and responses for the tests of this target.
 enum AuthorizationFixture {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
   /// Ten days after the build.

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Authorization
 
-/// The use of a cached token in the next run of the program.
+/// The use of a cached token in the next run of the daemon.
 struct StoredTokenTests {
   private static let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
 
@@ -21,7 +21,7 @@ struct StoredTokenTests {
     Secret(change(StoredToken(try token(), key: StoredTokenTests.key).text.reveal()))
   }
 
-  private func unfitness(
+  private func discardReason(
     _ text: Secret, for context: AuthorizationContext? = nil, key: StoredToken.Key = key, at second: Int = 200
   ) throws -> StoredToken.DiscardReason? {
     let context = try context ?? AuthorizationFixture.context()
@@ -34,7 +34,7 @@ struct StoredTokenTests {
   }
 
   @Test(
-    "in the same boot and for the same vehicle, the cached token keeps its expiry, so its successor is due as before")
+    "in the same boot and for the same vehicle, a cached token keeps its expiry and the time of its renewal")
   func round() throws {
     let token = try token()
     let kept = try StoredToken(
@@ -45,28 +45,28 @@ struct StoredTokenTests {
     expect(kept.token.prefetch == token.prefetch)
   }
 
-  @Test("at its expiry, and not a second earlier, it has expired")
+  @Test("a cached token is discarded at its expiry, and not a second earlier")
   func expired() throws {
-    expectNil(try unfitness(text(), at: 699))
-    try expectEqual(unfitness(text(), at: 700), .expired)
+    expectNil(try discardReason(text(), at: 699))
+    try expectEqual(discardReason(text(), at: 700), .expired)
   }
 
-  @Test("after a reboot it is invalid: the boot ID differs, or the time of receipt is in the future")
+  @Test("after a reboot a cached token is discarded: the boot ID differs, or the time of receipt is in the future")
   func otherBoot() throws {
-    try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")), .otherBoot)
-    try expectEqual(unfitness(text(), at: 99), .otherBoot)
+    try expectEqual(discardReason(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")), .otherBoot)
+    try expectEqual(discardReason(text(), at: 99), .otherBoot)
   }
 
-  @Test("other settings invalidate it, and so do the claims of another vehicle, and an unknown vehicle")
+  @Test("a cached token is discarded if the settings changed, its claims name another vehicle, or no vehicle is known")
   func otherSettings() throws {
-    try expectEqual(unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")), .otherSettings)
-    try expectEqual(unfitness(text(), for: AuthorizationFixture.context("truck-18")), .otherSettings)
+    try expectEqual(discardReason(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")), .otherSettings)
+    try expectEqual(discardReason(text(), for: AuthorizationFixture.context("truck-18")), .otherSettings)
     #expect(throws: StoredToken.DiscardReason.otherSettings) {
       try StoredToken(text(), for: nil, key: StoredTokenTests.key, at: .boot + .seconds(200))
     }
   }
 
-  @Test("with an expiry that its own claims do not allow it counts as damaged")
+  @Test("a cached token whose expiry is later than its claims allow is discarded as damaged")
   func outlivesClaims() throws {
     let issued = AuthorizationFixture.wall.milliseconds / 1000
     let token = AccessToken(
@@ -78,20 +78,20 @@ struct StoredTokenTests {
       ("700000000000", false), ("4300000000000", false), ("4301000000000", true), ("\(Int64.max)", true),
     ] {
       let changed = Secret(text.replacing("ends 700000000000", with: "ends \(end)"))
-      try expectEqual(unfitness(changed), (isDamage ? .damaged : nil), "\(end)")
+      try expectEqual(discardReason(changed), (isDamage ? .damaged : nil), "\(end)")
     }
   }
 
-  @Test("truncated anywhere, it counts as damaged")
+  @Test("a cached token that is truncated anywhere is discarded as damaged")
   func truncated() throws {
     let whole = try text().reveal()
     for count in 0..<whole.count {
-      try expectEqual(unfitness(Secret(String(whole.prefix(count)))), .damaged, "\(count)")
+      try expectEqual(discardReason(Secret(String(whole.prefix(count)))), .damaged, "\(count)")
     }
   }
 
   @Test(
-    "with altered lines it counts as damaged",
+    "a cached token with an altered line is discarded as damaged",
     arguments: [
       ("token 1\n", "token 2\n"), ("received 100", "received -100"), ("ends 700", "ends 50"),
       ("ends 700000000000", "ends 99999999999999999999"), ("responseDate", "hearsay"), ("boot b007", "boot b007 b008"),
@@ -99,23 +99,23 @@ struct StoredTokenTests {
     ])
   func damaged(old: String, new: String) throws {
     let changed = try text { text in
-      // Only the first occurrence, so that each test has one damage.
+      // Only the first occurrence is replaced, so that each case has one defect.
       var text = text
       if let range = text.firstRange(of: old) { text.replaceSubrange(range, with: new) }
       return text
     }
     expect(try changed != text())
-    try expectEqual(unfitness(changed), .damaged)
+    try expectEqual(discardReason(changed), .damaged)
   }
 
-  @Test("it is stored as a secret, which prints nothing")
+  @Test("a stored token is a secret, which is printed as <redacted>")
   func secrecy() throws {
     let kept = StoredToken(try token(), key: StoredTokenTests.key)
     expectEqual("\(kept.text)", "<redacted>")
     expect(!"\(kept)".contains("e30."))
   }
 
-  // MARK: - Its subject
+  // MARK: - The subject of a stored token
 
   private func endpoint(_ change: (inout TokenEndpoint) -> Void = { _ in }) -> TokenProvider {
     var endpoint = TokenEndpoint(
@@ -152,7 +152,7 @@ struct StoredTokenTests {
     expectEqual(Set(subjects).count, subjects.count)
   }
 
-  @Test("secrets are not part of the digest: they may change, and cannot be guessed from it")
+  @Test("secrets are not part of the subject: they may change, and cannot be guessed from its digest")
   func noSecrets() throws {
     let context = try AuthorizationFixture.context()
     let subject = StoredToken.subject(of: context, from: endpoint())
@@ -191,7 +191,7 @@ struct StoredTokenTests {
     expectNil(agent.token(at: .boot + .seconds(700)))
   }
 
-  @Test("a token of another vehicle, an expired one, or one older than this run's is not used")
+  @Test("a cached token of another vehicle, an expired one, or one that is older than this run's token is not used")
   func notTaken() throws {
     var agent = try agent()
     let other = AccessToken(
@@ -207,7 +207,7 @@ struct StoredTokenTests {
     expectEqual(agent.token(at: .boot + .seconds(700)), newer)
   }
 
-  @Test("when Fleet Engine rejects it, it is removed, and a new one is fetched at once")
+  @Test("a cached token that Fleet Engine rejects is removed, and a new one is fetched at once")
   func refused() throws {
     var agent = try agent()
     let token = try token()

@@ -7,7 +7,7 @@ import Testing
 @testable import Authorization
 
 struct TokenAdviceTests {
-  @Test("every reason for having no token has advice, except a file's, whose message ends with it")
+  @Test("every token failure has advice, except that of a file, whose message ends with the advice")
   func reasons() {
     let reasons: [TokenFailure.Reason] =
       [
@@ -18,17 +18,17 @@ struct TokenAdviceTests {
       + TransportFailure.Kind.allCases.map { .transport($0) }
     for reason in reasons { expect(TokenAdviceTests.isAdvice(TokenFailure(reason, "").advice), "\(reason)") }
     expectNil(TokenFailure(.file("missing"), "").advice)
-    // A server that demands a client certificate may just close the connection; another one is slow.
+    // A server that demands a client certificate may just close the connection. A slow one may need a longer deadline.
     expectEqual(TokenFailure(.transport(.broken), "").advice?.contains("token.client_certificate"), true)
     expectEqual(TokenFailure(.transport(.timedOut), "").advice?.contains("token.deadline"), true)
   }
 
-  @Test("every problem of a token has advice", arguments: TokenInspection.Problem.Kind.allCases)
+  @Test("every problem that is found in a token has advice", arguments: TokenInspection.Problem.Kind.allCases)
   func problems(kind: TokenInspection.Problem.Kind) {
     expect(TokenAdviceTests.isAdvice(TokenInspection.Problem(kind: kind, sentence: "").advice))
   }
 
-  /// No capital letter at the beginning, no full stop.
+  /// Returns true if `text` begins without a capital letter and ends without a full stop.
   private static func isAdvice(_ text: String?) -> Bool {
     guard let text, let first = text.first else { return false }
     return !first.isUppercase && !text.hasSuffix(".")

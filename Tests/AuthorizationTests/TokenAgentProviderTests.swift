@@ -33,7 +33,7 @@ struct TokenAgentProviderTests {
     return nil
   }
 
-  @Test("a provider that returns the same token is retried with a backoff, and the known expiry stays")
+  @Test("a provider that returns the same token is retried with a backoff, and the token keeps its expiry")
   func sameToken() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -51,7 +51,7 @@ struct TokenAgentProviderTests {
     expectNil(agent.token(at: .boot + .seconds(600)))
   }
 
-  @Test("a rejected token that is returned again is not used at once, but tried again after a minute or more")
+  @Test("a rejected token that the provider returns again is not used at once, but after one to two minutes")
   func refusedAgain() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -72,13 +72,13 @@ struct TokenAgentProviderTests {
       Issue.record("never tried again")
       return
     }
-    // A rotated key: the next token is different, and used at once.
+    // After another rejection the token is no longer used.
     let again = try #require(agent.token(at: AuthorizationFixture.moment(later).boot))
     _ = agent.handle(.rejected(again), at: AuthorizationFixture.moment(later + 1))
     expectNil(agent.token(at: AuthorizationFixture.moment(later + 1).boot))
   }
 
-  @Test("a rotated key costs one refresh, without a wait")
+  @Test("when a rotated key invalidates the token, a new one is fetched once, without a wait")
   func rotated() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -92,7 +92,7 @@ struct TokenAgentProviderTests {
     expect(agent.lastFailure == nil && agent.failingSince == nil)
   }
 
-  @Test("a file that changes is read at once, also while the current token is valid")
+  @Test("a file that changes is read at once, even while the current token is valid")
   func renewed() throws {
     var agent = try agent(file)
     let first = try #require(fetch(&agent, at: 0))
@@ -111,7 +111,7 @@ struct TokenAgentProviderTests {
     expect(agent.token(at: .boot + .seconds(629)) != nil)
   }
 
-  @Test("a half-written file is read again when it is complete, not when a backoff is over")
+  @Test("a partially written file is read again when it changes, without waiting for the backoff")
   func halfWritten() throws {
     var agent = try agent(file)
     var id = try #require(fetch(&agent, at: 0))
@@ -119,7 +119,7 @@ struct TokenAgentProviderTests {
       _ = agent.handle(
         .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       expectEqual(agent.lastFailure?.reason, .notJSON)
-      // Without a change it is retried within ten seconds.
+      // Without a change the file is read again within ten seconds.
       expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
       guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
       else {
@@ -132,7 +132,7 @@ struct TokenAgentProviderTests {
     expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
   }
 
-  @Test("a file that changes a thousand times a second is read only occasionally")
+  @Test("a file that changes a thousand times a second is read 12 times a minute, and its last change is not missed")
   func restless() throws {
     var agent = try agent(file)
     var reads = 0
@@ -148,7 +148,7 @@ struct TokenAgentProviderTests {
     expect(fetch(&agent, at: 120) != nil)
   }
 
-  @Test("a file with a truncated token, which Fleet Engine has rejected, is read within ten seconds of its change")
+  @Test("after Fleet Engine has rejected truncated tokens of a file, a change of the file is read within ten seconds")
   func piecesOfToken() throws {
     var agent = try agent(file)
     let stamp = AuthorizationFixture.wall.milliseconds / 1000
@@ -183,7 +183,7 @@ struct TokenAgentProviderTests {
     expect(fetch(&agent, at: 30) != nil)
   }
 
-  @Test("the duration of a failure begins with the first one, and is reset by the first token")
+  @Test("the time of the first failed fetch is kept until a token is obtained")
   func failingSince() throws {
     var agent = try agent(http)
     for second in [3.0, 60, 120] {

@@ -31,7 +31,7 @@ struct TokenAgentTests {
     return id
   }
 
-  /// Injects the cause of a failed fetch.
+  /// Passes `input`, which makes the fetch fail.
   /// - Returns: the backoff.
   private func retry(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
     let effects = agent.handle(input, at: AuthorizationFixture.moment(second))
@@ -51,7 +51,7 @@ struct TokenAgentTests {
   }
 
   @Test(
-    "when a token is needed there is one fetch, and no second one while it is in flight; then the token, until it expires"
+    "a needed token is fetched once, and not again while the fetch is in flight; the token is used until it expires"
   )
   func singleFlight() throws {
     var agent = agent(try AuthorizationFixture.context())
@@ -74,7 +74,7 @@ struct TokenAgentTests {
     expect(agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
   }
 
-  @Test("the next token is requested by an update in the last fifth of the lifetime, never by a timer")
+  @Test("the next token is requested with an update in the last fifth of the lifetime, never by a timer")
   func prefetch() throws {
     var agent = try supplied()
     expect(agent.handle(.needed, at: AuthorizationFixture.moment(479)).isEmpty)
@@ -87,7 +87,7 @@ struct TokenAgentTests {
   }
 
   @Test(
-    "tokens that expire in the same second are not renewed in the same second: vehicles are spread over a tenth of the lifetime"
+    "vehicles whose tokens expire in the same second renew them at times spread over a tenth of the lifetime"
   )
   func spreadPrefetch() throws {
     let seconds = try (UInt64(0)..<200).map { seed -> Double in
@@ -102,14 +102,14 @@ struct TokenAgentTests {
     }
   }
 
-  @Test("for a long lifetime the last ten minutes are enough")
+  @Test("a token with a long lifetime is renewed between ten and five minutes before its expiry")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
     expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
   @Test(
-    "an outage of the provider has no effect while the old token is valid, and is retried at once when it has expired")
+    "during an outage of the provider the old token is used until it expires, and the fetch is retried within 24 s")
   func providerDown() throws {
     var agent = try supplied()
     var second = 540.0
@@ -128,7 +128,7 @@ struct TokenAgentTests {
   }
 
   @Test(
-    "a provider that refuses connections is asked at most once a minute from the fifth minute on; one that the network cannot reach, within 10 s",
+    "after 5 min a provider that refuses connections is retried after 1 to 2 min, an unreachable one within 10 s",
     arguments: [(TransportFailure.Kind.refused, 60.0...120), (.unreachable, 1...10), (.timedOut, 1...10)])
   func longOutage(_ kind: TransportFailure.Kind, _ late: ClosedRange<Double>) throws {
     var agent = agent(try AuthorizationFixture.context())
@@ -144,7 +144,7 @@ struct TokenAgentTests {
     }
   }
 
-  @Test("without a token a failed fetch sets a time for the next, and there is none before it")
+  @Test("without a token, a failed fetch is retried after a backoff, and not earlier")
   func backoff() throws {
     var agent = agent(try AuthorizationFixture.context())
     var now = 0.0
@@ -160,7 +160,7 @@ struct TokenAgentTests {
     expectEqual(agent.lastFailure?.reason, .transport(.refused))
   }
 
-  @Test("the first token after failures reports how long they lasted, and the next one does not")
+  @Test("the first token after failures is reported with their duration, and the next one without")
   func afterFailures() throws {
     var agent = agent(try AuthorizationFixture.context())
     for second in [0.0, 20] {
@@ -187,7 +187,7 @@ struct TokenAgentTests {
     }
   }
 
-  @Test("the provider's Retry-After is followed by the usual backoff, and no network event shortens it")
+  @Test("the usual backoff is added to the provider's Retry-After, and no network event shortens this wait")
   func pushback() throws {
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
@@ -202,7 +202,7 @@ struct TokenAgentTests {
   @Test("a network that comes up resets the backoff, at most once in half a minute")
   func networkUp() throws {
     var agent = agent(try AuthorizationFixture.context())
-    for (second, isKick) in [(0.0, true), (10, false), (30, true)] {
+    for (second, isReset) in [(0.0, true), (10, false), (30, true)] {
       if agent.earliest <= AuthorizationFixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
         let page = AuthorizationFixture.response("<html>")
@@ -211,11 +211,11 @@ struct TokenAgentTests {
       let before = agent.earliest
       _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
       let after = agent.earliest
-      if isKick { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
+      if isReset { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
     }
   }
 
-  @Test("the first rejection costs one fresh token; further ones increase the backoff until a request is accepted")
+  @Test("the first rejection causes a fetch at once; further rejections set a backoff until a request is accepted")
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
@@ -224,7 +224,7 @@ struct TokenAgentTests {
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
     _ = agent.handle(.ended(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
-    // A late response for the previous token does not affect this one.
+    // A late response for the previous token does not affect the current one.
     expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
     expectEqual(agent.token(at: .boot + .seconds(100)), second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
@@ -237,12 +237,12 @@ struct TokenAgentTests {
     _ = agent.handle(.ended(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
     _ = agent.handle(.accepted, at: AuthorizationFixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
-    // The state is reset: the next rejection counts as the first.
+    // The acceptance has reset the backoff: the next rejection is treated as the first.
     expectEqual(agent.handle(.rejected(third), at: AuthorizationFixture.moment(1200)), [.discardStored])
     _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
-  @Test("with another vehicle the token is dropped, the fetch in flight cancelled, and its response ignored")
+  @Test("a change of the vehicle drops the token and cancels the fetch in flight, whose response is ignored")
   func otherVehicle() throws {
     var agent = try supplied()
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(550)))
@@ -260,7 +260,7 @@ struct TokenAgentTests {
     expectEqual(request.url, "https://t.test/truck-18")
   }
 
-  @Test("the same settings change nothing; after another provider is set, a valid token stays in use")
+  @Test("unchanged settings have no effect; after a change of the provider, a valid token stays in use")
   func sameVehicle() throws {
     var agent = try supplied()
     let token = agent.token(at: .boot)
@@ -272,7 +272,7 @@ struct TokenAgentTests {
     expectEqual(agent.token(at: .boot + .seconds(2)), token)
   }
 
-  @Test("a new provider is asked with the next update although the token is valid, which shows whether it works")
+  @Test("a new provider is asked at the next update even if the token is valid, to show whether the provider works")
   func changedProvider() throws {
     var agent = try supplied()
     expect(agent.obtainedAt != nil && agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
@@ -282,7 +282,7 @@ struct TokenAgentTests {
       .configured(try AuthorizationFixture.context(), .http(elsewhere)), at: AuthorizationFixture.moment(2))
     expectNil(agent.obtainedAt)
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(3)))
-    // The same token, as from a cache that both providers share, counts as one of the new provider too.
+    // The same token, as from a cache that both providers share, is a success of the new provider too.
     _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
     expectEqual(agent.obtainedAt, .boot + .seconds(4))
   }
@@ -296,7 +296,7 @@ struct TokenAgentTests {
     expectNil(agent.token(at: .boot))
   }
 
-  @Test("without a vehicle the fetch fails with a named reason and without a request")
+  @Test("without a vehicle the fetch fails as missingAuthorizationContext, without a request")
   func noContext() throws {
     var agent = agent(nil)
     let wait = try retry(&agent, .needed, at: 0)

@@ -11,12 +11,12 @@ struct TokenClaimsTests {
     return AuthorizationFixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }
   }
 
-  @Test("a token for this vehicle is accepted, and one for any vehicle", arguments: ["truck-17", "*"])
+  @Test("a token for this vehicle or for any vehicle is accepted", arguments: ["truck-17", "*"])
   func good(vehicle: String) throws {
     expectNil(try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))))
   }
 
-  @Test("claims are decoded from the payload, with any length of padding", arguments: ["a", "ab", "abc", "abcd"])
+  @Test("claims are decoded from unpadded base64url of any length", arguments: ["a", "ab", "abc", "abcd"])
   func padding(filler: String) throws {
     let text = AuthorizationFixture.token(
       #"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
@@ -34,7 +34,7 @@ struct TokenClaimsTests {
   }
 
   @Test(
-    "a token without the claim is rejected, and the message says which claim is required",
+    "a token without the required claim is rejected, and the message names the claim and the vehicle",
     arguments: [
       "{}", #"{"authorization":null}"#, #"{"authorization":"x"}"#, #"{"authorization":{}}"#,
       #"{"authorization":{"vehicleid":"truck-17"}}"#,
@@ -45,7 +45,7 @@ struct TokenClaimsTests {
     expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
 
-  @Test("a token for the other service is reported as such, with the setting and the claim to change")
+  @Test("a token of the other service is reported with its claim, the service of the settings and the required claim")
   func otherService() throws {
     func message(_ claim: String, for scope: AuthorizationContext.Scope) throws -> String? {
       let context = try #require(AuthorizationContext(providerID: "p", scope: scope))

@@ -9,7 +9,7 @@ import Timekeeping
 struct TokenEndpointTests {
   private let format = TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)
 
-  @Test("IDs are percent-encoded when they are inserted into the URL, in one pass")
+  @Test("IDs are inserted into the URL with percent-encoding, and a placeholder inside an ID is not replaced")
   func template() throws {
     let endpoint = TokenEndpoint(urlTemplate: "https://t.test/{provider_id}/{vehicle_id}?x={other}&{", format: format)
     let request = try endpoint.request(for: AuthorizationFixture.context("{provider_id}/ä"))
@@ -19,7 +19,7 @@ struct TokenEndpointTests {
     expectEqual(request.headers, [.init("Accept", .plain("application/json"))])
   }
 
-  @Test("a POST has its body with the IDs escaped for JSON, and the configured headers take precedence")
+  @Test("the body of a POST contains the IDs escaped for JSON, and configured headers replace the default ones")
   func post() throws {
     let endpoint = TokenEndpoint(
       urlTemplate: "https://t.test/", method: .post, bodyTemplate: #"{"vehicle":"{vehicle_id}"}"#,
@@ -30,7 +30,7 @@ struct TokenEndpointTests {
     expectEqual(request.headers.map(\.name), ["accept", "X-Key", "Content-Type"])
   }
 
-  @Test("a server that answers without a token is named: its host for everyone, the path without user and query")
+  @Test("a response without a token is reported with the server's host, and outside public text also with the path")
   func address() {
     func failure(_ url: String, _ response: HTTPResponse) -> TokenFailure? {
       AuthorizationFixture.failure {
@@ -48,12 +48,12 @@ struct TokenEndpointTests {
     }
     let page = HTTPResponse(status: 200, headers: [], body: Array("<html>".utf8))
     expectEqual(failure(url, page)?.message.hasSuffix("the wrong URL (t.test:8443/token/truck-17)"), true)
-    // What a secret may be is masked.
+    // What may be a secret is masked.
     let token = AuthorizationFixture.token(AuthorizationFixture.claims())
     expectEqual(failure("https://t.test/\(token)", page)?.message.contains(token), false)
   }
 
-  @Test("without a vehicle there is no request: missingAuthorizationContext, as in the original protocol")
+  @Test("without a vehicle no request is made, and the failure is missingAuthorizationContext")
   func noContext() {
     let failure = AuthorizationFixture.failure {
       try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)
@@ -64,7 +64,7 @@ struct TokenEndpointTests {
     expectNil(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("")))
   }
 
-  @Test("wrong credentials replace each secret, with the same scheme and everything else unchanged")
+  @Test("`withWrongCredentials` replaces each secret, and keeps its scheme and everything else")
   func wrongCredentials() throws {
     let endpoint = TokenEndpoint(
       urlTemplate: "https://t.test/",
@@ -90,7 +90,7 @@ struct TokenEndpointTests {
   }
 
   @Test(
-    "the stated expiration is returned whatever the token says, and nil if there is none",
+    "the stated expiration is returned even if the token is invalid, and is nil if it is missing or unreadable",
     arguments: [
       (
         #""end":1796086800"#, TokenResponseFormat.Expiration.epochSeconds,

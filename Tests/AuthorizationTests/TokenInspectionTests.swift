@@ -15,7 +15,7 @@ struct TokenInspectionTests {
   static let time = Timestamp(seconds: now)
   static let account = "driver@p.iam.gserviceaccount.com"
 
-  /// A token that Fleet Engine would accept, with some of its claims replaced; an empty text removes one.
+  /// The claims of a token that Fleet Engine accepts, changed by `changes`; an empty value removes a claim.
   private static func claims(_ changes: [String: String] = [:]) -> String {
     var members: [String: String] = [
       "iss": "\"\(account)\"", "sub": "\"\(account)\"", "aud": "\"https://fleetengine.googleapis.com/\"",
@@ -88,7 +88,7 @@ struct TokenInspectionTests {
     Case(kind: .signatureMissing, signature: "", says: "empty"),
   ]
 
-  @Test("each flaw is reported once and alone", arguments: cases)
+  @Test("each defect of a token is reported once, without any other problem", arguments: cases)
   func flaw(_ example: Case) throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(example.changes), header: example.header, signature: example.signature)
@@ -97,7 +97,7 @@ struct TokenInspectionTests {
     expectEqual((inspection.rejection == nil), [.keyIDMissing, .anyContext].contains(example.kind))
   }
 
-  @Test("without a reliable clock its expiry is not evaluated")
+  @Test("without a reliable clock the expiry of a token is not checked")
   func withoutClock() throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(["iat": "1", "exp": "3601"]), at: nil)
@@ -116,7 +116,7 @@ struct TokenInspectionTests {
     }
   }
 
-  @Test("if it is not a JWT, that is the only problem", arguments: ["", "a.b", "opaque", "a.b.c.d"])
+  @Test("for text that is not a JWT, notJWT is the only problem", arguments: ["", "a.b", "opaque", "a.b.c.d"])
   func notJWT(text: String) throws {
     let inspection = TokenInspection(of: Secret(text), for: try AuthorizationFixture.context(), at: nil)
     expectEqual(inspection.problems.map(\.kind), [.notJWT])

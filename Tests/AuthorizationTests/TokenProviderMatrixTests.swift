@@ -6,13 +6,13 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-/// Every provider with every form of the expiration and every failure.
+/// Every kind of token provider with every format of the expiration and every failure.
 struct TokenProviderMatrixTests {
   enum Kind: String, CaseIterable { case http, command, file }
 
   struct Form: CustomTestStringConvertible {
     var expiration: TokenResponseFormat.Expiration
-    /// As JSON; an hour after `AuthorizationFixture.wall`.
+    /// The expiration as JSON: one hour after `AuthorizationFixture.wall`.
     var value: String
     var testDescription: String { "\(expiration) \(value)" }
   }
@@ -57,7 +57,7 @@ struct TokenProviderMatrixTests {
     #"{"data":{"token":"\#(token)"},"end":\#(value),"more":[1,{"a":null}]}"#
   }
 
-  @Test("every provider with every form results in the same expiry", arguments: Kind.allCases, forms)
+  @Test("every kind of provider and every expiration format result in the same expiry", arguments: Kind.allCases, forms)
   func formats(kind: Kind, form: Form) throws {
     let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)))
     expectEqual(token.deadline, .boot + .seconds(3700))
@@ -67,7 +67,7 @@ struct TokenProviderMatrixTests {
   @Test("the expiry is the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
   func wrongClock(kind: Kind, form: Form) throws {
     for wall in [Timestamp(seconds: 7), Timestamp(seconds: 2_147_483_648)] {
-      // Without a date, and with a clock past the build date, there is only the clock; the claims limit it.
+      // The output of a command has no date, and a clock past the build date is trusted: in 2038 the token has expired.
       if kind == .command, wall > AuthorizationFixture.wall, form.expiration != .relativeSeconds, form.value != "3600" {
         continue
       }
@@ -123,13 +123,13 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "every provider with every form reports every failure, and never the token", arguments: Kind.allCases, failures
-  )
+    "every kind of provider and every expiration format report each failure without showing the token",
+    arguments: Kind.allCases, failures)
   func failing(kind: Kind, failure: Failure) throws {
-    // A file that has just been written counts as new.
+    // The token's lifetime starts when its file is written, so only an old file has an expired token.
     let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
     let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
-    // Other beginnings are read as a bare token.
+    // A file that does not begin with a brace or a space is read as a bare token.
     let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
     expectEqual(result?.reason, (isLone ? .notJWT : failure.reason))
     let message = result?.message ?? ""
@@ -140,7 +140,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "a response of another provider's kind is rejected", arguments: Kind.allCases, Kind.allCases)
+    "an outcome of another kind of provider is rejected", arguments: Kind.allCases, Kind.allCases)
   func mixedUp(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
@@ -149,7 +149,9 @@ struct TokenProviderMatrixTests {
 
   // MARK: - Provider-specific behaviour
 
-  @Test("a missing response is distinguished from an incomplete one", arguments: TransportFailure.Kind.allCases)
+  @Test(
+    "the cause of a transport failure is reported, and `cannot be reached` only without a connection",
+    arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) throws {
     let failure = AuthorizationFixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as reported"))))
@@ -160,7 +162,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "a redirect is a failure like any other status, and its target is not shown",
+    "a redirect or an error status is a failure, and the Location header is not shown",
     arguments: [301, 302, 307, 308, 401, 403, 404, 429, 500, 503])
   func status(status: Int) throws {
     let response = AuthorizationFixture.response(
@@ -174,7 +176,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "a command that fails is reported with its last output",
+    "a command that fails is reported with its path and the cause",
     arguments: [
       (.exited(1), "exit1", "exit code 1: No route, says the helper"), (.killed(11), "signal11", "signal 11"),
       (.timedOut, "timedOut", "longer than 15 s"), (.tooLarge, "tooLarge", "65536 bytes"),
@@ -192,7 +194,7 @@ struct TokenProviderMatrixTests {
     expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
   }
 
-  @Test("the output of a command is limited, in lines and in length")
+  @Test("the error output of a command is limited in the number and the length of its lines")
   func remarks() {
     let outcome = TokenCommand.Outcome(
       .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
@@ -201,7 +203,9 @@ struct TokenProviderMatrixTests {
     expectEqual(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count, 1)
   }
 
-  @Test("a file may contain only the token, with or without a line break", arguments: ["", "\n", "\r\n", "  \n\n"])
+  @Test(
+    "a file with a bare token is accepted, with or without a line break; two tokens are rejected",
+    arguments: ["", "\n", "\r\n", "  \n\n"])
   func lone(end: String) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let token = try read(.file, form, .file(.text(Secret(TokenProviderMatrixTests.token + end), age: .zero)))
@@ -213,7 +217,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "the lifetime of a token in a file is counted from the file's age or by the clock, whichever is longer")
+    "the remaining lifetime of a token in a file is computed by the file's age and by the clock; the longer is used")
   func age() throws {
     let answer = body(TokenProviderMatrixTests.token, "3600")
     let form = Form(expiration: .relativeSeconds, value: "3600")
@@ -223,14 +227,14 @@ struct TokenProviderMatrixTests {
       return token.deadline - token.receivedAt
     }
     try expectEqual(left(600, Timestamp(seconds: 5), form), .seconds(3000))
-    // By the claims, and a correct clock.
+    // The lifetime is that of the claims, and the clock is correct.
     let lone = TokenProviderMatrixTests.forms[5]
     try expectEqual(left(600, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
-    // The clock was set after the file was written: it looks older than it is.
+    // The clock was set after the file was written: the file looks older than it is.
     try expectEqual(left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
     // The clock is days ahead, and so is the file's modification time.
     try expectEqual(left(600, AuthorizationFixture.wall + .seconds(400_000), lone), .seconds(3000))
-    // Written before the clock was lost: its age is unknown, and it is tried.
+    // The file was written before the clock was reset: its age is unknown, and the token is used.
     try expectEqual(left(-50, Timestamp(seconds: 5), lone), .seconds(3600))
     expectEqual(
       AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason,

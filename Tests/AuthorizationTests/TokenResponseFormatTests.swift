@@ -47,24 +47,24 @@ struct TokenResponseFormatTests {
     let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
     expectEqual(relative.lifetimeSource, .relative)
     expectEqual(relative.deadline - relative.receivedAt, .seconds(1800))
-    // Then the response's own date, before the creation field and the clock.
+    // The response's own date comes next, before the creation field and the clock.
     let late: [(name: String, value: String)] = [("date", "Tue, 01 Dec 2026 00:10:00 GMT")]
     let dated = try read(body(end, claims, more: created), creationKey: "made", headers: late)
     expectEqual(dated.lifetimeSource, .responseDate)
     expectEqual(dated.deadline - dated.receivedAt, .seconds(3000))
-    // Then the creation field.
+    // The creation field comes next.
     let creation = try read(body(end, claims, more: created), creationKey: "made", wall: early)
     expectEqual(creation.lifetimeSource, .creation)
     expectEqual(creation.deadline - creation.receivedAt, .seconds(3600))
-    // Then a plausible wall clock.
+    // A plausible wall clock comes next.
     let wall = try read(body(end, claims), wall: AuthorizationFixture.wall + .seconds(60))
     expectEqual(wall.lifetimeSource, .wallClock)
     expectEqual(wall.deadline - wall.receivedAt, .seconds(3540))
-    // Then the claims.
+    // The claims come last.
     let claimed = try read(body(end, claims), wall: early)
     expectEqual(claimed.lifetimeSource, .claims)
     expectEqual(claimed.deadline - claimed.receivedAt, .seconds(3600))
-    // Then there is none.
+    // Without any of these, the lifetime is unknown.
     expectEqual(AuthorizationFixture.failure { try read(body(end), wall: early) }?.reason, .unknownLifetime)
   }
 
@@ -75,7 +75,7 @@ struct TokenResponseFormatTests {
     expectEqual(token.deadline - token.receivedAt, .seconds(300))
   }
 
-  @Test("with the format jwt, or without a key, only the claims are used", arguments: [true, false])
+  @Test("with the format jwt, or without an expiration key, the claims give the expiry", arguments: [true, false])
   func claimsOnly(isKeyless: Bool) throws {
     let text = body("17", AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
     let token = try read(
@@ -85,7 +85,7 @@ struct TokenResponseFormatTests {
     expectEqual(token.lifetimeSource, .responseDate)
   }
 
-  @Test("a token that has expired on arrival is rejected, and the message says by how much")
+  @Test("a token that arrives after its expiry is rejected, and the message says how long ago it expired")
   func expired() {
     let failure = AuthorizationFixture.failure {
       try read(body("1796083140000"), headers: [("Date", AuthorizationFixture.date)])
@@ -95,7 +95,7 @@ struct TokenResponseFormatTests {
     expectEqual(AuthorizationFixture.failure { try read(body("0"), .relativeSeconds) }?.reason, .expired)
   }
 
-  @Test("an expiration in seconds where milliseconds are configured is reported as that, and not as a wrong clock")
+  @Test("an expiration in seconds instead of the configured milliseconds is reported as such, not as a wrong clock")
   func secondsForMilliseconds() {
     let failure = AuthorizationFixture.failure {
       try read(body("1796086800"), headers: [("Date", AuthorizationFixture.date)])
@@ -103,7 +103,7 @@ struct TokenResponseFormatTests {
     expectEqual(failure?.reason, .unknownLifetime)
     expectEqual(failure?.message.contains("gave seconds at `end`"), true)
     expectEqual(failure?.advice?.contains("token.expiration_format"), true)
-    // Neither a small number nor a time in the past is such a case.
+    // Neither a small number nor a time in the past is taken for seconds.
     for value in ["17", "1000000000000"] {
       expectEqual(
         AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason,
@@ -111,7 +111,7 @@ struct TokenResponseFormatTests {
     }
   }
 
-  @Test("an empty response is missingData, as the original protocol calls it")
+  @Test("an empty response is reported as missingData")
   func empty() {
     let failure = AuthorizationFixture.failure { try read("") }
     expectEqual(failure?.reason, .missingData)
@@ -162,7 +162,7 @@ struct TokenResponseFormatTests {
     expectEqual(failure?.advice?.contains(word), true)
   }
 
-  @Test("the response of a captive portal in place of the provider is reported as such")
+  @Test("a redirect or a web page that may be from a captive portal is reported as such")
   func portal() {
     func message(_ status: Int, _ body: String, to host: String? = nil) -> String? {
       var response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
@@ -185,7 +185,7 @@ struct TokenResponseFormatTests {
     expectEqual(message(403, "{}"), "\(answered) 403")
   }
 
-  @Test("keys that are missing, or have another type, are named")
+  @Test("a missing key is named in the message, and a value of another type is rejected as missing")
   func missingKeys() {
     let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }
     expectEqual(noToken?.reason, .missingField)
@@ -200,7 +200,7 @@ struct TokenResponseFormatTests {
   }
 
   @Test(
-    "an expiration in another format is rejected, and nothing traps",
+    "an expiration in another format is rejected as unknownLifetime, and nothing traps",
     arguments: [
       (.epochSeconds, "true"), (.epochSeconds, #""soon""#), (.relativeSeconds, "-5"), (.relativeSeconds, "1e300"),
       (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),

@@ -23,7 +23,7 @@ struct BacklogStoreTests {
     expect(try fixture.open().content(of: fixture.other).records.isEmpty)
   }
 
-  @Test("deleted records are gone, a record that is put twice exists once, and each vehicle has its own")
+  @Test("deleted records are gone, a record that is written twice exists once, and each vehicle has its own records")
   func changes() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open()
@@ -39,7 +39,7 @@ struct BacklogStoreTests {
   @Test("the file is accessible only to its owner, in WAL mode, and SQLite's own shell finds it intact")
   func file() throws {
     let fixture = try StoreFixture()
-    // A directory that everyone can access.
+    // The file already exists, with access for everyone.
     expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
     var store: BacklogStore? = try fixture.open()
     try store?.commit(try fixture.puts(0..<500))
@@ -57,12 +57,12 @@ struct BacklogStoreTests {
     )
   }
 
-  @Test("a second process gets an error that names the first, and changes nothing")
+  @Test("a second process finds the file locked, and changes nothing")
   func busy() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open()
     try store.commit(try fixture.puts(1...3))
-    // Locks belong to the process: only another process can be excluded.
+    // SQLite's locks belong to the process, so only another process is locked out.
     expect(try fixture.shell("PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM positions").contains("locked"))
     try store.commit(try fixture.puts(4...4))
     try expectEqual(fixture.seconds(store), [1, 2, 3, 4])
@@ -111,7 +111,7 @@ struct BacklogStoreTests {
     expect(last > 2000)
     try expectEqual(fixture.seconds(store).count, Int(last))
     expect(store.size <= 1_500_000 + 300_000)
-    // There is no other vehicle whose records could be dropped; and if there is space, none need to be.
+    // No records are dropped, because there is no other vehicle.
     try expectEqual(store.makeRoom(for: 500, than: fixture.truck), 0)
     try expectEqual(fixture.seconds(store).count, Int(last))
     try store.commit(try fixture.deletes(0..<1000))
@@ -137,10 +137,10 @@ struct BacklogStoreTests {
           return StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: record.id), record: record)
         })
       expect(store.size <= 2_000_000 + 100_000)
-      // As thinning does: one of several records, all along the track.
-      let goes = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
-      try store.commit(try fixture.deletes(goes))
-      held.removeAll(where: Set(goes).contains)
+      // Like thinning, this deletes a third of the records, all along the track.
+      let thinned = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+      try store.commit(try fixture.deletes(thinned))
+      held.removeAll(where: Set(thinned).contains)
     }
     try expectEqual(fixture.seconds(store), held)
   }
@@ -164,7 +164,7 @@ struct BacklogStoreTests {
   }
 
   @Test(
-    "a read-only state directory is reported as a read-only disk; another directory may also need the unit's permission"
+    "a read-only state directory is reported as a read-only disk; for another one ReadWritePaths= is advised too"
   )
   func readOnly() {
     let own = StoreFile.advice(onReadOnly: "/var/lib/f", stateDirectories: "/var/lib/f:/var/lib/g")
@@ -205,14 +205,14 @@ struct BacklogStoreTests {
     try expectEqual(store.content(of: fixture.truck).records.map(\.interpolationError), [0, .infinity])
   }
 
-  @Test("a migration step that fails leaves the file as it was")
+  @Test("a migration step that fails leaves the contents of the file unchanged")
   func migrationFails() throws {
     let fixture = try StoreFixture()
     try fixture.open().commit(try fixture.puts(1...3))
     var later = BacklogSchema.current
     later.steps.append("CREATE TABLE more (x INTEGER); INSERT INTO nowhere VALUES (1)")
     _ = try? BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later)
-    // It is set aside as unusable, with its contents unchanged.
+    // The file is set aside as unusable, with its contents unchanged.
     let aside = fixture.path + ".corrupt-1"
     try FileManager.default.removeItem(atPath: fixture.path)
     try FileManager.default.moveItem(atPath: aside, toPath: fixture.path)

@@ -40,7 +40,7 @@ struct DamagedFileTests {
       let setAside = try opens(fixture)
       expect(setAside != nil, "\(length)")
     }
-    // In the middle of the first page too. Without a header it counts as a new file.
+    // A file that ends within the first page is set aside too. Without a complete header it is treated as a new file.
     for length in [100, 4000] {
       try write(bytes.prefix(length), to: fixture.path)
       expect(try opens(fixture) != nil, "\(length)")
@@ -49,11 +49,11 @@ struct DamagedFileTests {
       try write(bytes.prefix(length), to: fixture.path)
       try opens(fixture)
     }
-    // However often that happens, only the newest are preserved.
+    // Only the three newest damaged files are kept.
     expectEqual(fixture.names.filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") }.count, 3)
   }
 
-  @Test("a file whose header forbids writing, although the permissions allow it, is set aside at the first write")
+  @Test("a file whose header forbids writing, although the permissions allow it, is reported as unusable")
   func writeVersion() throws {
     let (fixture, bytes) = try filled()
     var damaged = bytes
@@ -86,7 +86,7 @@ struct DamagedFileTests {
     try expectEqual(opens(fixture)?.why.contains("not a database"), true)
   }
 
-  @Test("from a log that was half written, the committed records are read, and no others")
+  @Test("from a partially written log only the committed records are read")
   func halfWrittenLog() throws {
     let fixture = try StoreFixture()
     let copy = try StoreFixture()
@@ -106,7 +106,7 @@ struct DamagedFileTests {
       before = seconds.count
     }
     expect(before >= 18)
-    // A torn page in the middle ends it there.
+    // A torn page in the middle ends the log there.
     var torn = log
     for index in log.count / 2..<log.count / 2 + 512 { torn[index] = 0 }
     try main.write(to: URL(fileURLWithPath: copy.path))
@@ -128,7 +128,7 @@ struct DamagedFileTests {
     try expectEqual(fixture.shell("SELECT name FROM contacts"), "Ada")
   }
 
-  @Test("a file of this program without its tables is set aside")
+  @Test("a backlog file without its tables is set aside")
   func noTables() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("DROP TABLE positions")
@@ -136,7 +136,7 @@ struct DamagedFileTests {
   }
 
   @Test(
-    "a row with an invalid value is dropped by its key, and no other",
+    "a row with an invalid value is reported as damaged, and all other rows are read",
     arguments: [
       "latitude = 91", "longitude = 9e999", "longitude = -180.001", "altitude = 1e300", "altitude = -9e999",
       "speed = -1",
@@ -177,7 +177,7 @@ struct DamagedFileTests {
     try expectEqual(fixture.seconds(store), all.suffix(100) + [2000])
   }
 
-  @Test("a file with more invalid rows than isolated errors explain is considered damaged", .timeLimit(.minutes(1)))
+  @Test("a file with more than ten thousand invalid rows is reported as damaged", .timeLimit(.minutes(1)))
   func mostlyInvalid() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(
@@ -202,7 +202,7 @@ struct DamagedFileTests {
   }
 
   @Test(
-    "a file with a view or a trigger, which could do anything, is treated as another program's",
+    "a file with a view or a trigger, which could execute any SQL, is treated as another program's",
     arguments: [
       "CREATE TRIGGER t AFTER INSERT ON positions BEGIN DELETE FROM positions; END",
       "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
@@ -224,7 +224,7 @@ struct DamagedFileTests {
   private static let files = ProcessInfo.processInfo.environment["DAMAGED_FILES"].flatMap(Int.init) ?? 400
 
   @Test(
-    "with random contents or flipped bits, a file is set aside, or each of its rows is restored or counted"
+    "a file with random contents or flipped bits is set aside, or each of its rows is restored or counted"
   )
   func anyFile() throws {
     let fixture = try StoreFixture()
@@ -242,7 +242,7 @@ struct DamagedFileTests {
     var (setAside, whole, smaller) = (0, 0, 0)
     for number in 0..<Self.files {
       var (main, wal) = number % 4 == 0 ? (openMain, log) : (closed, [])
-      let isLogHit = number % 8 == 0
+      let isLogDamaged = number % 8 == 0
       func spoil(_ bytes: inout [UInt8]) {
         switch Int.random(in: 0..<8, using: &random) {
         case 0: bytes = (0..<Int.random(in: 0...4096, using: &random)).map { _ in .random(in: 0...255, using: &random) }
@@ -258,7 +258,7 @@ struct DamagedFileTests {
           }
         }
       }
-      if isLogHit { spoil(&wal) } else { spoil(&main) }
+      if isLogDamaged { spoil(&wal) } else { spoil(&main) }
       let name = "\(fixture.directory)/\(number)"
       try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false)
       defer { try? FileManager.default.removeItem(atPath: name) }
@@ -285,8 +285,8 @@ struct DamagedFileTests {
         whole += 1
       } else {
         smaller += 1
-        // In a log, data after a damaged page counts as never committed. A file without a first page counts as new.
-        expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
+        // Data after a damaged page of a log is treated as not committed, and a file without a header as new.
+        expect(isLogDamaged || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
       // The store continues to work.
       try opened?.commit(try fixture.puts([100_001]))

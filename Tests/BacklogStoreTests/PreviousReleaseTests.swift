@@ -11,8 +11,8 @@ import Timekeeping
 @testable import BacklogStore
 import FleetEngine
 
-/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` tests it with both programs; here
-/// the other side is a file written by 0.1.0, and its statements.
+/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` tests this with both programs; this
+/// suite uses a file that 0.1.0 wrote, and the SQL statements of 0.1.0.
 struct PreviousReleaseTests {
   /// Ten positions of `truck-17`, stored by 0.1.0 while Fleet Engine failed.
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -24,13 +24,13 @@ struct PreviousReleaseTests {
   private let taxi = FleetEngineVehicle(
     service: .trips, providerID: "test-project", vehicleID: "truck-17")
 
-  private func fixtureWithItsFile() throws -> StoreFixture {
+  private func fixtureWithPreviousFile() throws -> StoreFixture {
     let fixture = try StoreFixture()
     try FileManager.default.copyItem(at: Self.file, to: URL(filePath: fixture.path))
     return fixture
   }
 
-  /// The results of the statements of 0.1.0, run by SQLite's shell with values for `?`.
+  /// The result of a statement of 0.1.0, run by SQLite's shell with a value for each `?`.
   private func previous(_ sql: String, _ fixture: StoreFixture, _ values: String...) throws -> String {
     var rest = values[...]
     let parts = sql.split(separator: "?", omittingEmptySubsequences: false)
@@ -56,9 +56,9 @@ struct PreviousReleaseTests {
   private static let forgetOthers =
     "DELETE FROM positions WHERE vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
 
-  @Test("all positions of a file of 0.1.0 are read, and 0.1.0 can still read it")
+  @Test("all positions in a file of 0.1.0 are read, and the file keeps the version and schema of 0.1.0")
   func upgrade() throws {
-    let fixture = try fixtureWithItsFile()
+    let fixture = try fixtureWithPreviousFile()
     let schema = try fixture.shell(Self.schema)
     do {
       let store = try fixture.open()
@@ -83,7 +83,7 @@ struct PreviousReleaseTests {
       try store.commit(fixture.puts(5...8, of: truck))
       try store.commit(fixture.puts(20...21))
     }
-    // What 0.1.0 checks before it uses a file: `FLoc`, and no later version than its own.
+    // 0.1.0 uses a file only with the application ID `FLoc` and a version that is not later than its own.
     try expectEqual(fixture.shell("PRAGMA application_id"), "1179414371")
     try expectEqual(fixture.shell("PRAGMA user_version"), "2")
     try expectEqual(fixture.shell("PRAGMA quick_check(1)"), "ok")
@@ -96,7 +96,7 @@ struct PreviousReleaseTests {
     }
     try expectEqual(stored(), ["5001", "6001", "7001", "8001"])
 
-    // It adds, replaces and deletes records.
+    // 0.1.0 adds, replaces and deletes records.
     expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
     let key = try previous(Self.findVehicle, fixture, provider, vehicle)
     expect(Int(key) != nil)
@@ -106,7 +106,7 @@ struct PreviousReleaseTests {
     expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
     try expectEqual(stored(), ["6001", "7001", "8001", "9001"])
 
-    // The other service's vehicle is one of the others, whose records may be dropped and expire.
+    // To 0.1.0 the other service's vehicle is another vehicle, whose records may be dropped and may expire.
     expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
     expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
 

@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import BacklogStore
 
-/// A directory with stores.
+/// A temporary directory for a store, and records to write to it.
 final class StoreFixture {
   private let temporary: TemporaryDirectory
   let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
@@ -24,14 +24,14 @@ final class StoreFixture {
   var directory: String { temporary.path }
   var path: String { "\(directory)/backlog.sqlite" }
 
-  /// Opens the store, which must not set anything aside.
+  /// Opens the store, and expects that no file is set aside.
   func open(maxSize: Int64 = 16_000_000) throws -> BacklogStore {
     let (store, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
     expectNil(setAside)
     return store
   }
 
-  /// A position at a second, with all optional values, or only the required ones.
+  /// A position at this second, with all optional values or only the required ones.
   static func record(_ second: Int64, isFull: Bool = false) throws -> Backlog.Record {
     let coordinate = try #require(Coordinate(latitude: 48.1234567 + Double(second) / 1e6, longitude: -11.7654321))
     var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: second * 1000 + 1))

@@ -14,7 +14,7 @@ struct DriveSettingsTests {
     return simulated.drive
   }
 
-  @Test("a drive can have stops, tunnels, canyons, limits and a wrong clock")
+  @Test("a simulated drive can have stops, tunnels, canyons, limits of speed and acceleration, and a wrong clock")
   func drive() throws {
     let drive = try simulated(
       """
@@ -47,7 +47,7 @@ struct DriveSettingsTests {
   }
 
   @Test(
-    "a mistake in a stop or a section of the route is reported with its position",
+    "a mistake in a setting of a simulated drive is reported once, with its cause",
     arguments: [
       ("stops = \"1 km\"", "7:9: source.stops: is a string; an array of tables, as in"),
       ("stops = [1]", "7:10: source.stops: has a whole number in it; tables are expected"),
@@ -76,7 +76,7 @@ struct DriveSettingsTests {
     expectEqual(messages.first?.contains(message), true, "\(messages)")
   }
 
-  @Test("the command line uses the same quantities")
+  @Test("options of the command line use the same quantities as the settings")
   func quantities() throws {
     expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
     try expectEqual(QuantityOption.routeDistance("1.2 km"), 1200)

@@ -23,13 +23,13 @@ struct KeptSettingsTests {
     interval = "20s"
     """
 
-  /// The text in which valid settings are stored.
+  /// The stored form of valid settings.
   private func kept(_ text: String = good, _ machine: TestMachine = TestMachine()) throws -> KeptSettings {
     KeptSettings(
       path: "/var/lib/f/kept-settings.toml", bytes: Array(try machine.adding(text).load().keptText.utf8))
   }
 
-  /// The outcome of a start with this text.
+  /// The outcome of a start with this text as the settings file: the interval of the stored settings, or the refusal.
   private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String {
     let (kept, machine) = (try kept(), TestMachine().adding(text, extras))
     do throws(KeptSettings.Refusal) {
@@ -78,12 +78,12 @@ struct KeptSettingsTests {
     }
   }
 
-  /// Settings with every key that the previous release does not know.
+  /// Settings with the keys that the previous release does not know.
   private static let withNewKeys =
     good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\"\ndeviation = \"5m\"")
     + "\n[positions]\nsocket = true\n"
 
-  @Test("keys that the previous release does not know are comments for it, and come back with this one")
+  @Test("keys that the previous release does not know are stored as comments, which this release reads")
   func newKey() throws {
     let machine = TestMachine().adding(Self.withNewKeys)
     let file = try machine.load()
@@ -95,15 +95,15 @@ struct KeptSettingsTests {
     expect(file.settings != (try machine.adding(Self.good).load().settings))
   }
 
-  @Test("an empty section that the previous release does not know is not kept")
+  @Test("an empty section that the previous release does not know is not stored")
   func emptyNewSection() throws {
     let text = try TestMachine().adding(Self.good + "\n[positions]\n").load().keptText
     expectEqual(text, try TestMachine().adding(Self.good).load().keptText)
   }
 
-  @Test("each setting is one that the previous release knows, or a comment for it")
+  @Test("each setting is known to the previous release, or stored as a comment")
   func keysOfPreviousRelease() {
-    // All of 0.2.0.
+    // All settings of release 0.2.0.
     let previous: [SettingSection: String] = [
       .vehicle: "provider_id vehicle_id service report_state offline_on_stop",
       .source: """
@@ -128,7 +128,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("comments, order and files do not change the canonical text, a value does")
+  @Test("the canonical text depends on the values, not on comments, order or the split into files")
   func canonical() throws {
     let machine = TestMachine()
     let split = Self.good.replacing("[reporting]\ninterval = \"20s\"", with: "")
@@ -139,7 +139,7 @@ struct KeptSettingsTests {
     expect(!text.contains("#"))
   }
 
-  @Test("they are used if the mistake does not concern vehicle and servers")
+  @Test("the stored settings are used if the mistake in the new file does not concern the vehicle or a server")
   func standsIn() throws {
     let mistakes = [
       Self.good.replacing("\"20s\"", with: "20"),
@@ -159,13 +159,13 @@ struct KeptSettingsTests {
       Self.good + "\n[reporting\nheartbeat = \"40s\"\n[log]\nlevel = \"info\"\n",
       // The line contains a vehicle, but in a section and a key that do not matter.
       Self.good.replacing("/dev/gps0\"", with: "/dev/vehicle-token"),
-      // Unknown keys of relevant sections whose known keys are unchanged.
+      // The unknown key is in a relevant section, but the known keys are unchanged.
       Self.good + "\n[fleet_engine]\nintervall = 3\n",
       Self.good.replacing("[vehicle]", with: "[vehicle]\nvehicel_id = \"truck-18\""),
       Self.good.replacing("[token]", with: "[token]\nendpoint = \"https://other.example.com\""),
       Self.good.replacing("[token]", with: "[token]\nwhere = \"https://other.example.com\""),
       Self.good + "\n[fleet_engine.more]\nproxy = \"http://10.0.0.1\"\n",
-      // Truncated; a power cut can leave zeros.
+      // The file is truncated: a power cut can leave zeros.
       "", " \n\t\r\n", "\u{0}\u{0}\u{0}",
     ]
     for text in mistakes {
@@ -178,7 +178,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "they are not used if the new file names another vehicle, server or credential",
+    "the stored settings are not used if the new file names another vehicle, server or credential",
     arguments: [
       ("\"truck-17\"", "\"truck-17\"\nservice = \"trips\"", "vehicle.service"),
       ("\"truck-17\"", "\"truck-17\"\nreport_state = false", "vehicle.report_state"),
@@ -201,7 +201,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "they are not used if vehicle and servers of the new file cannot be read",
+    "the stored settings are not used if the vehicle or a server of the new file cannot be determined",
     arguments: [
       Self.good.replacing("\"https://tokens.example.com/{vehicle_id}\"", with: "https://tokens.example.org"),
       Self.good.replacing("[token]", with: "[token"),
@@ -230,14 +230,14 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "an unknown key of a harmless section stops the service if it may be a misspelt key that decides vehicle or server",
+    "the stored settings are not used if an unknown key may be a misspelt one that decides the vehicle or a server",
     arguments: [
-      // One edit, a beginning, and a third of the letters.
+      // The key is one edit away from such a key, is its beginning, or differs in a third of its letters.
       ("log", "proxxy", false), ("log", "prxoy", false), ("log", "ulr", false), ("log", "pro", false),
       ("log", "url2", false), ("reporting", "endpiont", false), ("source", "vehicel", false),
-      // Two edits, of four letters or more, with the same first letter.
+      // The key is two edits away, and has four letters or more and the same first letter.
       ("log", "prxi", false), ("log", "bode", false), ("source", "fils", false), ("source", "bude", false),
-      // The same without the first letter, or with three letters; more edits; what is close to a harmless key only.
+      // The key has another first letter or only three letters, more edits, or is close only to a harmless key.
       ("log", "rxi", true), ("log", "ubl", false), ("log", "uxx", true), ("log", "oryx", true), ("log", "bach", true),
       ("log", "levle", true), ("log", "positons", true), ("log", "colour", true), ("reporting", "intrvl", true),
       ("reporting", "heartbt", true), ("source", "devise", true), ("source", "tpye", true), ("backlog", "batsh", true),
@@ -252,7 +252,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "an unknown section stops the service unless it may be a misspelt harmless one",
+    "the stored settings are not used with an unknown section, unless it may be a misspelt harmless one",
     arguments: [
       ("lgo", true), ("lock", true), ("mtrics", true), ("sauce", true), ("reprtng", true), ("backlok", true),
       ("tokn", false), ("tkon", false), ("vehicles", false), ("vhicl", false), ("fleet", false), ("server", false),
@@ -262,11 +262,11 @@ struct KeptSettingsTests {
     let text = Self.good + "\n[\(name)]\nlevel = \"info\"\n"
     let said = try outcome(text)
     expectEqual(said == used, isUsed, "\(said)")
-    // With a key that may decide, it is never harmless.
+    // With a key that may decide the vehicle or a server, the section is never harmless.
     try expectEqual(outcome(text + "endpont = \"https://other.example.com\"\n") == used, false)
   }
 
-  @Test("they are not used if the new file is missing or not text")
+  @Test("the stored settings are not used if the new file is missing or not UTF-8")
   func gone() throws {
     let kept = try kept()
     for bytes: [UInt8]? in [nil, [0xFF, 0xFE, 0x5B, 0x00]] {
@@ -278,7 +278,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("an unreadable file or directory does not name another vehicle or server")
+  @Test("the stored settings are used if a file is unreadable, unless other files name another vehicle or server")
   func denied() throws {
     let kept = try kept()
     func outcome(_ machine: TestMachine) -> String {
@@ -300,7 +300,7 @@ struct KeptSettingsTests {
       machine.problems = ["/etc/f/conf.d": problem]
       expectEqual(outcome(machine), used)
     }
-    // The readable part names another one.
+    // The readable part may name another vehicle or server.
     for text in [
       "[vehicle]\nvehicle_id = \"truck-18\"\n", "[vehicle]\nvehicel_id = \"truck-18\"\n",
       "[fleet_engine]\nendpoint = \"https://other.example.com\"\n", "[vehicl]\nvehicle_id = \"truck-18\"\n",
@@ -317,7 +317,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("references are not resolved: a cloned disk does not report the original vehicle's ID")
+  @Test("references are stored unresolved: a cloned disk does not report the original vehicle's ID")
   func references() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ hostname = true }")
     var machine = TestMachine()
@@ -329,7 +329,7 @@ struct KeptSettingsTests {
     expectEqual(file.settings.vehicle.vehicleID, "truck-99")
   }
 
-  @Test("coordinates are not logged if a mistake elsewhere causes the stored settings to be used")
+  @Test("coordinates are not logged if the stored settings are used because of a mistake elsewhere")
   func positions() throws {
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))
@@ -337,7 +337,7 @@ struct KeptSettingsTests {
     expect(!file.settings.agent.logsPositions)
   }
 
-  @Test("a missing file that the stored settings name may appear later")
+  @Test("if a file that the stored settings name is missing, the refusal says that it may appear later")
   func keptAbsence() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ file = \"/data/id\" }")
     var machine = TestMachine()
@@ -350,7 +350,7 @@ struct KeptSettingsTests {
     expectEqual(refusal?.mayAppearLater, true)
   }
 
-  @Test("a damaged file of stored settings is not used, with the reason")
+  @Test("a truncated file of stored settings is not used")
   func damaged() throws {
     let broken = TestMachine().adding(Self.good.replacing("\"20s\"", with: "20"))
     let whole = Array(try broken.adding(Self.good).load().keptText.utf8)
@@ -362,7 +362,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("a missing file or credential, which may appear later, is distinguished from a mistake")
+  @Test("a missing file or credential is marked as one that may appear later, and a mistake is not")
   func absence() throws {
     func error(_ text: String) -> ConfigurationError? {
       do throws(ConfigurationError) {

@@ -39,13 +39,13 @@ struct QuantityTests {
     #expect(throws: ValueProblem.self) { try Quantity.duration(text) }
   }
 
-  @Test("a distance has only one part")
+  @Test("a distance with several parts is rejected")
   func notAdded() {
     #expect(throws: ValueProblem.self) { try Quantity.parse("1 km 5 m", as: Quantity.distances) }
   }
 
   @Test(
-    "a duration is printed in its largest unit",
+    "a duration is printed in the largest unit that divides it",
     arguments: [
       (Duration.zero, "0s"), (.seconds(60), "1min"), (.milliseconds(1500), "1500ms"), (.seconds(86_400), "1 day"),
     ])

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import Configuration
 
-/// The rules of single keys, and those between keys.
+/// The rules for single keys, and for combinations of keys.
 struct SettingRulesTests {
   let machine = TestMachine()
 
@@ -147,7 +147,7 @@ struct SettingRulesTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("the default of allow is closed: all addresses of the kind at loopback and link-local addresses, and no others")
+  @Test("without allow, a loopback address accepts all loopback senders, a link-local address all link-local ones")
   func networkDefaults() throws {
     func kind(_ lines: String) throws -> SourceKind {
       try machine.settings(for: minimal(source: lines)).sources[0].kind
@@ -168,7 +168,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "listening on a link-local address without allow causes a warning; on a loopback address or with allow it does not",
+    "listening on a link-local address without allow causes a warning; with allow, or on a loopback address, none",
     arguments: [
       ("nmea-tcp", "169.254.1.1:10110", "", true), ("nmea-udp", "[fe80::2]:10110", "", true),
       ("nmea-udp", "[fe80::2]:10110", "allow = [\"fe80::1\"]", false), ("nmea-tcp", "127.0.0.1:10110", "", false),
@@ -196,14 +196,14 @@ struct SettingRulesTests {
     expectEqual(settings.sources[0].kind, .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
-  @Test("the speed of a receiver can be detected automatically")
+  @Test("the baud rate of a receiver can be detected automatically")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
     expectEqual(settings.sources[0].kind, .serial(SerialSettings(device: "/dev/gps0", baud: nil)))
   }
 
-  @Test("a short interval is accepted only with an endpoint on the loopback")
+  @Test("a short interval is accepted only with an endpoint on a loopback address")
   func shortInterval() throws {
     let lines = "[reporting]\ninterval = \"0s\"\nheartbeat = \"1s\"\n[fleet_engine]\nendpoint = "
     try expectEqual(
@@ -214,7 +214,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "the heartbeat is between the interval and 50s, and equals an interval that is longer",
+    "the heartbeat must be from the interval to 50s; by default it equals an interval that is longer than 50s",
     arguments: [
       ("interval = \"20s\"\nheartbeat = \"10s\"", nil), ("heartbeat = \"60s\"", nil),
       ("interval = \"60s\"", Duration.seconds(60)), ("interval = \"30s\"\nheartbeat = \"30s\"", .seconds(30)),
@@ -225,7 +225,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "a secret in a header is rejected, and is not repeated",
+    "a secret or a mistake in a header is rejected, and the message does not contain the secret",
     arguments: [
       "Authorization = \"Bearer hunter2\"", "x-api-key = \"hunter2\"", "Cookie = \"hunter2\"",
       "X-Custom = \"Bearer hunter2\"",
@@ -240,7 +240,7 @@ struct SettingRulesTests {
     if !line.contains("../") { expect(!messages.joined().contains("hunter2")) }
   }
 
-  @Test("headers come from credentials, files and plain text")
+  @Test("the value of a header can be a credential, a file or plain text")
   func headers() throws {
     let settings = try machine.settings(
       for: minimal(
@@ -260,7 +260,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "placeholders of the URL are checked, those of a body are not confused with JSON",
+    "placeholders of the URL are checked, and braces of JSON in a body are not taken for placeholders",
     arguments: [
       ("https://t/{vehicle_id}?p={provider_id}", nil), ("https://t/{vehicleid}", "did you mean {vehicle_id}?"),
       ("https://t/{vehicle_id", "has an unmatched brace"),

@@ -36,15 +36,15 @@ struct SettingsFileTests {
     expect(!settings.agent.logsPositions)
   }
 
-  @Test("the sample settings are valid as they are shipped")
+  @Test("the shipped sample settings are valid, and add only `response` and `deviation` to the minimal ones")
   func sample() throws {
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)
     expectEqual(file.warnings, [])
     expectEqual(file.settings.sources[0].kind, .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
     try expectEqual(endpoint(file.settings).format.expiration, .epochMilliseconds)
-    // All its other values are the defaults, so that it documents them and removing a line changes nothing. The
-    // corners are an exception: most fleets want them, and an upgrade must not make fleets pay for them.
+    // The sample's other values are the defaults, so it documents them, and removing a line has no effect. `deviation`
+    // is an exception: most fleets want positions at corners, but an upgrade must not cause the cost of more updates.
     let least = try machine.settings(
       for: """
         vehicle = { provider_id = "my-project", vehicle_id = "truck-17" }
@@ -58,7 +58,7 @@ struct SettingsFileTests {
     expectEqual(file.settings, least)
   }
 
-  @Test("every key is in the reference once, and no two keys of one source have the same position")
+  @Test("each key is declared once, and is in the reference")
   func keys() {
     let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
     expectEqual(Set(paths).count, paths.count)
@@ -95,7 +95,7 @@ struct SettingsFileTests {
       ])
   }
 
-  @Test("a file in conf.d whose name does not end in .toml is ignored with a warning; backup files without one")
+  @Test("a file in conf.d whose name does not end in .toml is ignored with a warning; a backup file without a warning")
   func leftOut() throws {
     let file = try machine.adding(
       minimal(),
@@ -109,7 +109,7 @@ struct SettingsFileTests {
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
   }
 
-  @Test("files in a directory that is named after the settings without .toml are ignored with a warning")
+  @Test("files in a directory that is named like the settings file without .toml are ignored with a warning")
   func misnamedDirectory() throws {
     var machine = machine.adding(minimal(), ["10.toml.txt": ""])
     machine.files["/etc/f/f.d/10.toml"] = Array("[vehicle]\nvehicle_id = \"another\"".utf8)
@@ -163,7 +163,7 @@ struct SettingsFileTests {
   }
 
   @Test(
-    "if a recording's times do not follow elapsed time, they are used as they are; otherwise the filter knows the pace",
+    "with pace = 0 or time = keep the filter uses the recorded times; otherwise it knows the pace of the source",
     arguments: [
       ("", false, 1.0), ("pace = 20", false, 20), ("pace = 0", true, 1), ("pace = 0\ntime = \"shift\"", true, 1),
       ("pace = 20\ntime = \"keep\"", true, 1),
@@ -207,7 +207,7 @@ struct SettingsFileTests {
     }
     expectEqual(simulated.route, "/etc/f/r.gpx")
     expect(simulated.drive.seed == 1 && simulated.drive.loops && simulated.drive.noise == 2)
-    // The times of the route, or 50 km/h.
+    // No speed is set: the route's timestamps apply, or 50 km/h if it has none.
     expect(simulated.drive == SimulationSettings() && simulated.drive.speed == nil)
     expectEqual(settings.token.client.caFile, "/ca.pem")
   }
@@ -229,7 +229,7 @@ struct SettingsFileTests {
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
-  @Test("a directory that may not be read is named, and none inside it, as these may not exist")
+  @Test("a directory that may not be read is named, and directories inside it are not, as they may not exist")
   func closedDirectory() throws {
     var machine = machine.adding(minimal())
     machine.problems["/etc/f/conf.d"] = .denied
@@ -242,7 +242,7 @@ struct SettingsFileTests {
     expect(closed.message.hasPrefix("/etc/f: ") && closed.message.hasSuffix("chmod 755 /etc/f"), "\(closed.message)")
   }
 
-  @Test("an empty file, one that is not UTF-8 and one that is not TOML are all reported at once, with their lines")
+  @Test("files that are empty, not UTF-8 or not TOML are reported, all at once and with their lines")
   func notText() {
     expectEqual(machine.messages(for: " \n\t\n").first?.contains("is empty"), true)
     var machine = machine.adding(minimal(), ["a.toml": "[x\n"])
@@ -251,7 +251,7 @@ struct SettingsFileTests {
     expectEqual(error?.diagnostics.map(\.position.description), ["/etc/f/conf.d/b.toml:2", "/etc/f/conf.d/a.toml:1:3"])
   }
 
-  @Test("on the real machine a missing file, a directory, a device and a file that is too large are distinguished")
+  @Test("in the real file system a missing file, a directory, a device and a file that is too large are distinguished")
   func realFiles() throws {
     let system = ConfigurationEnvironment.system
     #expect(throws: ConfigurationEnvironment.FileProblem.missing) { try system.readFile("/nonexistent/x", 10) }

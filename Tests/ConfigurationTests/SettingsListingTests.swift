@@ -11,7 +11,7 @@ struct SettingsListingTests {
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  @Test("each value is listed with the file and line that set it, and the value that it replaced; the rest as defaults")
+  @Test("each value is listed with the place that sets it and the places that it replaces; other values as defaults")
   func places() throws {
     let lines = try listing(
       TestMachine().adding(
@@ -39,7 +39,7 @@ struct SettingsListingTests {
     for other in ["report_state", "route", "command"] { expect(!lines.contains { $0.hasPrefix(other) }) }
   }
 
-  @Test("the printed settings are read back as the same settings, unless something in them was masked")
+  @Test("the printed settings are read back as the same settings, if nothing was masked")
   func isTOML() throws {
     var machine = TestMachine()
     machine.hostname = "truck-19"
@@ -50,14 +50,14 @@ struct SettingsListingTests {
         rest: "[filter]\nmax_speed = \"90 mph\""))
     let lines = try listing(machine)
     expect(lines.contains("vehicle_id = { \"hostname\" = true }  # /etc/f/f.toml:3:14, which is \"truck-19\""))
-    // The values of a preset.
+    // The preset `response = "lmfs"` sets this value.
     expect(lines.contains("expiration_key = \"expiration_timestamp_ms\"  # not set: from another key"))
     let before = try machine.load().settings
     machine = machine.adding(lines.joined(separator: "\n"))
     try expectEqual(machine.load().settings, before)
   }
 
-  @Test("secrets in the settings of the token provider are masked, and the vehicle's name is not")
+  @Test("secrets in the settings of the token provider are masked, and the vehicle's ID is not")
   func secrets() throws {
     let token =
       "url = \"https://t.example.com/{vehicle_id}?key=AIzaSyD-9tSrke72PouQMnMX\"\n"
@@ -107,7 +107,7 @@ struct SettingsListingTests {
     try expectEqual(TestMachine().adding(text).load().warnings, [])
   }
 
-  @Test("a file in conf.d that changes the vehicle or a server causes a warning, one that repeats it does not")
+  @Test("a file in conf.d that changes the vehicle or a server causes a warning; one that repeats the value does not")
   func warnings() throws {
     let machine = TestMachine().adding(
       minimal(rest: "[fleet_engine]\nendpoint = \"https://a.example\"\n[reporting]\ninterval = \"5s\""),
@@ -123,7 +123,7 @@ struct SettingsListingTests {
         "/etc/f/conf.d/b.toml:2:12: fleet_engine.endpoint: replaces the value of /etc/f/f.toml:10:12; "
           + "remove one of the two (fleet-locationctl settings shows what is in force)",
       ])
-    // A file of one instance is meant for it.
+    // A file in the directory of one instance is meant to replace the vehicle.
     var own = TestMachine().adding(minimal())
     own.files["/etc/f/f.toml.d/own.toml"] = Array("[vehicle]\nvehicle_id = \"truck-18\"".utf8)
     try expectEqual(own.load().warnings, [])

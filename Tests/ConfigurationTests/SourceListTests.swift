@@ -31,7 +31,7 @@ struct SourceListTests {
     type = "gpsd"
     """
 
-  @Test("a modem is named by its USB port or its IMEI, or not at all")
+  @Test("a modem can be selected by its USB port or its IMEI, and the selection is optional")
   func modem() throws {
     func source(_ keys: String) throws -> SourceKind? {
       try machine.settings(for: text("[source]\ntype = \"modemmanager\"\n" + keys)).sources.first?.kind
@@ -66,7 +66,7 @@ struct SourceListTests {
       ])
   }
 
-  @Test("a table and a list of one are equal")
+  @Test("a single table [source] and a list of one [[source]] are equal")
   func one() throws {
     let keys = "type = \"serial\"\ndevice = \"/dev/gps0\""
     try expectEqual(
@@ -105,7 +105,7 @@ struct SourceListTests {
   }
 
   @Test(
-    "settings for a single source, and what two sources cannot share, are rejected in a list",
+    "in a list of sources, settings for a single source and resources that sources cannot share are rejected",
     arguments: [
       ("type = \"replay\"\nfile = \"a\"\npace = 0", ":13:8: source[3].pace: is 0, as fast as"),
       ("type = \"replay\"\nfile = \"a\"\ntime = \"keep\"", ":13:8: source[3].time: \"keep\" is for a recording"),
@@ -169,7 +169,7 @@ struct SourceListTests {
     expectEqual(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to"), true, "\(messages)")
   }
 
-  @Test("only a source after a simulated drive that loops causes a warning")
+  @Test("only a source after a simulated drive that loops without tunnels causes a warning")
   func behindALoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {

@@ -4,7 +4,7 @@ import Vehicle
 
 @testable import Configuration
 
-/// A machine with files, variables and a host name, for the settings to refer to.
+/// A machine with the files, variables and host name that the settings refer to.
 struct TestMachine {
   var files: [String: [UInt8]] = [:]
   var problems: [String: ConfigurationEnvironment.FileProblem] = [:]
@@ -37,7 +37,7 @@ struct TestMachine {
     try SettingsFile.load(path: "/etc/f/f.toml", environment: environment)
   }
 
-  /// The messages about a settings file with this text, one line for each problem.
+  /// The messages about a settings file with this text: one for each problem.
   func messages(for text: String, with extras: [String: String] = [:]) -> [String] {
     do throws(ConfigurationError) {
       _ = try adding(text, extras).load()
@@ -59,7 +59,7 @@ struct TestMachine {
   }
 }
 
-/// The minimal settings, with each section on known lines, and with lines inserted.
+/// The minimal settings as text, with lines replaced or added. Each section begins on a known line.
 func minimal(
   vehicle: String = "vehicle_id = \"truck-17\"", source: String = "type = \"serial\"\ndevice = \"/dev/gps0\"",
   token: String = "url = \"https://t.example.com/{vehicle_id}\"", rest: String = ""
@@ -67,7 +67,7 @@ func minimal(
   "[vehicle]\nprovider_id = \"my-project\"\n\(vehicle)\n[source]\n\(source)\n[token]\n\(token)\n\(rest)\n"
 }
 
-/// The token provider of the settings, a URL.
+/// The token provider's endpoint in the settings.
 func endpoint(_ settings: Settings) throws -> TokenEndpoint {
   guard case .http(let endpoint) = settings.agent.tokenProvider else {
     throw ConfigurationError(code: .invalid, diagnostics: [], warnings: [])

@@ -54,7 +54,7 @@ struct VehicleIDSourceTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("a credential without systemd is explained")
+  @Test("if systemd passes no credentials, the message names the LoadCredential= line to add")
   func noCredentials() {
     var machine = machine
     machine.variables = [:]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Configuration
 
-/// `[vehicle] service`, and settings that only one of the services has.
+/// The setting `[vehicle] service`, and settings that belong to only one of the services.
 struct VehicleServiceSettingsTests {
   let machine = TestMachine()
 
@@ -22,7 +22,7 @@ struct VehicleServiceSettingsTests {
     expect(!settings.agent.delivery.endpoint.followsDuty)
   }
 
-  @Test("a vehicle of trips has its own endpoint, token claim and state")
+  @Test("the service trips has its own endpoint, token scope and settings for the vehicle's state")
   func trips() throws {
     let settings = try machine.settings(for: vehicle("service = \"trips\""))
     expectEqual(settings.vehicle.service, .trips)
@@ -37,7 +37,7 @@ struct VehicleServiceSettingsTests {
   }
 
   @Test(
-    "state settings are rejected for deliveries, and offline_on_stop without report_state",
+    "report_state and offline_on_stop are rejected for deliveries, and offline_on_stop without report_state",
     arguments: [
       ("report_state = false", "vehicle.report_state: belongs to service = \"trips\"; the service is \"deliveries\""),
       ("offline_on_stop = true", "vehicle.offline_on_stop: belongs to service = \"trips\""),
@@ -54,7 +54,7 @@ struct VehicleServiceSettingsTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("the message names the service that a token's claim belongs to", arguments: FleetEngineService.all)
+  @Test("the scope of a vehicle's token has the name of the vehicle's service", arguments: FleetEngineService.all)
   func names(_ service: FleetEngineService) {
     let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
     expectEqual(vehicle.tokenContext?.scope.service, service.name)

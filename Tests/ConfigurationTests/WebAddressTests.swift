@@ -33,7 +33,7 @@ struct WebAddressTests {
   }
 
   @Test(
-    "an IPv6 address without brackets is named as that",
+    "an IPv6 address without brackets is reported as such",
     arguments: ["http://::1:8700", "http://fd00::1/x", "http://::1"])
   func brackets(_ text: String) {
     let problem = #expect(throws: ValueProblem.self) { try WebAddress.parse(text, schemes: ["http"]) }

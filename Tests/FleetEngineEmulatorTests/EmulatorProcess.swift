@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Runs the program itself, and curl as its client.
+/// Runs the emulator as a process, and curl as its client.
 enum EmulatorProcess {
   struct Result {
     var status: Int32
@@ -46,9 +46,9 @@ enum EmulatorProcess {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }()
 
-  /// Runs the emulator around a body, which gets its URL.
+  /// Runs the emulator while `body` runs, which gets the emulator's URL.
   static func with(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
-    // As a shell starts it, regardless of the limit of the tests.
+    // The limit of descriptors is that of a shell, regardless of the limit of the tests.
     let program = ["--nofile=1024:", try #require(emulator)]
     let (process, output, errors) = try Self.start("/usr/bin/prlimit", program + options)
     var text = Data()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-/// The program itself, over real HTTP.
+/// The emulator as a process, over real HTTP.
 struct EmulatorProcessTests {
   private let directory: TemporaryDirectory
 
@@ -31,7 +31,7 @@ struct EmulatorProcessTests {
       ] + more)
   }
 
-  @Test("it issues a token, accepts updates, records them and prints totals")
+  @Test("the emulator issues a token, accepts updates, records them and prints totals")
   func day() throws {
     let file = directory("emulator.jsonl")
     let result = try EmulatorProcess.with(["--record", file, "--require-updates", "1"]) { url in
@@ -67,7 +67,7 @@ struct EmulatorProcessTests {
     expectEqual(result.status, 0)
   }
 
-  @Test("it ends by itself, with an exit status that says whether updates were received")
+  @Test("the emulator exits after --seconds, with a status that shows whether the required updates were received")
   func seconds() throws {
     let program = try #require(EmulatorProcess.emulator)
     try expectEqual(EmulatorProcess.run(program, ["--seconds", "1"]).status, 0)
@@ -75,7 +75,7 @@ struct EmulatorProcessTests {
     expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
   }
 
-  @Test("it serves the connections of a whole fleet although the shell's limit is 1024 descriptors")
+  @Test("the emulator serves 1,200 connections although the shell's limit is 1,024 descriptors")
   func connections() throws {
     let client = """
       import resource, socket, sys
@@ -99,7 +99,7 @@ struct EmulatorProcessTests {
     }
   }
 
-  @Test("it listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
+  @Test("the emulator listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
   func loopback(_ address: String) throws {
     let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--address", address])
     expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))
@@ -124,7 +124,7 @@ struct EmulatorProcessTests {
     expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
   }
 
-  @Test("token-server prints a warning, listens, and issues tokens of the service account until its time is over")
+  @Test("token-server rejects a key file that others can read, prints a warning, and issues the account's tokens")
   func tokenServer() throws {
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json", mode: 0o644)
@@ -143,7 +143,7 @@ struct EmulatorProcessTests {
   }
 
   @Test(
-    "token-server listens beyond the loopback only on request, and then requires an Authorization header",
+    "token-server rejects an invalid command line, such as --allow-network without --authorization",
     arguments: [
       ([], "needs --service-account"), (["--service-account", "k", "--allow-network"], "needs --authorization"),
       (["--service-account", "k", "--token-lifetime", "3601"], "from 1 to 3600"),
@@ -157,14 +157,14 @@ struct EmulatorProcessTests {
     expect(result.status == 2 && result.errors.contains(says), "\(result)")
   }
 
-  @Test("token-server on an address other than loopback is refused unless the network is allowed")
+  @Test("token-server listens on an address other than loopback only with --allow-network")
   func tokenServerAddress() throws {
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json")
     let options = ["token-server", "--service-account", file, "--seconds", "1", "--address"]
     let closed = try EmulatorProcess.run(program, options + ["0.0.0.0"])
     expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
-    // An address that no machine has: allowed, but not available.
+    // This address is allowed, but not available: no machine has it.
     let allowed = try EmulatorProcess.run(
       program, options + ["192.0.2.1", "--allow-network", "--authorization", "Bearer trial"])
     expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-/// The event stream of the program itself, with curl as the browser.
+/// The event stream of the emulator as a process, with curl as the browser.
 struct EventStreamTests {
   /// A page that receives the stream.
   private final class Watcher {
@@ -21,7 +21,7 @@ struct EventStreamTests {
 
     deinit { process.terminate() }
 
-    /// Reads until the text has arrived; false if the stream ends before.
+    /// Reads until `expected` has arrived. Returns false if the stream ends before that.
     func reads(_ expected: String) -> Bool {
       let expected = Data(expected.utf8)
       var searched = 0
@@ -34,7 +34,7 @@ struct EventStreamTests {
       return true
     }
 
-    /// The data of all events of that name so far.
+    /// The data of all events with this name so far.
     func data(_ name: String) throws -> [JSON] {
       try text.components(separatedBy: "\n\n").compactMap { event in
         guard event.contains("event: \(name)\n"), let data = event.components(separatedBy: "data: ").last else {
@@ -48,7 +48,7 @@ struct EventStreamTests {
 
     /// Continues after `stop`, and reads the rest.
     /// - Returns: the exit status of curl.
-    func goOn() -> Int32 {
+    func resume() -> Int32 {
       kill(process.processIdentifier, SIGCONT)
       _ = output.fileHandleForReading.readDataToEndOfFile()
       process.waitUntilExit()
@@ -98,13 +98,13 @@ struct EventStreamTests {
     expect(lines.contains("unavailable for 2 s: status 503") && lines.contains("unavailable, over"))
   }
 
-  @Test("a page that does not read is disconnected, and the other one misses nothing")
+  @Test("a page that does not read is disconnected, and another page misses nothing")
   func slow() throws {
     _ = try EmulatorProcess.with(["--quiet", "--page-rate", "100000000"]) { url in
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
       expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()
-      // Each one makes the list that every page receives longer: three megabytes in all.
+      // Each fault makes the list that every page receives longer: three megabytes in all.
       let posts = Array(repeating: "\(url)/debug/faults", count: 50)
       for round in 1...5 {
         let posted = try EmulatorProcess.run(
@@ -114,7 +114,7 @@ struct EventStreamTests {
         expect(posted.status == 0 && awake.reads("\"id\":\(round * 50),"))
       }
       expectEqual(awake.text.components(separatedBy: "event: faults\n").count, 251)
-      expectEqual(asleep.goOn(), 18, "the transfer ended in the middle")
+      expectEqual(asleep.resume(), 18, "the transfer ended in the middle")
       try expectEqual(EmulatorProcess.curl("\(url)/debug/stats").status, 0)
     }
   }
@@ -122,7 +122,7 @@ struct EventStreamTests {
   @Test("thirty-two pages may be open, another one gets 503, and a page that closes frees its slot")
   func many() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
-      // All of the first events must arrive together, however slowly.
+      // All pages must be open at the same time, however slowly they are opened.
       func statuses(_ count: Int, seconds: Int) throws -> [Substring] {
         let pages = Array(repeating: ["--output", "/dev/null", "\(url)/map/events"], count: count).flatMap { $0 }
         return try EmulatorProcess.run(
@@ -140,7 +140,7 @@ struct EventStreamTests {
     }
   }
 
-  @Test("the Host or Origin header of another site is rejected over HTTP as well")
+  @Test("a request with the Host or Origin header of another site is rejected over real HTTP, too")
   func foreign() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       let status = ["--output", "/dev/null", "--write-out", "%{http_code}"]
@@ -157,7 +157,7 @@ struct EventStreamTests {
   }
 
   @Test(
-    "tiles require a valid address and an attribution",
+    "tiles require a valid URL and an attribution",
     arguments: [
       ["--tiles", "https://a/{z}/{x}/{y}"], ["--attribution", "A"], ["--tiles", "https://a/", "--attribution", "A"],
     ])

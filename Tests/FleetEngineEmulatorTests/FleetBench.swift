@@ -10,7 +10,7 @@ extension ServerTime {
   }
 }
 
-/// A service with its output and records, and a client of it.
+/// A Fleet Engine service with its log lines and records, and a client.
 final class FleetBench {
   // One key for all tests, because generating one takes time.
   nonisolated(unsafe) private static let key = try? SigningKey()
@@ -37,7 +37,7 @@ final class FleetBench {
       record: { output.records.append($0) })
   }
 
-  /// Another service, with its events.
+  /// Another service, which passes its events to `observe`.
   func observed(_ observe: @escaping (FleetEvent) -> Void) throws -> FleetService {
     FleetService(options: .init(), key: try #require(Self.key), log: { _ in }, observe: observe)
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 struct FleetServiceTests {
-  @Test("an update with a fresh token is stored, answered and shown in one line")
+  @Test("an update with a valid token is stored, returned and logged in one line")
   func accepted() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -61,7 +61,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "a token for all vehicles, or for no valid ID, is not issued",
+    "no token is issued for all vehicles or for an invalid ID",
     arguments: ["*", "%2A", "a%2Fb", "a:b", "", String(repeating: "x", count: 65), "%zz"])
   func noToken(_ vehicle: String) throws {
     try expectEqual(FleetBench().send("GET", "/token/delivery_driver/\(vehicle)").status, 400)
@@ -76,7 +76,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "a flawed token is rejected as Fleet Engine rejects it",
+    "a token with a defect is rejected as Fleet Engine rejects it",
     arguments: [
       (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLifetime, 401), (.notYetValid, 401),
       (.wrongVehicle, 403), (.wrongService, 403),
@@ -91,7 +91,7 @@ struct FleetServiceTests {
     expectEqual(bench.update(token: try bench.token()).status, 200, "the fault was for one token")
   }
 
-  @Test("the missing claim is named with Google's message")
+  @Test("a token without a claim is rejected with Google's message")
   func missingClaim() throws {
     let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"no-claim"}"#)
@@ -99,7 +99,7 @@ struct FleetServiceTests {
     expectEqual(error?["message"]?.string, "JWT does not contain any scopes.")
   }
 
-  @Test("a token is valid until its expiry and not a second longer")
+  @Test("a token is valid until its expiry, and not a second longer")
   func expiry() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -110,7 +110,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "a missing or different credential is UNAUTHENTICATED",
+    "a missing or invalid credential is rejected with 401, and an unsigned token without claims with 403",
     arguments: ["", "Bearer", "Basic dXNlcg==", "Bearer a b", "Bearer a.b.c", "Bearer ..", "Bearer e30.e30."])
   func credentials(_ value: String) throws {
     let bench = try FleetBench()
@@ -138,7 +138,7 @@ struct FleetServiceTests {
     expect(bench.service.refused == 1 && bench.service.accepted == 0)
   }
 
-  @Test("another vehicle is denied, and an unknown one is not found unless vehicles are created on demand")
+  @Test("an update of another vehicle is denied, and one of an unknown vehicle is not found until it is created")
   func missing() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
     let token = try bench.token()
@@ -152,7 +152,7 @@ struct FleetServiceTests {
     expectEqual(bench.update(token: token).status, 200)
   }
 
-  @Test("the vehicles of a provider are listed in pages, only for a token of all vehicles")
+  @Test("the vehicles of a provider are listed in pages, only with a token for all vehicles")
   func list() throws {
     let bench = try FleetBench()
     for vehicle in ["truck-3", "truck-1", "truck-2"] {
@@ -185,13 +185,13 @@ struct FleetServiceTests {
     }
   }
 
-  @Test("another provider than the configured one is rejected")
+  @Test("a provider other than the configured one is rejected")
   func provider() throws {
     let bench = try FleetBench { $0.provider = "q" }
     expectEqual(bench.update(token: try bench.token()).status, 403)
   }
 
-  @Test("violations that cause no error are counted and shown")
+  @Test("violations that cause no error are counted and logged as warnings")
   func warnings() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -214,7 +214,7 @@ struct FleetServiceTests {
     expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
   }
 
-  @Test("if any interval is allowed, frequent updates cause no warning")
+  @Test("without a minimum interval, frequent updates cause no warning")
   func anyInterval() throws {
     let bench = try FleetBench { $0.minimumInterval = 0 }
     let token = try bench.token()
@@ -267,7 +267,7 @@ struct FleetServiceTests {
     expectEqual(bench.update(token: token).status, 200)
   }
 
-  @Test("a timed fault ends on time, and all end when they are deleted")
+  @Test("a timed fault ends on time, and a deletion ends all faults")
   func faultEnd() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -294,7 +294,7 @@ struct FleetServiceTests {
     expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
   }
 
-  @Test("an update may be applied though its response is lost")
+  @Test("a fault can apply an update whose response is lost, or delay the response")
   func lostAnswer() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -348,14 +348,14 @@ struct FleetServiceTests {
     try expectEqual(FleetBench().send(method, path).status, status)
   }
 
-  @Test("the public key of the tokens is available, and no other")
+  @Test("the public key of the tokens is available, and the private key is not")
   func key() throws {
     let text = try FleetBench().send("GET", "/debug/key").text
     expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
     expect(!text.contains("PRIVATE"))
   }
 
-  @Test("text from a client cannot move the cursor")
+  @Test("control characters in a client's text are escaped, so they cannot move the cursor")
   func plain() {
     expectEqual(UpdateLine.plain("a\u{1B}[2J\nb"), #"a\u{1b}[2J\u{a}b"#)
   }

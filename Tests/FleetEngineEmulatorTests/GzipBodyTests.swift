@@ -11,7 +11,7 @@ struct GzipBodyTests {
 
   private func compressed(_ text: [UInt8]) throws -> [UInt8] { try #require(GzipEncoder().encode(text)) }
 
-  @Test("successive outputs of the encoder decompress to their inputs, whatever came before")
+  @Test("each output of the encoder decompresses to its input, whatever was encoded before")
   func roundTrip() throws {
     let encoder = GzipEncoder()
     let texts = [
@@ -34,7 +34,7 @@ struct GzipBodyTests {
       + #""supplementalLocationAccuracy":2.\#(index % 9),"altitude":\#(34 + index % 7).\#(index % 10),"altitudeAccuracy":3.1}"#
   }
 
-  @Test("an update shrinks to two thirds of its size, a hundred positions to a ninth")
+  @Test("an update is compressed to at most two thirds of its size, and a hundred positions to a ninth")
   func sizes() throws {
     let live = Array(#"{"lastLocation":\#(location(0))}"#.utf8)
     expect(try compressed(live).count * 3 <= live.count * 2)
@@ -43,7 +43,7 @@ struct GzipBodyTests {
     expect(try compressed(batch).count * 9 <= batch.count)
   }
 
-  @Test("an update with one position uses the precomputed code; a character without a code or a longer body does not")
+  @Test("a short update uses the precomputed code; a body with other characters or 512 bytes does not")
   func prepared() throws {
     let encoder = GzipEncoder()
     func isPrepared(_ text: String) throws -> Bool {
@@ -112,7 +112,7 @@ struct GzipBodyTests {
     }
   }
 
-  @Test("an update may be compressed; its record has the text and its size, and the statistics the received bytes")
+  @Test("a compressed update is recorded with its text and its compressed bytes, which the statistics count")
   func update() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -139,7 +139,7 @@ struct GzipBodyTests {
     expectEqual(send(Array(text.utf8), coding: "identity").status, 200)
   }
 
-  @Test("a fault can apply to compressed updates only, as of a gateway that does not support the coding")
+  @Test("a fault can apply to compressed updates only, like a gateway that does not support the coding")
   func fault() throws {
     let bench = try FleetBench()
     let token = try bench.token()

@@ -6,7 +6,7 @@ import Testing
 
 struct JSONTests {
   @Test(
-    "a document is restored as it was written",
+    "a document is unchanged when it is parsed and written",
     arguments: [
       #"{"b":1,"a":[true,false,null],"c":{"d":-0.5e+10}}"#, "[]", "{}", "0", "-1.50", #""a\"b\\c\n""#, #""é😀""#,
     ])
@@ -37,7 +37,7 @@ struct JSONTests {
     #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
   }
 
-  @Test("a document that is truncated or has flipped bits is read or rejected, and never traps")
+  @Test("a document that is truncated or has flipped bits is parsed or rejected, without a trap")
   func mutilated() {
     let document = Array(#"{"a":[1.5e3,"\u00e9\uD83D\uDE00é"],"b":{"c":null}}"#.utf8)
     for index in document.indices {
@@ -51,7 +51,7 @@ struct JSONTests {
   }
 
   @Test(
-    "a number is an integer if its value is",
+    "a number with a whole value is an integer",
     arguments: [("12", 12), ("1.0", 1), ("1e2", 100), ("-0", 0)] as [(String, Int64)])
   func whole(_ text: String, _ value: Int64) {
     expectEqual(JSON.number(text).integer, value)

@@ -5,7 +5,7 @@ import Testing
 @testable import FleetEngineEmulator
 
 struct LiveMapStateTests {
-  /// A map, and the time.
+  /// The state of a map, and the time.
   private struct Bench {
     var map = LiveMapState()
     var now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
@@ -27,7 +27,7 @@ struct LiveMapStateTests {
 
     var state: JSON { map.state(at: now).data }
 
-    /// The events with which a page begins: seconds before now, the name of the message, and its text.
+    /// The recent events that a new page receives: age in seconds, vehicle, name of the message and its text.
     func story() throws -> [String] {
       try #require(state["story"]?.array).map { entry in
         let age = (now.wall - (entry["at"]?.integer ?? 0)) / 1000
@@ -38,7 +38,7 @@ struct LiveMapStateTests {
       }
     }
 
-    /// Seconds before now of the positions on the track, and which of them are past locations.
+    /// The age in seconds of each position on the track, and whether it is a past location.
     func track(_ vehicle: String = "truck-17") throws -> [String] {
       try #require(state["vehicles"]?[vehicle]?["track"]?.array).map { mark in
         let age = (now.wall - (mark["t"]?.integer ?? 0)) / 1000
@@ -75,11 +75,11 @@ struct LiveMapStateTests {
     let shown = bench.handle(.accepted(try bench.position(), past: tunnel)).first?.data
     expectEqual(shown?["past"]?.array?.count, 2)
     try expectEqual(bench.track(), ["60", "50 past", "40 past", "0"])
-    // The response was lost: the vehicle sends them again.
+    // The response was lost, so the vehicle sends the past locations again.
     let again = bench.handle(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
     expectEqual(again?["past"]?.array?.count, 1)
     try expectEqual(bench.track(), ["60", "50 past", "45 past", "40 past", "0"])
-    // A live position stays a live one.
+    // A live position that is sent again as a past location is still shown as live.
     _ = bench.handle(.accepted(nil, past: [try bench.position(60)]))
     try expectEqual(bench.track().first, "60")
     expectEqual(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool, false)
@@ -117,7 +117,7 @@ struct LiveMapStateTests {
     expectEqual(shown.data["stats"]?["lastRefusal"]?["message"]?.string, "The connection is reset.")
   }
 
-  @Test("the number of reasons, which a fault can set, is bounded")
+  @Test("the number of different reasons is limited, because a fault can set any reason")
   func reasons() throws {
     var bench = Bench()
     for number in 0..<200 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)")))) }
@@ -135,7 +135,7 @@ struct LiveMapStateTests {
     expectEqual(missed.data["stats"]?["tokenExpires"]?.integer, 3_601_000)
   }
 
-  @Test("updates a minute are those of the last sixty seconds, and delays those of the last sixty updates")
+  @Test("updates per minute are counted over the last sixty seconds, and delays over the last sixty updates")
   func figures() throws {
     var bench = Bench()
     for number in 0..<100 {
@@ -150,7 +150,7 @@ struct LiveMapStateTests {
     expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer, 0)
   }
 
-  @Test("a vehicle of on-demand trips is sent with its state, and is distinct from that of the same ID in deliveries")
+  @Test("a trips vehicle is sent with its state, and is distinct from the deliveries vehicle with the same ID")
   func trips() throws {
     let bench = try FleetBench()
     var map = LiveMapState()
@@ -233,7 +233,7 @@ struct LiveMapStateTests {
     expectEqual(bench.state["log"]?.array?.count, 6)
   }
 
-  @Test("the list has the last five hundred events of all vehicles")
+  @Test("a new page receives the last five hundred events of all vehicles")
   func longStory() throws {
     var bench = Bench()
     for number in 0..<600 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)"))), "v\(number % 7)") }
@@ -241,7 +241,7 @@ struct LiveMapStateTests {
     expect(story.count == 500 && story.first == "0 v2 refused R100" && story.last == "0 v4 refused R599")
   }
 
-  @Test("the log has the last fifty lines, without those that carry no information")
+  @Test("the log has the last fifty lines, and no empty ones")
   func log() throws {
     var bench = Bench()
     expect(bench.handle(.info).isEmpty)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FleetEngineEmulator
 
-/// The page, its files and its buttons, without a socket.
+/// The page of the live map, its files and its buttons, without a socket.
 struct LiveMapTests {
   private final class Bench {
-    // One key for all tests: making one takes time.
+    // One key for all tests, because generating one takes time.
     nonisolated(unsafe) private static let key = try? SigningKey()
 
     let emulator: Emulator
@@ -64,7 +64,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "the page and its files have a content type, and headers that block everything else",
+    "the page and its files have a content type, and security headers that block other content",
     arguments: [
       ("/", "text/html; charset=utf-8"), ("/map/map.css", "text/css; charset=utf-8"),
       ("/map/map.js", "text/javascript; charset=utf-8"), ("/map/config", "application/json; charset=UTF-8"),
@@ -92,7 +92,7 @@ struct LiveMapTests {
     }
   }
 
-  @Test("files are served from a directory on request, those of the page and no others")
+  @Test("if a directory is given, the files of the page are served from it, and no others")
   func folder() throws {
     let folder = try TemporaryDirectory()
     try FileManager.default.createDirectory(atPath: folder("images"), withIntermediateDirectories: false)
@@ -124,7 +124,7 @@ struct LiveMapTests {
     expectEqual(config["route"]?.text, "[[54.25,6.5,true],[54.5,-6.75]]")
   }
 
-  @Test("the page receives the tiles' address, and the policy allows their origin")
+  @Test("the page receives the URL of the tiles, and the Content-Security-Policy allows their origin")
   func tiles() throws {
     let tiles = try TileSource(url: "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1", attribution: "© A & B")
     let bench = try Bench(tiles: tiles)
@@ -137,7 +137,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "an address of tiles that is invalid, or could change the policy, is rejected",
+    "a tile URL that is invalid, or could alter the Content-Security-Policy, is rejected",
     arguments: [
       "", "tiles", "ftp://a/{z}/{x}/{y}", "https:///{z}/{x}/{y}", "https://a;script-src *//{z}/{x}/{y}",
       "https://a b/{z}/{x}/{y}", "https://*/{z}/{x}/{y}", "https://a/{z}/{x}", "https://a/{z}/{x}/{y}/{y}",
@@ -153,7 +153,7 @@ struct LiveMapTests {
     #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
   }
 
-  @Test("a tunnel interrupts updates and tokens of its vehicle, and its end is sent when it occurs")
+  @Test("a tunnel interrupts updates and tokens of its vehicle, and the pages are notified when it ends")
   func tunnel() throws {
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))
@@ -201,7 +201,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "revoked or expired tokens are rejected, and the next one is not, even if it was issued in the same second",
+    "revoked or expired tokens are rejected; a new one is accepted, even if it is issued in the same second",
     arguments: [("revoke", "ACCESS_TOKEN_REVOKED"), ("expire", "ACCESS_TOKEN_EXPIRED")])
   func revoked(_ name: String, _ reason: String) throws {
     let bench = try Bench()
@@ -248,7 +248,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "another site's page reaches neither the map nor the debug interface, under any host name",
+    "the page of another site cannot access the map or the debug interface, under any host name",
     arguments: [
       ("127.0.0.1:80", nil, true), ("127.0.0.1", "http://127.0.0.1", true), ("127.4.5.6:1", nil, true),
       ("localhost:8000", "http://localhost:8000", true), ("LocalHost", "http://localhost", true),

@@ -29,7 +29,7 @@ struct MessageValidatorTests {
   }
 
   @Test(
-    "unknown names, wrong types, wrong ranges and the server's own fields are rejected as INVALID_ARGUMENT",
+    "unknown names, wrong types, values out of range and the server's own fields are rejected as INVALID_ARGUMENT",
     arguments: [
       #""colour":"red""#, #""supplemental_location":{"latitude":1,"longitude":1}"#, #""heading":360"#, #""heading":-1"#,
       #""heading":87.5"#, #""heading":"87""#, #""heading":true"#, #""speed":"12""#, #""speed":"NaN""#,

@@ -45,7 +45,7 @@ struct PageFeedTests {
     }
   }
 
-  @Test("within the rate each message is due at once, in its order")
+  @Test("within the rate each message is due at once, in order")
   func atOnce() {
     var bench = Bench()
     bench.move("a", to: 1)
@@ -56,7 +56,7 @@ struct PageFeedTests {
     expectNil(bench.feed.deadline)
   }
 
-  @Test("beyond the rate a vehicle's messages merge into its newest state, and the one that is pending longest is next")
+  @Test("beyond the rate the updates of a vehicle are merged, and the vehicle that has waited longest is next")
   func merged() {
     var bench = Bench()
     bench.exhaust()
@@ -71,7 +71,7 @@ struct PageFeedTests {
   }
 
   @Test(
-    "merged updates keep the newest position, and of all past positions the newest 300")
+    "merged updates keep the newest position and the newest 300 past positions")
   func past() throws {
     var bench = Bench()
     bench.exhaust()
@@ -83,7 +83,7 @@ struct PageFeedTests {
     expectEqual(update["past"]?.array?.compactMap { $0["lat"]?.integer }, Array(100..<400))
   }
 
-  @Test("a fleet with many updates exceeds the rate by at most half a second's worth, and each vehicle has its turn")
+  @Test("a fleet's updates exceed the rate by at most a burst of half a second, and each vehicle has its turn")
   func rate() {
     var bench = Bench()
     var sent: [Int64] = []
@@ -102,7 +102,7 @@ struct PageFeedTests {
     expect(turns.count == 20 && turns.values.allSatisfy { $0 >= 9 }, "\(turns)")
   }
 
-  @Test("faults and log lines have priority, the newest lines first; accepted ones only up to twenty a second")
+  @Test("faults and the newest fifty log lines have priority; lines about accepted updates are at most twenty a second")
   func lines() {
     var bench = Bench()
     bench.exhaust()
@@ -124,7 +124,7 @@ struct PageFeedTests {
     expectEqual(texts, (0..<20).map { "\($0)" })
   }
 
-  @Test("figures are sent when they change, and all of them again for a new page")
+  @Test("statistics are sent only when they change, and all of them again when a page is opened")
   func figures() {
     var bench = Bench()
     func stats(_ bench: inout Bench) -> String? { bench.messages().last?.data["stats"]?.text }
@@ -139,7 +139,7 @@ struct PageFeedTests {
     expectEqual(stats(&bench), #"{"accepted":3,"refused":0}"#)
   }
 
-  @Test("while no page is open, no message is queued")
+  @Test("messages are dropped while no page is open")
   func unwatched() {
     var bench = Bench()
     bench.exhaust()

@@ -31,7 +31,7 @@ struct RFC3339Tests {
   }
 
   @Test(
-    "a time that is written is read back",
+    "a time that is written is read back unchanged",
     arguments: [-62_135_596_800_000, -1, 0, 951_782_400_000, 1_795_251_600_250, 253_402_300_799_999] as [Int64])
   func roundTrip(_ milliseconds: Int64) {
     expectEqual(RFC3339.milliseconds(RFC3339.text(milliseconds: milliseconds)), milliseconds)

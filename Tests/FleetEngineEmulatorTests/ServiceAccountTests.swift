@@ -34,7 +34,7 @@ enum KeyFixture {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// A file as the Google Cloud console exports it.
+  /// A key file as the Google Cloud console exports it.
   static func file(_ change: (inout JSON) -> Void = { _ in }) -> [UInt8] {
     var json: JSON = [
       "type": "service_account", "project_id": "my-project", "private_key_id": "0123abcd", "private_key": .string(rsa),
@@ -55,7 +55,7 @@ struct ServiceAccountTests {
     }
   }
 
-  @Test("an exported key file is read: its account, the name of its key, and the key, which openssl verifies")
+  @Test("an exported key file is read: its account, its key ID, and its key, whose signature openssl verifies")
   func read() throws {
     let account = try ServiceAccount(KeyFixture.file(), file: "key.json")
     expectEqual(account.email, KeyFixture.email)
@@ -68,7 +68,7 @@ struct ServiceAccountTests {
   }
 
   @Test(
-    "a member of the file that is missing, empty or of another type is named",
+    "a member of the key file that is missing, empty or of another type is named in the message",
     arguments: ["type", "client_email", "private_key_id", "private_key"], [nil, "", 7] as [JSON?])
   func missing(name: String, value: JSON?) {
     let says = message(KeyFixture.file { $0[name] = value })
@@ -102,7 +102,7 @@ struct ServiceAccountTests {
     }
   }
 
-  @Test("a file that others may read is rejected with the command that fixes it; so is anything but a regular file")
+  @Test("a key file that others may access is rejected with the command that fixes it; it must be a regular file")
   func modes() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write(Data(KeyFixture.file()), to: "key.json")

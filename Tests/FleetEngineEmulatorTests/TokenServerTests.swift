@@ -27,7 +27,7 @@ struct TokenServerTests {
         Request(method, path, headers: authorization.map { [("Authorization", $0)] } ?? []), at: Bench.now)
     }
 
-    /// The claims of the token at this key of the response, whose signature is valid.
+    /// The claims of the token at this key of the response. Expects a valid signature.
     func claims(_ reply: Reply, _ key: String) throws -> JSON {
       let text = try #require(try JSONParser.parse(Array(reply.text.utf8))[key]?.string)
       let parts = text.split(separator: ".").map(String.init)
@@ -40,7 +40,7 @@ struct TokenServerTests {
     }
   }
 
-  @Test("an emulator with the same account accepts its tokens until they are revoked; others reject them")
+  @Test("an emulator with the same account accepts the server's tokens until they are revoked; others reject them")
   func emulated() throws {
     let bench = try Bench()
     var now = Bench.now
@@ -120,7 +120,7 @@ struct TokenServerTests {
     for part in token.split(separator: ".") { expect(!bench.lines.joined().contains(part)) }
   }
 
-  @Test("vehicles out of scope get no token: a scope is names, and prefixes with a star")
+  @Test("vehicles out of scope get no token; a scope consists of vehicle IDs, and prefixes with a star")
   func scope() throws {
     let bench = try Bench { $0.vehicles = ["truck-*", "van-1"] }
     for (id, status) in [("truck-17", 200), ("van-1", 200), ("van-12", 403), ("truck", 403), ("*", 400)] {
@@ -139,7 +139,7 @@ struct TokenServerTests {
     expectEqual(bench.server.tokens, 1)
   }
 
-  @Test("a token for the whole fleet is issued only on request")
+  @Test("a token for the whole fleet is issued only if the options allow it")
   func readers() throws {
     try expectEqual(Bench().ask("/token/fleet_reader/truck-17").status, 403)
     let bench = try Bench { $0.issuesReaderTokens = true }

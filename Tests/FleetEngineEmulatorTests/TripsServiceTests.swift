@@ -20,7 +20,7 @@ struct TripsServiceTests {
     try expectEqual(bench.json(stored), vehicle)
   }
 
-  @Test("OFFLINE alone changes the state and leaves the position as it was")
+  @Test("an update with only OFFLINE changes the state and keeps the position")
   func offline() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
@@ -33,7 +33,7 @@ struct TripsServiceTests {
     expectEqual(bench.lines.last, "09:00:00.400 taxi-1  OFFLINE")
     _ = try bench.trip("OFFLINE", position: nil)
     expectEqual(bench.service.warnings, 0, "a state is not too soon")
-    // Hours later, on duty again.
+    // Hours later the vehicle is on duty again.
     bench.now = bench.now.advanced(by: 7_200_000)
     try expectEqual(bench.trip("ONLINE").status, 200)
     expectEqual(bench.service.warnings, 0, "a vehicle off duty is not too late")
@@ -42,7 +42,7 @@ struct TripsServiceTests {
     expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
   }
 
-  @Test("a position while OFFLINE is accepted: OFFLINE means no new trips")
+  @Test("a position of an OFFLINE vehicle is accepted, because OFFLINE only prevents new trips")
   func positionOffDuty() throws {
     let bench = try FleetBench()
     _ = try bench.trip("OFFLINE", position: nil)
@@ -89,7 +89,7 @@ struct TripsServiceTests {
   }
 
   @Test(
-    "a vehicle that is not a message of v1 is rejected",
+    "a body that is not a valid vehicle of v1 is rejected",
     arguments: [
       #"{"vehicleState":"PAUSED"}"#, #"{"vehicleState":3}"#, #"{"vehicle_state":"ONLINE"}"#, #"{"vehicleState":true}"#,
       #"{"type":"AUTO"}"#, #"{"vehicleState":"ONLINE","maximumCapacity":0}"#,
@@ -101,7 +101,7 @@ struct TripsServiceTests {
     try expectEqual(bench.status(try bench.putTrip(mask: "vehicleState", body: body)), "INVALID_ARGUMENT")
   }
 
-  @Test("all fields of v1 are accepted, and a state may be its number")
+  @Test("further fields of v1 are accepted, and a state may be given as a number")
   func wide() throws {
     let bench = try FleetBench()
     let body =
@@ -118,7 +118,7 @@ struct TripsServiceTests {
     expect(vehicle["vehicleState"]?.string == "ONLINE" && vehicle["deviceSettings"] == nil)
   }
 
-  @Test("each service accepts only its own claim, whatever vehicle it names")
+  @Test("each service accepts only tokens with its own claim, whatever vehicle they name")
   func claims() throws {
     let bench = try FleetBench()
     let delivery = try bench.token("taxi-1")
@@ -145,7 +145,7 @@ struct TripsServiceTests {
     expectNil(try bench.figures("taxi-1")?["state"])
   }
 
-  @Test("a fault affects the vehicles with its ID in both services, and a button finds them")
+  @Test("a fault or a map command for a vehicle ID also applies to the vehicle with this ID in the trips service")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.driverToken()
@@ -158,7 +158,7 @@ struct TripsServiceTests {
     }
   }
 
-  @Test("a vehicle is created with the four fields that Google requires, and ignored fields are dropped")
+  @Test("a vehicle is created only with the four fields that Google requires, and ignored fields are dropped")
   func creation() throws {
     let bench = try FleetBench { $0.createsVehicles = false }
     try expectEqual(bench.trip("ONLINE").status, 404)
@@ -189,7 +189,7 @@ extension FleetBench {
     try #require(try json(send("GET", "/token/driver/taxi-1"))["jwt"]?.string)
   }
 
-  /// The figures of one vehicle in `/debug/stats`.
+  /// The statistics of one vehicle in `/debug/stats`.
   func figures(_ key: String) throws -> JSON? { try json(send("GET", "/debug/stats"))["vehicles"]?[key] }
 
   func putTrip(mask: String, body: String, token: String? = nil) throws -> Reply {
@@ -200,7 +200,7 @@ extension FleetBench {
   }
 
   /// An update of a taxi.
-  /// - Parameters: - past: number of older positions. - mask: nil for the fields in the body.
+  /// - Parameters: - past: number of older positions. - mask: update mask; nil for the fields in the body.
   func trip(
     _ state: String?, position: String? = #"{"latitude":48,"longitude":11}"#, past: Int = 0, mask: String? = nil,
     token: String? = nil

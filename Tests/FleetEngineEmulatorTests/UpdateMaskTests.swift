@@ -6,7 +6,7 @@ import Testing
 
 struct UpdateMaskTests {
   @Test(
-    "paths in lowerCamelCase that name fields are accepted",
+    "an update mask may contain the lowerCamelCase paths of fields",
     arguments: [
       "lastLocation", "lastLocation,pastLocations", "lastLocation.supplementalLocation.latitude", "type,attributes",
     ])
@@ -15,7 +15,7 @@ struct UpdateMaskTests {
   }
 
   @Test(
-    "any other path is rejected",
+    "any other path in an update mask is rejected",
     arguments: [
       "last_location", "colour", "lastLocation,", ",lastLocation", "lastLocation pastLocations", "pastLocations.speed",
       "lastLocation.colour", "lastLocation.", "name", "*",

@@ -9,7 +9,7 @@ import Timekeeping
 struct CategoryTests {
   typealias Category = UpdateFailure.Category
 
-  /// The rows of the table of a page whose first column is `Category…`, by the first column.
+  /// The rows of the page's table whose first column is `Category…`, by their first cell.
   private static func table(_ page: String) throws -> [String: [String]] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
     let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)
@@ -24,7 +24,7 @@ struct CategoryTests {
 
   private static func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
 
-  @Test("docs/architecture.md describes each category as its row does")
+  @Test("the table in docs/architecture.md agrees with each category's row in the sources")
   func architecture() throws {
     let table = try Self.table("architecture.md")
     expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
@@ -47,7 +47,7 @@ struct CategoryTests {
     }
   }
 
-  @Test("docs/network.md describes each category as its row does")
+  @Test("the table in docs/network.md agrees with each category's row in the sources")
   func network() throws {
     let table = try Self.table("network.md")
     expectEqual(Set(table.keys), Set(Category.allCases.map(\.rawValue)))
@@ -65,11 +65,11 @@ struct CategoryTests {
     let failure = UpdateFailure(category, "words", from: .deliveries)
     expect(failure.withAdvice == failure.advice.map { "words; \($0)" } ?? "words")
     expect(failure.advice != nil || category.row.isTransient || category == .throttled)
-    // If a person must act, the advice is reported.
+    // A failure that needs a change of the configuration has advice.
     expect(!category.row.needsConfiguration || failure.advice != nil)
   }
 
-  @Test("a token whose times are rejected counts as rejected, and backs off like a 401")
+  @Test("a token whose times are rejected is treated as rejected, with the backoff of a 401")
   func cause() {
     let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
     expect(failure.rejectsToken && failure.isEvaluated)
@@ -78,7 +78,7 @@ struct CategoryTests {
     expectEqual(failure.advice, RejectionCause.expired.advice(for: .deliveries))
   }
 
-  @Test("no other source file compares categories")
+  @Test("no source file compares or switches over categories")
   func comparisons() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
     let names = Category.allCases.map { "\($0)" }.joined(separator: "|")

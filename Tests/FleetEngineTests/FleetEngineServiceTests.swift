@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import FleetEngine
 
-/// A service that does not exist, with another verb, another path, and a field in every mask.
+/// A service that does not exist, with another HTTP method and path, and with a field that is in every update mask.
 extension FleetEngineService {
   fileprivate static let rovers = FleetEngineService(
     name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
@@ -44,7 +44,7 @@ struct FleetEngineServiceTests {
       coordinate: try #require(Coordinate(latitude: degrees, longitude: degrees)), time: Timestamp(seconds: 100))
   }
 
-  @Test("verb, path, mask and body of an update are the service's own")
+  @Test("the method, path, mask and body of an update are those of its service")
   func update() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let update = PositionUpdate(live: try location(2), past: [try location(1)])
@@ -55,7 +55,7 @@ struct FleetEngineServiceTests {
   }
 
   @Test(
-    "an update of a vehicle of on-demand trips begins with its state; its body and its other fields are as for deliveries"
+    "the body of an update for on-demand trips begins with the vehicle's state, and is otherwise as for deliveries"
   )
   func trips() throws {
     let taxi = FleetEngineVehicle(service: .trips, providerID: "p", vehicleID: "taxi 1")
@@ -77,7 +77,7 @@ struct FleetEngineServiceTests {
     expectEqual(taxi.tokenContext?.scope.claim, "vehicleid")
   }
 
-  @Test("the end of a duty sends a state without a position, if vehicles have a state and no other system sets it")
+  @Test("OFFLINE is sent without a position, if the service has a vehicle state and no other system sets it")
   func offline() throws {
     func request(_ service: FleetEngineService, reportsState: Bool = true) -> HTTPRequest? {
       FleetEngineEndpoint(
@@ -94,19 +94,19 @@ struct FleetEngineServiceTests {
     expectNil(request(.deliveries))
   }
 
-  @Test("the dry run, the probe, and the size of a past position are the service's own too")
+  @Test("the dry run, the probe and the size of a past position are those of the service")
   func others() throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
     let dryRun = endpoint.dryRun(token: Secret("t"))
     expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
     expectEqual(endpoint.probe.url, dryRun.url)
-    // ",[-89.123457,-179.123457]", whatever other fields the position has.
+    // The size of ",[-89.123457,-179.123457]", whatever other fields the position has.
     var past = try location(1)
     past.speed = 3
     expectEqual(endpoint.pastPositionSizes().size(of: past), 25)
   }
 
-  @Test("a token must be for the vehicle in the service's claim")
+  @Test("the scope of a vehicle's token is its ID in the claim of its service")
   func scope() {
     expectEqual(vehicle.tokenContext, AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
     let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "t")
@@ -122,7 +122,7 @@ struct FleetEngineServiceTests {
     expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
   }
 
-  @Test("advice about a vehicle that does not exist, or that is denied, names its ID, its project and who creates it")
+  @Test("advice about a missing or denied vehicle names its ID and project; if it is missing, also the creating call")
   func names() throws {
     func failure(_ status: Int, _ code: String, of service: FleetEngineService) throws -> UpdateFailure {
       let body = Array("{\"error\":{\"code\":\(status),\"status\":\"\(code)\",\"message\":\"no\"}}".utf8)

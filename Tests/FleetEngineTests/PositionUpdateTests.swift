@@ -40,7 +40,7 @@ struct PositionUpdateTests {
   }
 
   @Test(
-    "a position with every value is encoded byte for byte as expected: six decimals, the rest one or two, no deprecated field"
+    "a position with all values is encoded byte for byte as expected, with rounded numbers and no deprecated field"
   )
   func full() throws {
     let live = try location(-33.856_784_449_9, 151.215_296_550_1) {
@@ -62,7 +62,7 @@ struct PositionUpdateTests {
         + #""altitude":21.9,"altitudeAccuracy":5,"timeSinceUpdate":50}}"#)
   }
 
-  @Test("a zero latitude is written, and negative zero as zero")
+  @Test("a latitude of zero is written, and negative zero is written as zero")
   func zero() throws {
     let text = try body(PositionUpdate(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
     expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
@@ -77,13 +77,14 @@ struct PositionUpdateTests {
     expect(text.contains("\"heading\":\(sent),"))
   }
 
-  @Test("a heading that is not a number is omitted", arguments: [Double.nan, .infinity, 1e300])
+  @Test(
+    "a heading that is not finite is omitted, and a huge one does not trap", arguments: [Double.nan, .infinity, 1e300])
   func noHeading(degrees: Double) throws {
     let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
     expect(degrees == 1e300 || !text.contains("heading"))
   }
 
-  @Test("random updates are valid JSON for the library's parser, with every value of the position")
+  @Test("random updates are valid JSON with every value of their positions")
   func random() throws {
     var random = SplitMix64(seed: 9)
     func close(_ value: JSONValue?, _ wanted: Double?, _ error: Double) -> Bool {
@@ -146,7 +147,7 @@ struct PositionUpdateTests {
         + #""updateTime":"2026-11-21T08:30:00Z","latlngAccuracy":4}}"#)
   }
 
-  @Test("past locations are sent in their order, and the mask contains them")
+  @Test("past positions are sent in their order, and the update mask names `pastLocations`")
   func past() throws {
     let update = try PositionUpdate(
       live: location(3, 3),
@@ -198,11 +199,11 @@ struct PositionUpdateTests {
     var expected = String(decoding: plain.body, as: UTF8.self)
     for _ in 0..<2 { expected.replaceSubrange(try #require(expected.firstRange(of: sensor)), with: "") }
     expectEqual(String(decoding: compact.body, as: UTF8.self), expected)
-    // The default of `locationSensor` is different.
+    // The default of `locationSensor` is another value, so the field is not omitted.
     expectEqual(body(update, .location, .compact), body(update, .location, .plain))
   }
 
-  @Test("a rejection that may be due to the compact form is recognized, and no other failure")
+  @Test("a rejection that may be due to the compact form is distinguished from other failures")
   func refusals() {
     func failure(_ status: Int, _ body: String, _ headers: [(name: String, value: String)] = []) -> UpdateFailure? {
       let outcome = UpdateOutcome(
@@ -227,7 +228,7 @@ struct PositionUpdateTests {
   }
 
   @Test(
-    "the size that a past position adds is estimated, never too low and seldom more than a tenth too high",
+    "the estimated size of a past position is never too low, and on average less than a tenth too high",
     arguments: [PositionField.supplemental, .location])
   func size(field: PositionField) throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck, positionField: field)

@@ -21,7 +21,7 @@ struct RejectionCauseTests {
     "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential."
 
   @Test(
-    "a rejection of the token's times is a clock skew, whether detected by the reason or by the text",
+    "a rejection of the token's times is reported as clock skew, whether its reason or its text shows it",
     arguments: [
       (vague, "ACCESS_TOKEN_EXPIRED", .expired), ("JWT validation failed: TIME_CONSTRAINT_FAILURE", nil, .lifetime),
       (
@@ -72,7 +72,7 @@ struct RejectionCauseTests {
     expect(failure.advice?.contains("key") == true && failure.advice?.contains("role") == false)
   }
 
-  @Test("a denied request names the project of the settings, whether the response has a reason or not")
+  @Test("the advice for a denied request names `vehicle.provider_id`, whether the response has a reason or not")
   func project() throws {
     for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
       let failure = try #require(refusal(403, "PERMISSION_DENIED", message))
@@ -80,14 +80,14 @@ struct RejectionCauseTests {
     }
   }
 
-  @Test("a message about credentials alone is not a clock skew")
+  @Test("a message about credentials alone is not taken for clock skew")
   func vagueWords() throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", RejectionCauseTests.vague))
     expectEqual(failure.category, .unauthenticated)
     expectNil(failure.cause)
   }
 
-  @Test("words about time in responses that do not concern the token change nothing")
+  @Test("words about time are ignored in a response that does not concern the token")
   func otherStatus() throws {
     let failure = try #require(
       refusal(400, "INVALID_ARGUMENT", "update_time is in the future", reason: "ACCESS_TOKEN_EXPIRED"))
@@ -95,7 +95,7 @@ struct RejectionCauseTests {
     expect(failure.cause == nil && !failure.rejectsToken)
   }
 
-  @Test("a certificate that is not valid yet is not a rejected token")
+  @Test("a certificate that is not yet valid is reported as clock skew, but not as a rejected token")
   func certificate() {
     guard
       case .failed(let failure) = UpdateOutcome(
@@ -107,14 +107,14 @@ struct RejectionCauseTests {
     expect(!failure.rejectsToken && !failure.isEvaluated)
   }
 
-  @Test("a token that the server quotes is not shown")
+  @Test("a token that the server quotes is redacted")
   func quoted() throws {
     let failure = try #require(
       refusal(401, "UNAUTHENTICATED", "bad token eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.AbC123AbC123AbC123AbC123"))
     expectEqual(failure.message, "UNAUTHENTICATED: bad token <redacted>")
   }
 
-  @Test("each cause has advice of its own")
+  @Test("each rejection cause has different advice")
   func advice() {
     expectEqual(Set(RejectionCause.allCases.map { $0.advice(for: .deliveries) }).count, RejectionCause.allCases.count)
   }

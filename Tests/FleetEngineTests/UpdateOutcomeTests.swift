@@ -42,17 +42,19 @@ struct UpdateOutcomeTests {
     for body in [#"{"error":null}"#, #"{"error":{}}"#, #"{"error":"no"}"#, #"{"name":"x","\u0065rror":1}"#] {
       expectEqual(failure(200, body)?.category, .notFleetEngine, "\(body)")
     }
-    // Only at the top level.
+    // Only an `error` at the top level is an error.
     expectNil(failure(200, #"{"vehicle":{"error":1}}"#))
   }
 
-  @Test("any other 200 is not from Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
+  @Test(
+    "a 200 without a JSON object is not from Fleet Engine",
+    arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
     expectEqual(failure(200, body)?.category, .notFleetEngine)
   }
 
   @Test(
-    "the status of google.rpc decides, whatever the HTTP status",
+    "the google.rpc status determines the category, whatever the HTTP status",
     arguments: [
       ("CANCELLED", .unavailable), ("UNKNOWN", .unavailable), ("INVALID_ARGUMENT", .rejected),
       ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .notFound), ("ALREADY_EXISTS", .rejected),
@@ -73,7 +75,7 @@ struct UpdateOutcomeTests {
   }
 
   @Test(
-    "without a google.rpc status the HTTP status decides, and a web page is not from Fleet Engine",
+    "without a google.rpc status, the HTTP status and whether the body is JSON determine the category",
     arguments: [
       (302, .notFleetEngine, .notFleetEngine), (400, .rejected, .notFleetEngine),
       (401, .unauthenticated, .notFleetEngine),
@@ -153,7 +155,7 @@ struct UpdateOutcomeTests {
     expectEqual(failure(403, "<html>")?.advice?.contains("captive portal"), true)
   }
 
-  @Test("the vehicle's own name is shown unmasked in the message, also if it is a VIN or a UUID")
+  @Test("the vehicle's own ID is shown unmasked in the message, even if it is a VIN or a UUID")
   func ownName() throws {
     for id in ["WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"] {
       let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(id) not found"
@@ -165,7 +167,7 @@ struct UpdateOutcomeTests {
   }
 
   @Test(
-    "Google's messages about a token, a role or a name are for everyone; those that may quote the request are not",
+    "Google's messages about a token, a role or a name are in public text; those that may quote the request are not",
     arguments: [
       (401, "UNAUTHENTICATED", true), (403, "PERMISSION_DENIED", true), (404, "NOT_FOUND", true),
       (400, "INVALID_ARGUMENT", false), (429, "RESOURCE_EXHAUSTED", false), (503, "UNAVAILABLE", false),
@@ -180,7 +182,7 @@ struct UpdateOutcomeTests {
     expect(!page.sentence.ownText.contains("log in"))
   }
 
-  @Test("a token that Fleet Engine rejects is reported with its own defect before the response's reason")
+  @Test("if Fleet Engine rejects a token with a defect, the defect is reported after the response's reason")
   func tokenProblem() throws {
     let token = { (claims: String) in
       let payload = Data(claims.utf8).base64EncodedString().compactMap {
@@ -198,12 +200,12 @@ struct UpdateOutcomeTests {
     let wrong = rejected.explained(by: inspect("{\"aud\":\"https://example.com\",\(claims)}"))
     expect(wrong.message.contains("Jwt verification fails; the token itself is wrong: the audience (`aud`) is"))
     expect(wrong.advice == "set \"aud\": \"https://fleetengine.googleapis.com/\"" && wrong.tokenAdvice == wrong.advice)
-    // A valid token leaves the message as it is.
+    // A valid token leaves the message unchanged.
     let good = inspect("{\"aud\":\"https://fleetengine.googleapis.com/\",\(claims)}")
     expect(good.problems == [] && rejected.explained(by: good) == rejected)
   }
 
-  @Test("a redirect is reported with the host of its target, and nothing that may be secret")
+  @Test("a redirect is reported with the host of its target, and without anything that may be secret")
   func redirect() {
     var response = HTTPResponse(status: 302)
     func message() -> String? {

@@ -52,7 +52,7 @@ struct HPACKTests {
   @Test("requests are encoded as in the RFC (C.4)")
   func written() {
     var encoder = HPACKEncoder()
-    let stories: [(Fields, String)] = [
+    let examples: [(Fields, String)] = [
       (HPACKTests.request, "828684418cf1e3c2e5f23a6ba0ab90f4ff"),
       (HPACKTests.request + [("cache-control", "no-cache")], "828684be5886a8eb10649cbf"),
       (
@@ -62,7 +62,7 @@ struct HPACKTests {
         ], "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf"
       ),
     ]
-    for (fields, hex) in stories {
+    for (fields, hex) in examples {
       var block: [UInt8] = []
       encoder.encode(fields.map { HPACKField($0, $1) }, into: &block)
       expectEqual(block, bytes(hex))
@@ -107,7 +107,7 @@ struct HPACKTests {
     }
   }
 
-  @Test("every byte survives Huffman encoding and decoding, at any length")
+  @Test("text with any bytes and of any length is unchanged by Huffman encoding and decoding")
   func huffman() throws {
     let all = (0...255).map { UInt8($0) }
     for count in 0...all.count {
@@ -119,7 +119,7 @@ struct HPACKTests {
     }
   }
 
-  @Test("padding that is not all ones is rejected, and so is a whole byte of it")
+  @Test("Huffman padding that is not all ones, or that fills a whole byte, is rejected")
   func padding() {
     // "a" is 00011.
     expectEqual(HuffmanCode.decode([0b0001_1111]), [UInt8(ascii: "a")])
@@ -128,7 +128,7 @@ struct HPACKTests {
     expectNil(HuffmanCode.decode([0xFF, 0xFF, 0xFF, 0xFC]))
   }
 
-  @Test("fields beyond the limit are skipped, and the table is updated all the same")
+  @Test("fields beyond the size limit are skipped, but still added to the table")
   func limit() throws {
     var encoder = HPACKEncoder()
     var decoder = HPACKDecoder()
@@ -162,7 +162,7 @@ struct HPACKTests {
     return String((0..<777).map { _ in letters[Int(random.next() % 64)] })
   }
 
-  @Test("from the second update on a block takes a byte per field; a new token costs one literal")
+  @Test("from the second update on, an unchanged field takes one byte, and a new token is sent once as a literal")
   func steady() {
     var encoder = HPACKEncoder()
     var sizes: [Int] = []
@@ -179,7 +179,7 @@ struct HPACKTests {
     expectEqual(sizes[6], 7)
   }
 
-  @Test("in a table with room for the token only, the token stays, and the path does not evict it")
+  @Test("in a table with room for only the token, the path does not evict the token")
   func smallTable() {
     var encoder = HPACKEncoder()
     encoder.setPeerCapacity(900)
@@ -193,7 +193,7 @@ struct HPACKTests {
   }
 
   @Test(
-    "with any sequence of tables, tokens and lengths, the decoder reads what was encoded", arguments: 0..<200)
+    "with any sequence of table sizes, tokens and lengths, the decoder reads what was encoded", arguments: 0..<200)
   func stories(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed))
     var encoder = HPACKEncoder()
@@ -230,7 +230,7 @@ struct HPACKTests {
     func wipe() { count.value.withLock { $0 += 1 } }
   }
 
-  @Test("an entry is wiped when it is overwritten, and when the table shrinks")
+  @Test("an entry is wiped when it is evicted, and when the table shrinks or is wiped")
   func wipedEntries() {
     var table = HPACKDynamicTable<Probe>()
     let probes = (0..<3).map { _ in Probe() }
@@ -242,7 +242,7 @@ struct HPACKTests {
     expectEqual(probes.map { $0.count.value.withLock { $0 } }, [1, 1, 1])
   }
 
-  @Test("a table that shrinks to zero and grows again between two blocks is signalled as both")
+  @Test("if the table shrinks to zero and grows again between two blocks, both changes are signalled")
   func sizeUpdates() {
     var encoder = HPACKEncoder()
     var block: [UInt8] = []
@@ -258,14 +258,14 @@ struct HPACKTests {
     expectEqual(block, [0x20, 0x00, 1, 0x61, 1, 0x62])
   }
 
-  @Test("a field that is not UTF-8 is counted as received, so that both ends' tables stay in sync")
+  @Test("the size of a field that is not UTF-8 is that of the received bytes, so that both tables stay in sync")
   func rawLengths() throws {
     var decoder = HPACKDecoder()
-    // 500 bytes that are not UTF-8; repaired they would be 1,500.
+    // 500 bytes that are not UTF-8. With replacement characters they would be 1,500.
     let junk: [UInt8] = [0x7F, 0xF5, 0x02] + [UInt8](repeating: 0xFF, count: 500)
     let first = try decoder.decode([0x40] + junk + junk, limit: 65_536)
     expectEqual(first.count, 1)
-    // 1,032 bytes, and five times 533, of 4,096.
+    // The entries take 1,032 bytes and five times 533 bytes of 4,096.
     for _ in 0..<5 { _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536) }
     try expectEqual(decoder.decode([0xC3], limit: 65_536), first)
     _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536)
@@ -273,7 +273,7 @@ struct HPACKTests {
   }
 
   @Test(
-    "a field that no message may contain is recognized",
+    "a field whose name or value is not allowed in a message is recognized",
     arguments: [
       ("Upper", "v", false), ("a b", "v", false), ("", "v", false), ("a:b", "v", false), (":a", "v", true),
       ("a", "v\r\nx: y", false), ("a", " v", false), ("a", "v\t", false), ("a", "v w", true), ("a", "", true),

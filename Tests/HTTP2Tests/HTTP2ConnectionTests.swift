@@ -68,7 +68,7 @@ struct HTTP2ConnectionTests {
     expect(isWiped(byServer))
   }
 
-  @Test("a header block longer than a frame continues in CONTINUATION")
+  @Test("a header block that is longer than a frame continues in CONTINUATION frames")
   func longHead() {
     let transcript = Transcript()
     var request = Transcript.request()
@@ -88,7 +88,7 @@ struct HTTP2ConnectionTests {
     expectEqual(failure.kind, .unprocessed)
     expectEqual(transcript.takeLines().count, 1)
     expect(transcript.canSend())
-    // The same for headers that were sent before.
+    // The limit also applies to headers that are already in the table.
     let later = Transcript()
     var server = ScriptedServer()
     for stream in [UInt32(1), 3] {
@@ -114,7 +114,7 @@ struct HTTP2ConnectionTests {
 
   // MARK: - Windows
 
-  @Test("with a stream window of one byte a body is sent byte by byte, and no window update counts as a flood")
+  @Test("with a stream window of one byte a body is sent byte by byte, and window updates are not treated as a flood")
   func tinyWindow() {
     let transcript = Transcript(settings: [(4, 1)])
     var server = ScriptedServer()
@@ -129,12 +129,12 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["answered 200 {}"])
   }
 
-  @Test("a window that a new setting makes negative must be positive again before anything is sent")
+  @Test("if a new setting makes a window negative, nothing is sent until the window is positive again")
   func negativeWindow() {
     let transcript = Transcript(settings: [(4, 10)])
     transcript.send(Transcript.request(String(repeating: "x", count: 20)))
     expectEqual(transcript.takeLines(), ["HEADERS 1", "DATA 1 10"])
-    // 0 left of 10; the setting is now 4, so -6.
+    // The window of 10 is used up. The new setting of 4 makes it -6.
     transcript.receive(ScriptedServer.settings([(4, 4)]))
     transcript.receive(ScriptedServer.windowUpdate(1, 6))
     expectEqual(transcript.takeLines(), ["SETTINGS ACK"])
@@ -144,7 +144,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["SETTINGS ACK", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("the connection's window limits a body as the stream's does")
+  @Test("the connection's window limits a body, as the stream's window does")
   func connectionWindow() {
     let transcript = Transcript(settings: [(4, 1_000_000)])
     transcript.send(Transcript.request(String(repeating: "x", count: 70_000)))
@@ -157,7 +157,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["DATA 1 4465 END_STREAM"])
   }
 
-  @Test("received data is acknowledged with window updates in time, padding and unwanted data included")
+  @Test("window updates for received data are sent before a window is used up")
   func receiveWindow() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -174,7 +174,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.responses.first?.body.count, 48_000)
   }
 
-  @Test("an oversized response is aborted well before the window is used up, and the connection continues")
+  @Test("a response that becomes too large is aborted, and the connection stays usable")
   func tooLarge() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -204,7 +204,7 @@ struct HTTP2ConnectionTests {
 
   // MARK: - Server frames
 
-  @Test("interim responses are skipped, trailers end a response, padding is removed")
+  @Test("interim responses are skipped, trailers end a response, and padding is removed")
   func shapes() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -219,7 +219,7 @@ struct HTTP2ConnectionTests {
     expectNil(transcript.responses.first?.header("link"))
   }
 
-  @Test("a header block with padding, priority and continuations is one header block")
+  @Test("a header block with padding, priority and CONTINUATION frames is read as one")
   func continuation() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -235,7 +235,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.responses.first?.header("retry-after"), "7")
   }
 
-  @Test("PING is answered with its payload, SETTINGS acknowledged at any time, unknown frames ignored")
+  @Test("PING is answered with its payload, SETTINGS is acknowledged at any time, and unknown frames are ignored")
   func pings() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -250,7 +250,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
   }
 
-  @Test("a header table that the server shrinks to zero during a request is respected from the next request on")
+  @Test("if the server shrinks the header table to zero during a request, the next request uses no table entry")
   func tableShrinks() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -266,7 +266,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.fields.count, 7)
   }
 
-  @Test("while the server allows no stream a request waits, and is sent when it does")
+  @Test("a request waits while the server allows no streams, and is sent when the server allows them")
   func noStreams() {
     let transcript = Transcript(settings: [(3, 0)])
     transcript.send()
@@ -275,7 +275,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
   }
 
-  @Test("a response before the end of the request is used, and the rest of the request is not sent")
+  @Test("an error response before the end of the request is used, and the rest of the request is not sent")
   func earlyAnswer() {
     let transcript = Transcript(settings: [(4, 3)])
     var server = ScriptedServer()
@@ -288,7 +288,7 @@ struct HTTP2ConnectionTests {
   }
 
   @Test(
-    "a 2xx before the end of the request is not an acceptance: the server cannot have read it",
+    "a 2xx before the end of the request is not an acceptance: the server cannot have read all of the request",
     arguments: ["200", "202", "204", "299"])
   func earlyAcceptance(status: String) {
     for window in [UInt32(0), 3] {
@@ -310,7 +310,7 @@ struct HTTP2ConnectionTests {
 
   // MARK: - Closing
 
-  @Test("after two GOAWAYs, earlier streams are completed, then the connection is closed and that is reported")
+  @Test("after two GOAWAYs, the request in flight is completed before the connection is closed")
   func twoGoAways() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -324,7 +324,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["answered 200 {}", "close"])
   }
 
-  @Test("a GOAWAY below the request: it was not processed, and may be sent again")
+  @Test("a request above the last stream of a GOAWAY was not processed, and may be sent again")
   func goAwayBelow() {
     let transcript = Transcript()
     transcript.send()
@@ -341,7 +341,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["close"])
   }
 
-  @Test("after a GOAWAY with an error, the closing of the connection reports that error")
+  @Test("if the connection closes after a GOAWAY with an error, the request fails with that error")
   func goAwayError() {
     let transcript = Transcript()
     transcript.send()
@@ -351,7 +351,7 @@ struct HTTP2ConnectionTests {
   }
 
   @Test(
-    "a reset stream has a name and a category, and the connection continues",
+    "a reset stream is reported with the category of its error code, and the connection stays usable",
     arguments: [
       (HTTP2ErrorCode.refusedStream, TransportFailure.Kind.unprocessed), (.internalError, .broken), (.cancel, .broken),
       (.noError, .broken), (.enhanceYourCalm, .throttled), (.http11Required, .malformed),
@@ -372,7 +372,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines().last, "answered 200 {}")
   }
 
-  @Test("an unknown error code is a stream failure")
+  @Test("a reset with an unknown error code fails the request")
   func unknownCode() {
     let transcript = Transcript()
     transcript.send()
@@ -380,7 +380,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.failures, [.reset(nil)])
   }
 
-  @Test("after ENHANCE_YOUR_CALM the backoff is longer than after another GOAWAY")
+  @Test("a GOAWAY with ENHANCE_YOUR_CALM is reported as throttled")
   func calm() {
     let transcript = Transcript()
     transcript.send()
@@ -388,7 +388,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.failures.map(\.kind), [.throttled])
   }
 
-  @Test("the deadline of a request closes the connection, because most often the path is dead")
+  @Test("a request that reaches its deadline closes the connection, because the path is probably dead")
   func deadline() {
     let transcript = Transcript()
     transcript.send()
@@ -402,7 +402,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), [])
   }
 
-  @Test("a connection to a server that sends nothing at all is not reused")
+  @Test("a connection whose server sends no SETTINGS is closed after ten seconds")
   func noSettings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
     transcript.handle(.connected)
@@ -413,7 +413,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["GOAWAY SETTINGS_TIMEOUT", "close"])
   }
 
-  @Test("the closing of the connection fails the request; without a request it is not a failure")
+  @Test("a closed connection fails the request; without a request there is no failure")
   func connectionEnds() {
     let transcript = Transcript()
     transcript.send()
@@ -458,7 +458,7 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
   }
 
-  @Test("a connection that has been idle for long is not reused")
+  @Test("a connection that has been idle for the idle timeout is not reused")
   func idle() {
     let transcript = Transcript()
     expect(transcript.canSend(after: .seconds(99)))

@@ -63,7 +63,9 @@ struct HTTP2ViolationTests {
     ]
   }()
 
-  @Test("a violation closes the connection with its error code, and the failed request names it", arguments: violations)
+  @Test(
+    "a violation closes the connection with its error code, and the request's failure names the violation",
+    arguments: violations)
   func ofConnection(violation: HTTP2Violation, bytes: [UInt8]) {
     let transcript = Transcript()
     transcript.send()
@@ -76,7 +78,7 @@ struct HTTP2ViolationTests {
 
   @Test("without a request the same violation closes the connection without an outcome", arguments: violations)
   func idle(violation: HTTP2Violation, bytes: [UInt8]) {
-    // Violations that need an open stream concern another stream then.
+    // Without a request, a frame for stream 1 is a violation already, because the stream is idle.
     let transcript = Transcript()
     transcript.receive(bytes)
     expect(transcript.failures.isEmpty)
@@ -84,7 +86,7 @@ struct HTTP2ViolationTests {
   }
 
   @Test(
-    "a peer that does not speak HTTP/2 is recognized",
+    "a server that does not begin with SETTINGS is reported as not speaking HTTP/2",
     arguments: [
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), ScriptedServer.ping(), ScriptedServer.settingsAcknowledgement,
       ScriptedServer.frame(1, 4, 1, [0x88]),
@@ -99,7 +101,7 @@ struct HTTP2ViolationTests {
   }
 
   @Test(
-    "an invalid response ends its stream only",
+    "an invalid response fails its request, and the connection stays usable",
     arguments: [
       [("content-type", "x")], [(":status", "2000")], [(":status", "abc")], [(":status", "101")], [(":status", "099")],
       [(":status", "200"), (":status", "200")], [("a", "b"), (":status", "200")], [(":status", "200"), (":path", "/")],
@@ -121,7 +123,7 @@ struct HTTP2ViolationTests {
     expectEqual(transcript.lines.last, "answered 200 {}")
   }
 
-  @Test("a body of another length than announced, data before HEADERS, a second HEADERS: malformed")
+  @Test("a body of the wrong length, data before HEADERS, and invalid second HEADERS are malformed responses")
   func malformedBodies() {
     var server = ScriptedServer()
     let head = server.headers(1, [(":status", "200"), ("content-length", "5")])
@@ -143,13 +145,13 @@ struct HTTP2ViolationTests {
     var server = ScriptedServer()
     transcript.send(Transcript.request(maximumSize: 10_000_000))
     transcript.receive(server.headers(1))
-    // Windows are widened as data comes: only a frame that exceeds them at once can do this.
+    // Windows are widened as data arrives, so only a single frame can exceed them.
     transcript.connection.receiveWindow = 100
     transcript.receive(ScriptedServer.data(1, String(repeating: "x", count: 101), isLast: false))
     expectEqual(transcript.failures, [.violation(.flowControl)])
   }
 
-  @Test("a server that sends a PING a second for an hour, or a hundred with each response, is not a flood")
+  @Test("a PING each second for an hour, or a hundred with each response, is not treated as a flood")
   func steadyPings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(10_000)))
     transcript.handle(.connected)
@@ -169,7 +171,7 @@ struct HTTP2ViolationTests {
     expect(transcript.failures.isEmpty)
   }
 
-  @Test("window updates are a flood unless they allow more of the pending body, on any stream")
+  @Test("window updates that do not allow more of the pending body are a flood, for the connection or the stream")
   func uselessWindowUpdates() {
     for isOfConnection in [true, false] {
       // Only one of the two windows is exhausted.

@@ -52,7 +52,7 @@ struct ScriptedServer {
   }
 }
 
-/// A connection with a transcript, a line each: frames by name, outcomes and its end.
+/// A connection and its transcript, with one line for each sent frame, for each outcome and for the close.
 final class Transcript {
   var connection = HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100))
   var now = BootInstant.boot + .seconds(1000)
@@ -75,14 +75,14 @@ final class Transcript {
       maximumResponseSize: maximumSize)
   }
 
-  /// Connected, with the server's settings.
+  /// A connection that is established and has received the server's settings.
   init(settings: [(UInt16, UInt32)] = []) {
     handle(.connected)
     handle(.received(ScriptedServer.settings(settings) + ScriptedServer.settingsAcknowledgement))
     _ = takeLines()
   }
 
-  /// Not connected yet.
+  /// A connection that is not established yet.
   init(connection: consuming HTTP2Connection) {
     self.connection = connection
   }

@@ -9,11 +9,11 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// Certificates, compared with OpenSSL's own server.
+/// The verification of certificates, with OpenSSL's server.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct CertificateTests {
   @Test(
-    "A certificate of a trusted issuer for the right host is accepted, and its connection kept for the next request")
+    "A certificate of a trusted issuer for the right host is accepted")
   func trusted() throws {
     let server = try TLSServer(name: "localhost")
     let fixture = try ClientFixture {
@@ -23,7 +23,7 @@ struct CertificateTests {
     try expectEqual(fixture.response(server.request).status, 200)
   }
 
-  @Test("A certificate of an unknown issuer is untrusted")
+  @Test("A certificate of an unknown issuer is reported as untrusted")
   func unknownIssuer() throws {
     let server = try TLSServer(name: "localhost")
     let failure = try ClientFixture().failure(server.request)
@@ -46,7 +46,7 @@ struct CertificateTests {
     try expectEqual(fixture.response(server.request).status, 200)
   }
 
-  @Test("A certificate for another host is untrusted")
+  @Test("A certificate for another host is reported as untrusted")
   func wrongHost() throws {
     let server = try TLSServer(name: "fleetengine.googleapis.com")
     let failure = try ClientFixture { $0.caFile = server.certificateFile }.failure(server.request)
@@ -54,7 +54,7 @@ struct CertificateTests {
   }
 
   @Test(
-    "The time of verification decides between not yet valid, valid and expired",
+    "The request's time of verification decides whether a certificate is not yet valid, valid or expired",
     arguments: [
       (-400, TransportFailure.Kind.certificateNotYetValid), (1, nil), (400, .certificateExpired),
     ] as [(Int64, TransportFailure.Kind?)])
@@ -70,7 +70,7 @@ struct CertificateTests {
     case .failure(let failure):
       expectEqual(failure.kind, kind, "\(failure)")
     }
-    // The next connection is verified at the clock's time again.
+    // For a request without a time of verification, the clock's time is used again.
     try expectEqual(fixture.response(server.request).status, 200)
   }
 }

@@ -6,7 +6,7 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// An event loop with a client, run by hand.
+/// An HTTP client with an event loop, which the test runs.
 struct ClientFixture {
   let loop: EventLoop
   let client: HTTPClient

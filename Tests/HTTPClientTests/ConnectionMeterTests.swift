@@ -9,13 +9,14 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// The kernel's counters on this end of real connections, compared with the other end's.
+/// The kernel's byte counters at the client's end of real connections, compared with the server's.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
-  /// The server answers the close_notify of a connection that is already closed: a TLS record of 24 bytes. The kernel
-  /// counts a received FIN as a byte. On a busy machine the kernel retransmits over loopback too, which the server
-  /// does not see.
-  /// - Parameter late: bytes that the server may have sent to each connection that was already closed.
+  /// Returns true if both ends counted the same bytes, except for known differences: the server answers the
+  /// close_notify of a connection that the client has closed with a TLS record of 24 bytes; the kernel counts a
+  /// received FIN as a byte; and on a busy machine the kernel retransmits over loopback too, which the server does not
+  /// see.
+  /// - Parameter late: the number of bytes that the server may have sent on each connection after the client closed it.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
     let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     let (sent, received) = (carried.reduce(0) { $0 + $1[0] }, carried.reduce(0) { $0 + $1[1] })
@@ -59,11 +60,11 @@ struct ConnectionMeterTests {
     // A connection without HTTP/2 is closed before the server's session tickets have arrived.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
     expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
-    // At least an acknowledgement of each of 6 responses, and of the requests.
+    // At least one TCP header for each of the 6 requests, and one for the acknowledgement of each response.
     expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
 
-  @Test("a connection that the server closes or resets is counted, and so is one whose handshake fails")
+  @Test("the bytes of a connection that the server closes or resets, or whose handshake fails, are counted")
   func ends() throws {
     for script in ["answer,close", "reset-amid", "garbage", "goaway-calm"] {
       let server = try ScriptedTLSServer(script, alpn: "h2")
@@ -77,14 +78,14 @@ struct ConnectionMeterTests {
       expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
     }
     let server = try ScriptedTLSServer("", alpn: "h2")
-    // From an untrusted issuer.
+    // The server's certificate is from an untrusted issuer.
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
     _ = try fixture.failure(
       HTTPRequest(method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(10)))
     expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
   }
 
-  @Test("plain HTTP is counted as well, and so is a connection that ends with its client")
+  @Test("the bytes of plain HTTP are counted, including those of a connection that ends with its client")
   func plain() throws {
     let loop = try EventLoop()
     let meter = ConnectionMeter()

@@ -7,7 +7,7 @@ import Testing
 
 struct FailureTableTests {
   @Test(
-    "two equal failures have the same text, however long they took",
+    "the duration is removed from a failure's message, so that equal failures have the same text",
     arguments: [
       (
         "Failed to connect to 127.0.0.1 port 9 after 3 ms: Couldn't connect to server",
@@ -22,7 +22,7 @@ struct FailureTableTests {
   }
 
   @Test(
-    "a TLS alert about the client certificate is named, other alerts are not",
+    "a TLS alert about the client certificate is recognized, and other TLS errors are not taken for one",
     arguments: [
       ("SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", true),
       ("SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0", true),

@@ -24,7 +24,7 @@ struct HTTP2TransportTests {
       }
     }
 
-    /// The names of connections in the server's log, once there are this many.
+    /// The lines about connections in the server's log, as soon as there are `count`.
     func connections(_ count: Int) throws -> [String] {
       try server.lines { $0.filter { $0.hasPrefix("connection") }.count == count }.filter { $0.hasPrefix("connection") }
     }
@@ -41,7 +41,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("requests use one connection, each in one TLS record, the first with the preface")
+  @Test("consecutive requests use one connection, and each is one TLS record, the first with the preface")
   func oneRecord() throws {
     let bench = try Bench("")
     for _ in 0..<5 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
@@ -53,7 +53,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("an idle connection is probed only when a heartbeat is overdue, so a parked vehicle sends no probes")
+  @Test("TCP keepalive probes an idle connection only when a heartbeat is overdue, so a parked vehicle sends none")
   func keepAlive() throws {
     let bench = try Bench("")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
@@ -97,7 +97,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "each server error has its own category, and the next request succeeds",
+    "each server error is reported with its category, and the next request succeeds",
     arguments: [
       ("goaway-below", TransportFailure.Kind.unprocessed), ("refuse", .unprocessed), ("reset", .broken),
       ("reset-amid", .broken), ("close", .broken), ("half", .broken), ("silence", .timedOut), ("garbage", .broken),
@@ -115,7 +115,7 @@ struct HTTP2TransportTests {
     let failure = try bench.fixture.failure(
       bench.request(deadline: script == "silence" ? .milliseconds(300) : .seconds(10)))
     expectEqual(failure.kind, kind, "\(failure)")
-    // Once, and then the outcome.
+    // The message names the server once.
     expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
     expectEqual(failure.message.ranges(of: "localhost:").count, 1, "\(failure)")
     let next = bench.request(usesNewConnection: failure.isConnectionOpen)
@@ -146,7 +146,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("a connection that could not be opened in advance is opened again for the request, whose failure is reported")
+  @Test("if a connection cannot be opened in advance, the request opens its own, and its failure is reported")
   func connectsAheadInVain() throws {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
@@ -160,7 +160,7 @@ struct HTTP2TransportTests {
   func reconnects() throws {
     let bench = try Bench("answer,two-goaways;goaway-after;goaway-idle")
     func connections(after requests: Int) throws -> [String] {
-      // Longer than the server of the last part waits before it closes the connection.
+      // The timeout is longer than the server waits before it closes the connection in the last part of the script.
       while try bench.fixture.loop.runOnce(timeout: .milliseconds(300)) {}
       let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == requests }
       return lines.filter { $0.hasPrefix("connection") }
@@ -177,7 +177,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a request that fails alone reports that its connection is open; it is reused unless a new one is required",
+    "a failure of only one stream reports an open connection, which a request reuses unless it requires a new one",
     arguments: ["refuse", "reset", "error-500", "error-502", "error-503", "no-window,early", "tiny-headers,x"])
   func newConnection(script: String) throws {
     let bench = try Bench("answer,\(script)")
@@ -197,7 +197,8 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a failure that closes its connection reports that", arguments: ["close", "garbage", "goaway-below", "ping-flood"])
+    "a failure that closes the connection does not report an open one",
+    arguments: ["close", "garbage", "goaway-below", "ping-flood"])
   func closedConnection(script: String) throws {
     let bench = try Bench(script)
     expect(try !bench.fixture.failure(bench.request()).isConnectionOpen)
@@ -205,7 +206,7 @@ struct HTTP2TransportTests {
     try expectEqual(bench.connections(2).count, 2)
   }
 
-  @Test("a connection that has carried no request counts as new")
+  @Test("a request that requires a new connection uses one that was opened in advance and has carried no request")
   func aheadIsNew() throws {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
@@ -222,7 +223,7 @@ struct HTTP2TransportTests {
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     let lines = try bench.server.lines { $0.contains { $0.hasPrefix("request 5") } }
     expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection h2"])
-    // The next request gets a new one.
+    // The next request that requires a new connection gets one.
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
     try expectEqual(bench.connections(2).count, 2)
   }
@@ -243,7 +244,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("a server without HTTP/2 gets HTTP/1.1, and HTTP/2 is tried again after connections are dropped")
+  @Test("a server without HTTP/2 gets HTTP/1.1, and requests succeed after connections are dropped")
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")
     for _ in 0..<3 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
@@ -255,13 +256,13 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "where libcurl's own HTTP/2 is used, as through a TLS proxy, a request that fails alone reports that its connection is open",
+    "where libcurl's own HTTP/2 is used, as through a TLS proxy, a failure reports whether the connection is open",
     arguments: [
       ("reset", true), ("reset-amid", true), ("too-large", true), ("error-503", true), ("close", false),
       ("refuse", false),
     ])
   func ofLibcurl(action: String, isOpen: Bool) throws {
-    // The first connection has no HTTP/2, so libcurl is used, and reaches a server that has it.
+    // The first connection has no HTTP/2, so libcurl's own HTTP is used. Its connection has HTTP/2.
     let bench = try Bench("http1;answer,\(action)")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     expectEqual(bench.fixture.client.version, "HTTP/2")
@@ -271,8 +272,8 @@ struct HTTP2TransportTests {
     }
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: isOpen)).status, 200)
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
-    // Two connections carried requests, each from its first stream on. libcurl opens another to retry a refused
-    // request, and is stopped there: whether the server still sees it is a race.
+    // Two connections carried requests, each from its first stream on. libcurl opens another one to retry a refused
+    // request, and is stopped then: whether the server sees that connection is a race.
     let lines = try bench.server.lines { $0.count { $0.hasPrefix("request") } == 4 }
     expectEqual(lines.count { $0.hasPrefix("request 1 ") }, 2)
   }
@@ -285,17 +286,17 @@ struct HTTP2TransportTests {
     expect(lines.contains("connection http/1.1"))
   }
 
-  @Test("a body larger than the flow-control windows is sent as the server widens them")
+  @Test("a body within the flow-control windows is sent; a larger one times out if the server never widens them")
   func largeBody() throws {
     let bench = try Bench("")
-    // Within the first windows; the server of this suite never widens one.
+    // This body fits in the initial windows. The server of this suite never widens a window.
     try expectEqual(bench.fixture.response(bench.request(String(repeating: "x", count: 60_000))).status, 200)
     let failure = try bench.fixture.failure(
       bench.request(String(repeating: "x", count: 100_000), deadline: .milliseconds(300)))
     expectEqual(failure.kind, .timedOut)
   }
 
-  @Test("concurrent requests are sent one after another on one connection; a cancelled one is not reported")
+  @Test("concurrent requests are sent one after another on one connection; a cancelled one reports no outcome")
   func together() throws {
     let bench = try Bench("")
     var ends = 0
@@ -324,7 +325,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
-  @Test("connections are dropped while a request is in flight: it succeeds, and the next opens another")
+  @Test("a request in flight succeeds although connections are dropped, and the next request opens a new connection")
   func droppedUnderWay() throws {
     let bench = try Bench("")
     _ = try bench.fixture.response(bench.request())
@@ -337,9 +338,9 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 2)
   }
 
-  @Test("an abandoned request is reset together with its connection: data still in the kernel's buffer never arrives")
+  @Test("the connection of a cancelled request is reset, so that data in the kernel's buffer is not sent")
   func givenUp() throws {
-    // By contrast, a connection on which the last request was answered is closed normally.
+    // By contrast, a connection whose last request was answered is closed normally.
     for (script, isReset) in [("silence", true), ("answer", false)] {
       let bench = try Bench(script)
       let stuck = bench.fixture.client.send(bench.request()) { _ in }
@@ -351,7 +352,7 @@ struct HTTP2TransportTests {
     }
   }
 
-  @Test("a request sent from a completion is sent, and a client may be dropped in one")
+  @Test("a completion handler can send another request, and can release the client")
   func reentrancy() throws {
     let server = try ScriptedTLSServer("", alpn: "h2")
     let loop = try EventLoop()

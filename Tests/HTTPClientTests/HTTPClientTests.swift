@@ -38,7 +38,7 @@ struct HTTPClientTests {
   }
 
   @Test(
-    "A body to be compressed is sent compressed, with its length and Content-Encoding; the next is sent as it is"
+    "A body with the content coding gzip is sent compressed, with its length and Content-Encoding; the next is not"
   )
   func compressed() throws {
     let fixture = try ClientFixture()
@@ -78,7 +78,7 @@ struct HTTPClientTests {
     expect(fixture.client.counters.bytesReceived >= 40 * 7)
   }
 
-  @Test("A connection that the server has closed is replaced silently")
+  @Test("A connection that the server has closed is replaced without a failure")
   func closedMeanwhile() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -99,7 +99,7 @@ struct HTTPClientTests {
     expectEqual(server.accepted, 2)
   }
 
-  @Test("Connections are dropped while a request is in flight: it succeeds, and the next opens another")
+  @Test("A request in flight succeeds although connections are dropped, and the next request opens a new connection")
   func droppedUnderWay() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -129,7 +129,7 @@ struct HTTPClientTests {
     expectEqual(server.accepted, 2)
   }
 
-  @Test("A cancelled request does not call its handler, and neither does one that fails at once")
+  @Test("A cancelled request does not call its completion handler, even if the request fails at once")
   func cancelling() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { $0.contains("/slow") ? .silence : .bytes(answer("ok")) }
@@ -144,7 +144,7 @@ struct HTTPClientTests {
     expect(server.requests.contains { $0.contains("/next") })
   }
 
-  @Test("A late cancel of an exchange that ended does not affect the next request")
+  @Test("Cancelling an exchange that has ended does not affect the next request")
   func lateCancel() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -157,7 +157,7 @@ struct HTTPClientTests {
     expect(try fixture.loop.runs { second != nil })
   }
 
-  @Test("A request sent from a completion is sent, and a client may be dropped in one")
+  @Test("A completion handler can send another request, and can release the client")
   func reentrancy() throws {
     let loop = try EventLoop()
     let server = try LoopbackServer(loop) { _ in .bytes(answer("ok")) }
@@ -178,7 +178,7 @@ struct HTTPClientTests {
     expect(server.requests.count >= 2)
   }
 
-  @Test("Two concurrent requests both complete, on one connection")
+  @Test("Four concurrent requests complete on one connection")
   func together() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -199,7 +199,7 @@ struct HTTPClientTests {
     expectNil(response.header("Link"))
   }
 
-  @Test("A redirect is a response like any other")
+  @Test("A redirect is returned as the response, and is not followed")
   func redirect() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -211,7 +211,7 @@ struct HTTPClientTests {
     expectEqual(server.requests.count, 1)
   }
 
-  @Test("Headers beyond the limit are ignored, and the response is valid")
+  @Test("Headers beyond the limit of 64 are ignored, and the response is valid")
   func manyHeaders() throws {
     let fixture = try ClientFixture()
     let many = (0..<200).map { "X-\($0): v" }
@@ -230,12 +230,12 @@ struct HTTPClientTests {
     expectEqual(server.accepted, 1)
   }
 
-  @Test("over HTTP/1.1 too a 2xx before the whole request was sent is not an acceptance")
+  @Test("over HTTP/1.1, too, a 2xx that arrives before the whole request is sent is not an acceptance")
   func answeredEarly() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("{}")) }
     server.answersHeads = true
-    // More than the kernel buffers for a server that does not read.
+    // The body is larger than what the kernel buffers for a server that does not read.
     let body = [UInt8](repeating: 0x20, count: 16 << 20)
     let request = HTTPRequest(method: .patch, url: server.url, body: body, deadline: .seconds(1))
     try expectEqual(fixture.failure(request).kind, .answeredEarly)
@@ -259,7 +259,7 @@ struct HTTPClientTests {
     expectEqual(fixture.client.counters.connections, 2)
   }
 
-  @Test("over HTTP/1.1 the old connection stays in use, and carries the request, if no new one can be opened")
+  @Test("over HTTP/1.1, if no new connection can be opened, the old one stays in use and carries the request")
   func noNewConnection() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -275,7 +275,7 @@ struct HTTPClientTests {
     expect(try fixture.failure(request).kind != .timedOut)
   }
 
-  @Test("the first request of a client needs no connection besides its own")
+  @Test("the first request of a client opens only one connection, even if it requires a new one")
   func firstIsNew() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }

@@ -34,7 +34,7 @@ import Testing
     expectEqual(server.requests.count, 1)
   }
 
-  @Test("a chunk with an endless extension costs a second of processor time, not fifteen")
+  @Test("a chunk with an endless extension fails the request, with bounded memory")
   func overwork() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "a flood within TLS ends its connection, and no iteration of the loop takes long",
+    "a flood of TLS messages closes the connection, and no iteration of the event loop takes long",
     .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"),
     arguments: ["key-update", "ticket", "hello"], [HTTPTransport.auto, .http1])
   func tlsFlood(kind: String, transport: HTTPTransport) throws {
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "one attempt is one request: a request is not retried if its reused connection closes unanswered, and that is reported",
+    "a request whose reused connection closes without a response is not resent, and is reported as unanswered",
     arguments: [false, true])
   func oneAttempt(isReset: Bool) throws {
     let fixture = try ClientFixture()
@@ -97,7 +97,7 @@ import Testing
     _ = try fixture.response(request)
     try expectEqual(fixture.failure(request).kind, .unanswered)
     expectEqual(server.requests.count, 2)
-    // On a new connection this is an ordinary failure: the core backs off.
+    // On a new connection a close without a response is an ordinary failure, after which the core backs off.
     try expectEqual(fixture.failure(request).kind, .broken)
     expectEqual(server.requests.count, 3)
   }

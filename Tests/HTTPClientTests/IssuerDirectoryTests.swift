@@ -19,7 +19,7 @@ struct IssuerDirectoryTests {
     expectEqual(IssuerDirectory.hasHashLinks(directory.path), isKnown)
   }
 
-  @Test("a missing directory has no links")
+  @Test("a missing directory is not a CA directory")
   func missing() {
     expect(!IssuerDirectory.hasHashLinks("/nonexistent/issuers"))
   }

@@ -25,10 +25,10 @@ final class LoopbackServer {
   private let reply: (String) -> Reply
 
   let port: UInt16
-  /// Whole requests, as received.
+  /// The complete requests, as received.
   private(set) var requests: [String] = []
   private(set) var accepted = 0
-  /// Bytes of endless replies.
+  /// The number of bytes of endless replies that were sent.
   private(set) var sent = 0
 
   /// - Parameter reply: called with each complete request; one with a body must have a Content-Length.
@@ -111,7 +111,7 @@ final class LoopbackServer {
       let piece = String(repeating: unit, count: max(16_384 / unit.utf8.count, 1))
       connections[descriptor]?.close()
       var rest: ArraySlice<UInt8> = []
-      // Split anywhere, as on a network.
+      // A write may end anywhere in the piece, as on a network.
       connections[descriptor] = try? loop.addIO(descriptor, .writable) { [unowned self] _ in
         if rest.isEmpty { rest = Array(piece.utf8)[...] }
         let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

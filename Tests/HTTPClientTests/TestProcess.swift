@@ -37,7 +37,7 @@ final class TestProcess {
     close(output)
   }
 
-  /// Waits until it exits; false if it failed.
+  /// Waits until the program exits. Returns false if it failed.
   func finish() -> Bool {
     var status: Int32 = 0
     let isDone = waitpid(process, &status, 0) == process && status == 0
@@ -45,8 +45,8 @@ final class TestProcess {
     return isDone
   }
 
-  /// The complete lines so far, once they satisfy the condition; runs the loop meanwhile. Fails after ten seconds
-  /// without a line.
+  /// Waits until the complete lines so far satisfy `isEnough`, and returns them. While it waits, it runs `loop`. Fails
+  /// after ten seconds without a line.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<2000 {
@@ -74,12 +74,12 @@ final class ScriptedTLSServer {
   private let directory: TemporaryDirectory
   private let process: TestProcess
 
-  /// scripted_server.py.
+  /// Runs scripted_server.py with this script.
   convenience init(_ script: String, alpn: String) throws {
     try self.init("scripted_server.py", [script, alpn])
   }
 
-  /// - Parameter arguments: after the certificate and its key.
+  /// - Parameter arguments: those that follow the certificate and its key.
   init(_ program: String, _ arguments: [String]) throws {
     directory = try TemporaryDirectory()
     certificateFile = directory("cert.pem")
@@ -100,7 +100,7 @@ final class ScriptedTLSServer {
     port = try #require(Int(first.dropFirst("port ".count)))
   }
 
-  /// The output so far, once it satisfies the condition.
+  /// Waits until the complete lines of the output satisfy `isEnough`, and returns them.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     try process.lines(turning: loop, until: isEnough)
   }

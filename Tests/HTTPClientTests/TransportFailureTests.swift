@@ -7,10 +7,10 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// The failure that is reported for a request without a response, and whether it may be retried.
+/// The failures that are reported for requests without a valid response.
 struct TransportFailureTests {
   @Test(
-    "Each server error has its own category",
+    "Each server error is reported with its category",
     arguments: [
       ("", TransportFailure.Kind.broken),
       ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
@@ -51,7 +51,7 @@ struct TransportFailureTests {
     try expectEqual(fixture.failure(HTTPRequest(method: .get, url: server.url)).kind, .broken)
   }
 
-  @Test("A closed port: refused")
+  @Test("A connection to a closed port is reported as refused")
   func refused() throws {
     let fixture = try ClientFixture()
     let port = try LoopbackServer(fixture.loop) { _ in .silence }.port
@@ -60,7 +60,7 @@ struct TransportFailureTests {
     expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
   }
 
-  @Test("An invalid name: unresolved")
+  @Test("An invalid host name is reported as unresolved")
   func unresolved() throws {
     let fixture = try ClientFixture()
     // A label of more than 63 letters is rejected without a DNS query.
@@ -69,12 +69,13 @@ struct TransportFailureTests {
     expectEqual(failure.kind, .unresolved, "\(failure)")
   }
 
-  @Test("TLS to a server that speaks plain HTTP: the handshake fails")
+  @Test("TLS to a server that speaks plain HTTP fails in the handshake or at the deadline")
   func notTLS() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .closing(answer("ok")) }
     var outcome: HTTPOutcome?
-    // The server waits for the end of a request in a TLS hello, so it must time out.
+    // The server takes the ClientHello for an incomplete HTTP request and waits for its end, so the client must time
+    // out.
     fixture.client.send(
       HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)", deadline: .milliseconds(200))
     ) { outcome = $0 }
@@ -84,7 +85,7 @@ struct TransportFailureTests {
   }
 
   @Test(
-    "TCP connects but the TLS handshake stalls, as if large packets were lost: that is reported",
+    "A TLS handshake that stalls over an established TCP connection, as if large packets were lost, is reported",
     arguments: [HTTPTransport.auto, .http1])
   func stalledHandshake(transport: HTTPTransport) throws {
     let fixture = try ClientFixture { $0.transport = transport }
@@ -100,7 +101,7 @@ struct TransportFailureTests {
   }
 
   @Test(
-    "A request that cannot be sent is a local failure with a reason, without the URL",
+    "A request that cannot be sent is a local failure, whose message has the reason and not the path or password",
     arguments: [
       ("nonsense", "http"), ("ftp://127.0.0.1/secret", "http"), ("http:///secret", "host"), ("", "http"),
       ("http://127.0.0.1:99999/secret", "http"), ("http://user:secret@127.0.0.1/", "127.0.0.1:80"),
@@ -133,7 +134,8 @@ struct TransportFailureTests {
   }
 
   @Test(
-    "A line break in a header is rejected: it would inject another header", arguments: ["a\r\nX: y", "a\nb", "\0"])
+    "A line break or NUL in a header is rejected: it could inject another header",
+    arguments: ["a\r\nX: y", "a\nb", "\0"])
   func headerInjection(value: String) throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -146,7 +148,7 @@ struct TransportFailureTests {
     expectEqual(server.accepted, 0)
   }
 
-  @Test("A CA file that cannot be read is a local failure that names it")
+  @Test("A CA file that cannot be read causes a local failure that names the file")
   func missingCAFile() throws {
     let fixture = try ClientFixture { $0.caFile = "/no/such/ca.pem" }
     let server = try LoopbackServer(fixture.loop) { _ in .silence }

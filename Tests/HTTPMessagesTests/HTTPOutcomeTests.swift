@@ -6,7 +6,7 @@ import Timekeeping
 
 struct HTTPOutcomeTests {
   @Test(
-    "a response's time is its Date plus its Age; an unreadable one gives no time",
+    "a response's time is its Date plus its Age; with an unreadable Age there is no time",
     arguments: [(nil, 0), ("0", 0), ("1800", 1800), ("-1", nil), ("soon", nil), ("99999999999999999999", nil)]
       as [(String?, Int?)])
   func date(age: String?, seconds: Int?) {

@@ -11,7 +11,7 @@ struct ReconnectPolicyTests {
 
   private static func status(_ code: Int) -> HTTPOutcome { .response(HTTPResponse(status: code)) }
 
-  /// The attempts that use a new connection: each ends with an outcome before the next, ten seconds later.
+  /// For each attempt, true if it uses a new connection. An attempt ends with its outcome before the next one begins.
   private static func attempts(_ outcomes: [HTTPOutcome], every seconds: Int = 10) -> [Bool] {
     var policy = ReconnectPolicy()
     return outcomes.enumerated().map { index, outcome in
@@ -22,12 +22,12 @@ struct ReconnectPolicyTests {
     }
   }
 
-  @Test("after a request that failed on an open connection, the next uses a new one, once")
+  @Test("after a request that fails on an open connection, only the next request uses a new one")
   func reset() {
     expectEqual(Self.attempts([Self.reset, Self.status(200), Self.status(200)]), [false, true, false])
   }
 
-  @Test("after two 5xx in a row the next uses a new connection; one between other responses changes nothing")
+  @Test("after two 5xx in a row the next request uses a new connection; a single 5xx has no effect")
   func serverErrors() {
     for code in [500, 502, 503, 599] {
       let error = Self.status(code)
@@ -38,7 +38,7 @@ struct ReconnectPolicyTests {
   }
 
   @Test(
-    "a rejection, a rate limit and a closed connection do not require a new one",
+    "a rejection, a rate limit, a timeout or a closed connection does not make the next request use a new one",
     arguments: [
       status(400), status(401), status(403), status(404), status(408), status(429), status(302), closed,
       .failure(TransportFailure(.timedOut, "no response")),
@@ -46,11 +46,11 @@ struct ReconnectPolicyTests {
     ])
   func never(outcome: HTTPOutcome) {
     expect(!Self.attempts([HTTPOutcome](repeating: outcome, count: 20)).contains(true))
-    // They also end a series: the connection works, or is replaced anyway.
+    // Each of these outcomes also ends a series of 5xx: the connection works, or is replaced anyway.
     expectEqual(Self.attempts([Self.status(503), outcome, Self.status(503), Self.status(200)]).contains(true), false)
   }
 
-  @Test("a server that fails on every connection gets two new ones, then one in five minutes")
+  @Test("a server that fails on every connection gets two new connections, then one every five minutes")
   func limit() {
     let resets = Self.attempts([HTTPOutcome](repeating: Self.reset, count: 100))
     expectEqual(resets.indices.filter { resets[$0] }, [1, 2, 32, 62, 92])

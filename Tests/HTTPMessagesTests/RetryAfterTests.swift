@@ -8,7 +8,7 @@ struct RetryAfterTests {
   private static let date = "Sat, 21 Nov 2026 08:30:00 GMT"
 
   @Test(
-    "Retry-After is seconds, or a date relative to the response's own date",
+    "Retry-After is in seconds, or a date relative to the response's own date, and is limited to 15 min",
     arguments: [
       ("0", nil, 0), ("120", nil, 120), ("86400", nil, 900), ("99999999999999999", nil, 900),
       ("Sat, 21 Nov 2026 08:31:30 GMT", date, 90), ("Sat, 21 Nov 2026 08:00:00 GMT", date, 0),
@@ -19,7 +19,8 @@ struct RetryAfterTests {
   }
 
   @Test(
-    "an unreadable value is ignored", arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
+    "an unreadable Retry-After, or a date in a response without its own date, is ignored",
+    arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
   func unreadable(value: String) {
     expectNil(RetryAfter.delay(value, date: nil))
   }

@@ -12,7 +12,7 @@ struct SecretTests {
     return text
   }
 
-  @Test("a secret prints as redacted, however it is printed")
+  @Test("a secret is never printed, alone or in another value")
   func neverPrints() {
     let header = HTTPRequest.Header("Authorization", .secret(prefix: "Bearer ", secret))
     let request = HTTPRequest(method: .get, url: "https://example.com", headers: [header])
@@ -30,7 +30,7 @@ struct SecretTests {
     expect(Mirror(reflecting: secret).children.isEmpty)
   }
 
-  @Test("it has no encoder and no decoder: no encoded structure can contain one")
+  @Test("a secret can be neither encoded nor decoded, so no encoded structure contains one")
   func neverEncodes() {
     expect(!(Secret.self is any Encodable.Type))
     expect(!(Secret.self is any Decodable.Type))
@@ -38,7 +38,7 @@ struct SecretTests {
     expect(!((secret as Any) is any LosslessStringConvertible))
   }
 
-  @Test("its text is available only by an explicit call")
+  @Test("the text of a secret is available only with reveal()")
   func reveal() {
     expectEqual(secret.reveal(), "hunter2")
     expect(!secret.isEmpty)

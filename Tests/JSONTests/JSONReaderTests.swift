@@ -31,7 +31,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "text that is not a JSON object counts as neither",
+    "for text that is not a JSON object the result is nil",
     arguments: [
       "", " ", "<html>", "[]", "\"ok\"", "1", "null", "{", "}", "{}{}", "{}x", "{},", #"{"a"}"#,
       #"{"a":}"#, #"{"a":1,}"#,
@@ -57,7 +57,7 @@ struct JSONReaderTests {
     expectNil(JSONReader.object([UInt8](#"{"a":""#.utf8) + bytes + [UInt8](#""}"#.utf8), hasMember: "error"))
   }
 
-  @Test("nesting is limited, and deeper input costs nothing")
+  @Test("nesting is limited: for deeper input the result is nil, even with a million levels")
   func depth() {
     func nested(_ depth: Int) -> String {
       #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
@@ -68,7 +68,7 @@ struct JSONReaderTests {
     expectNil(scan(String(repeating: #"{"error":"#, count: 1_000_000)))
   }
 
-  /// Writes a random document; `depth` more levels at most.
+  /// Returns a random document with at most `depth` more levels.
   private func document(_ depth: Int, _ random: inout SplitMix64) -> String {
     let space = ["", "", "", " ", "\n\t"].randomElement(using: &random) ?? ""
     switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &random) {
@@ -94,7 +94,7 @@ struct JSONReaderTests {
     return "\"" + (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined() + "\""
   }
 
-  @Test("random documents have the same values as in FoundationEssentials; of damaged ones no more are accepted")
+  @Test("random documents are read as by FoundationEssentials, and no damaged one is accepted that it rejects")
   func agreesWithTheLibrary() {
     var random = SplitMix64(seed: 16)
     var seen = [0, 0, 0]

@@ -4,7 +4,7 @@ import FoundationEssentials
 import JSON
 import Testing
 
-/// FoundationEssentials' coders are the reference.
+/// Encoding and decoding of `Codable` types, compared with FoundationEssentials.
 struct JSONValueCodableTests {
   private struct Everything: Codable, Equatable {
     enum Kind: String, Codable { case serial, gpsd }
@@ -36,7 +36,7 @@ struct JSONValueCodableTests {
     var parts: [String: [Part]] = ["x": [Part(points: [], times: -1)]]
   }
 
-  @Test("a value is encoded as by the library, and decoded again")
+  @Test("a value is encoded as by FoundationEssentials, and decoded to the same value")
   func agreesWithTheLibrary() throws {
     let value = Everything()
     let encoded = try JSONValue(encoding: value)

@@ -28,7 +28,7 @@ struct JSONValueTests {
     }
   }
 
-  @Test("of an object only the members that are needed become values, and the others are validated all the same")
+  @Test("only the needed members of objects become values, but the other members are validated too")
   func needed() throws {
     let text = #"{"a":[{"b":1,"x":{"b":[2,{}]},"y":"\u0041"},{"x":[],"b":"c"}],"x":1e999,"b":{"a":true,"z":null}}"#
     let value = try JSONValue(parsing: [UInt8](text.utf8), members: ["a", "b"])
@@ -69,7 +69,7 @@ struct JSONValueTests {
     #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
   }
 
-  @Test("a name or text has at most thirty consecutive combining marks, which take quadratic time to compare")
+  @Test("a name or text with more than thirty consecutive combining marks is rejected: comparing takes quadratic time")
   func combiningMarks() throws {
     let marks = String(repeating: "\u{301}\u{327}", count: 15)
     let escaped = String(repeating: #"\u0301\u0327"#, count: 15)
@@ -78,7 +78,7 @@ struct JSONValueTests {
       #expect(throws: JSONError.tooComplex) { try parse("{\"a\(text)\(one)\": 0}") }
       #expect(throws: JSONError.tooComplex) { try parse("\"\(text)\(one)\"") }
     }
-    // Otherwise this would take more than a minute.
+    // Without the limit this would take more than a minute.
     let many = String(repeating: "\u{301}\u{327}", count: 200_000)
     #expect(throws: JSONError.tooComplex) { try parse("{\"a\(many)\": 0}") }
   }
@@ -93,7 +93,7 @@ struct JSONValueTests {
     #expect(throws: JSONError.malformed(offset: offset)) { try parse(text) }
   }
 
-  @Test("numbers: integers that fit 64 bits are exact, others are the nearest double")
+  @Test("integers that fit in 64 bits are exact, and other numbers are the nearest double")
   func numbers() throws {
     let text = """
       [0,-0,-0.0,1.0,1e3,9223372036854775807,-9223372036854775808,9223372036854775808,0.1,-1.5e-3,1e-400,
@@ -109,14 +109,14 @@ struct JSONValueTests {
       ])
   }
 
-  @Test("of members with one name the first is used, and a byte order mark is skipped")
+  @Test("of several members with the same name the first is used, and a leading byte order mark is skipped")
   func oddities() throws {
     try expectEqual(parse(#"{"a":1,"b":0,"\u0061":2}"#), .object(["a": .integer(1), "b": .integer(0)]))
     try expectEqual(parse("\u{FEFF}[]"), .array([]))
     #expect(throws: (any Error).self) { try parse("[]\u{FEFF}") }
   }
 
-  @Test("an encoded value is decoded again, with the members sorted by name")
+  @Test("a value is encoded with its members sorted by name, and decoded to the same value")
   func written() throws {
     let source = #"{"b":[1,-2.5,null,true,1e20,[],{}],"a":"x\"y\\\n\u0001é😀","c/d":{"é":false}}"#
     let value = try parse(source)
@@ -126,7 +126,7 @@ struct JSONValueTests {
     try expectEqual(JSONValue(parsing: value.encoded), value)
   }
 
-  @Test("a value is shown on one line with sorted keys, and nothing in it moves the cursor or reverses the text")
+  @Test("a value is shown on one line with sorted keys, and characters that control the terminal are escaped")
   func text() throws {
     let source = #"{"b":[1,-2.5,null,true],"a":"x\"y\\","c":{"é":"\u001b[2J\u202e\u2028\n"}}"#
     let value = try JSONValue(parsing: [UInt8](source.utf8))

@@ -55,7 +55,7 @@ struct JSONWriterTests {
     expectEqual(written { $0.number(value) }, "\(value)")
   }
 
-  @Test("strings of any characters are read back as they were")
+  @Test("strings of any characters are read back unchanged")
   func strings() throws {
     var random = SplitMix64(seed: 3)
     for _ in 0..<2000 {
