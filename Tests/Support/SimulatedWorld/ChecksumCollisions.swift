@@ -2,8 +2,7 @@
 
 /// Sentences that were corrupted on the line but have a valid checksum: with two or more changed bytes, one in 255
 /// leaves the checksum unchanged. No reader can detect that. So the simulation finds them with its own parser, and a
-/// wrong fix from such a sentence counts as reported by the receiver; a wrong fix without one is a bug of the
-/// decoder.
+/// wrong fix from such a sentence is treated as reported by the receiver; any other wrong fix is a bug of the decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
   /// The seconds in which they were written; a pipe may be read a minute later.

@@ -13,7 +13,7 @@ struct TokenProviderServer {
   }
 
   private(set) var issued: [String: Issued] = [:]
-  /// The fault that was active when it received a request.
+  /// The faults that were active when the provider received a request.
   private(set) var metFaults: Set<FaultCase> = []
   private var serial = 0
 
