@@ -6,7 +6,7 @@ import Positioning
 import Timekeeping
 import Vehicle
 
-/// The state that decides how a world continues, as a number: worlds with the same number count as equivalent.
+/// The state that decides how a world continues, as a number: worlds with the same number are treated as equivalent.
 ///
 /// It contains all stored properties of the daemon: each instant and time relative to now, where all that are older
 /// than the longest limit are equal; each place relative to the vehicle. What is only counted or reported is left out.

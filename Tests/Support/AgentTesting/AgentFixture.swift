@@ -102,7 +102,7 @@ package struct AgentFixture {
           status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8))))
   }
 
-  /// A token with all claims that Fleet Engine requires, unless the audience is another.
+  /// A token with all claims that Fleet Engine requires, unless `audience` says otherwise.
   ///
   /// - Parameter life: in seconds.
   package static func signedToken(

@@ -12,7 +12,7 @@ package struct FleetModel: Sendable {
   package static let cells = 5
   /// Bytes that a cell carries in a second for each vehicle in it: 50 Mbit/s for 2,000.
   static let cellRate = 3125.0
-  /// Seconds.
+  /// The lifetime of tokens in seconds.
   static let tokenLife = 3600
 
   /// True time at the start.

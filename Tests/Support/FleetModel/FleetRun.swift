@@ -6,7 +6,7 @@ package struct FleetRun: Sendable {
   package let scenario: FleetScenario
   /// The number of vehicles.
   package let vehicles: Int
-  /// From the first second on.
+  /// The measurements of each second, from the first second on.
   package private(set) var seconds: [FleetSecond] = []
   /// Positions that were due and can no longer arrive, or were dropped.
   package private(set) var lost = 0

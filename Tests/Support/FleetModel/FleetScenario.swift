@@ -26,7 +26,7 @@ package struct FleetScenario: Sendable {
     case none
     /// Tokens of every age.
     case ofAnyAge
-    /// All expire in this second, as with a provider that rounds the expiry to the hour.
+    /// All tokens expire in this second, as with a provider that rounds the expiry to the hour.
     case endingAt(Int)
   }
 
@@ -47,8 +47,8 @@ package struct FleetScenario: Sendable {
   /// The clocks of all machines start in 1970 and are never set.
   package var clocksAtZero = false
 
-  /// The second at which the fault has ended, and the wait that a server has requested in it; without a fault, the
-  /// second at which all vehicles have started.
+  /// The second at which the fault or the restarts, and any wait that a server has requested, have ended; without
+  /// these, the second at which all vehicles have started.
   package var causeEnd: Int {
     guard !period.isEmpty else { return startSpread }
     switch fault {

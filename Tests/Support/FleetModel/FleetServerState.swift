@@ -31,7 +31,7 @@ struct FleetServerState {
     if last - first >= .seconds(300), now - last < .seconds(60) { tally.hastyTokenRequests += 1 }
   }
 
-  /// Issues a token, by default for an hour.
+  /// Issues a token, which by default is valid for an hour.
   mutating func issueToken(for vehicle: String, from second: Int, life: Int = FleetModel.tokenLife) -> Secret {
     let iat = FleetModel.start.milliseconds / 1000 + Int64(second)
     let payload = #"{"iat":\#(iat),"exp":\#(iat + Int64(life)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// A temporary fault, in seconds since boot.
+/// A temporary fault; its times are seconds since boot.
 struct Fault: Sendable {
   /// What happens to each request on a bad connection; the server behind it does not receive the request.
   enum BadConnection: Sendable, CaseIterable {
@@ -43,7 +43,7 @@ struct Fault: Sendable {
     case slow(Int)
     /// Fleet Engine responds with this HTTP status, status of google.rpc.Status, `Retry-After` and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
-    /// This fraction of the requests, chosen at random, gets this response, whatever they contain.
+    /// This fraction of the requests, chosen at random, get this response, whatever they contain.
     case answersSometimes(Double, Int, String)
     /// Fleet Engine, or a gateway in front of it, rejects this fraction of the compact updates, chosen at random, and
     /// accepts plain ones.
@@ -65,7 +65,7 @@ struct Fault: Sendable {
     case refusesOfflinePositions
     /// Rejects every token that was issued before the fault's start.
     case revoked
-    /// The `Date` of its responses has this error in seconds.
+    /// The `Date` of the server's responses has this error in seconds.
     case serverClock(Int64)
     /// For this fraction of the requests on a reused connection, the connection is closed without a byte of a response,
     /// although the server has received the request: it applies the request within this many seconds.
@@ -74,9 +74,9 @@ struct Fault: Sendable {
     case badConnections(every: Int, BadConnection)
 
     // The token provider.
-    /// The `Date` of its responses has this error in seconds.
+    /// The `Date` of the server's responses has this error in seconds.
     case providerClock(Int64)
-    /// Its responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
+    /// The provider's responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
     case providerUndated(backdating: Int64)
     case providerDown
     case providerAnswers(Int)

@@ -4,7 +4,7 @@ import Positioning
 import Timekeeping
 
 /// The sentences that a receiver sends, written from the text of NMEA 0183. The daemon's own writer is only one of the
-/// dialects, so that a mistake that writer and decoder share does not stay unnoticed.
+/// dialects, so that the tests notice a mistake shared by writer and decoder.
 enum NMEADialect: CaseIterable, Sendable {
   /// RMC, GGA.
   case brief

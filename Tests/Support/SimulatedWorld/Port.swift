@@ -40,7 +40,7 @@ final class Port {
   var reads: [Read] = []
   /// Whether data is passed on when it arrives.
   var isWatched = true
-  /// The number of bytes from which on data is passed on.
+  /// The minimum number of bytes at which data is passed on.
   var lowWaterMark = 1
   /// The data that has arrived and has not been read.
   var unread: [UInt8] = []
@@ -60,7 +60,7 @@ final class Port {
   var lastWhole = 0
   /// The second since which the receiver has sent over a line without a fault; nil while it does not.
   var fineSince: Int?
-  /// For how many consecutive seconds a valid position was transmitted.
+  /// The number of consecutive seconds in which a valid position was transmitted.
   var soundFor = 0
   private var random: SplitMix64
 

@@ -40,7 +40,7 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
-  /// The most recent of them, up to 16.
+  /// The most recently reported positions, up to 16.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The place that was reported in each second.
   private var places: [Int: Coordinate] = [:]
@@ -55,7 +55,7 @@ struct Receiver {
   private var deviations: Set<Int> = [0]
   /// Positions without a time.
   private var untimed: [ReportedFix] = []
-  /// The errors, in days, of the machine's clock when it gave fixes without a date their date.
+  /// The errors, in days, of the machine's clock when it supplied the date of fixes without one.
   private var wrongDays: Set<Int64> = []
   /// The errors, in seconds, of the plausible dates that were reported.
   private var datedErrors: Set<Int64> = []
@@ -150,7 +150,7 @@ struct Receiver {
     }
   }
 
-  /// The date as it is read with a year of two digits: from 80 on, the year is in the 20th century.
+  /// The date as it is read when the year has only two digits: from 80 on, it is in the 20th century.
   private static func shortened(_ stamp: Timestamp) -> Timestamp {
     let text = stamp.rfc3339
     guard let year = Int(text.prefix(4)).map({ $0 % 100 }) else { return stamp }
@@ -163,9 +163,8 @@ struct Receiver {
       ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
-  /// Records by how many days the dates may be wrong that a machine's clock with this error in seconds gives to fixes
-  /// without a date. It gives the date nearest to its own time, and a faulty time of day may be half a day from the
-  /// true one.
+  /// Records by how many days fixes without a date may be misdated by a machine's clock with this error in seconds.
+  /// They get the date nearest to the clock's time, and a faulty time of day may be half a day from the true one.
   private mutating func note(wallError: Int64, isFaulty: Bool = false) {
     let days = wallError / 86_400
     for day in (days - 1)...(days + 1)

@@ -189,7 +189,8 @@ extension Scenario {
   private mutating func addOtherDaemon() {
     var random = SplitMix64(seed: seed ^ 0x6C6F_636B)
     guard Int.random(in: 0..<6, using: &random) == 0 else { return }
-    // Most have the vehicle from the start. Others get it when this daemon is killed, or when new settings name it.
+    // Most other daemons have the vehicle from the start. The rest get it when this daemon is killed, or when new
+    // settings name it.
     let from = Int.random(in: 0..<3, using: &random) > 0 ? 0 : Int.random(in: 0..<duration, using: &random)
     let vehicle = Int.random(in: 0..<3, using: &random) > 0 ? "truck-1" : "truck-2"
     faults.append(Fault(.otherDaemon(vehicle: vehicle), from..<(from + Int.random(in: 1...300, using: &random))))
@@ -253,7 +254,7 @@ extension Scenario {
     }
   }
 
-  /// Clocks that are wrong, from a seed of their own.
+  /// Wrong clocks, from a seed of their own.
   private mutating func addWrongClocks() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6172)
     hasCertificates = true
@@ -289,7 +290,7 @@ extension Scenario {
   /// The receivers, their lines to the daemon and the faults of both, and faults of the disk, from a seed of their own.
   private mutating func addLines() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
-    // Longer dialects take longer to simulate.
+    // Longer dialects are rarer, because they take longer to simulate.
     switch Int.random(in: 0..<40, using: &random) {
     case 0: dialect = .own
     case 1...4: dialect = .usual

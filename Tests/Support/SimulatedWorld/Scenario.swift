@@ -7,7 +7,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// The events of one simulated run. These and the seed determine all of it.
+/// The events of one simulated run, which is completely determined by these and the seed.
 struct Scenario {
   enum Act: Sendable {
     /// The machine gets a new address.
@@ -27,14 +27,14 @@ struct Scenario {
     case goOnline
     /// The wall clock is stepped by this many seconds.
     case clockStep(Int64)
-    /// The wall clock is set right.
+    /// The wall clock is set to the true time.
     case clockSet
     /// A request on the control socket.
     case ask(Daemon.Request)
     /// The token provider in the settings files is changed: to one that does not know the vehicle, or to one that
-    /// works. With a time, `reload --confirm` follows.
+    /// works. If `confirm` is not nil, `reload --confirm` follows with this time in seconds.
     case edit(isTokenWrong: Bool, confirm: Int?)
-    /// The store's directory is deleted with its contents; the daemon notices it after these milliseconds.
+    /// The store's directory is deleted with its contents; the daemon notices it after this number of milliseconds.
     case deleteDirectory(noticedAfter: Int)
     /// After this many more effects there is a power cut of this many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
@@ -81,7 +81,7 @@ struct Scenario {
   }
 
   var seed: UInt64 = 1
-  /// Seconds.
+  /// The duration of the run in seconds.
   var duration = 3600
   var drive = PlannedDrive.Plan.steady(14)
   var faults: [Fault] = []
@@ -99,7 +99,7 @@ struct Scenario {
   var baud = 9600
   /// The settings contain no baud rate, so the daemon detects it.
   var isAutobaud = false
-  /// The first receiver is a router's, which sends its sentences in datagrams.
+  /// The first receiver is in a router, which sends its sentences in datagrams.
   var isNetworked = false
   /// The first receiver is in a modem of ModemManager.
   var hasModem = false

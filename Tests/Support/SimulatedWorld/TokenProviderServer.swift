@@ -8,7 +8,7 @@ struct TokenProviderServer {
     var vehicle: String
     /// True seconds since boot.
     var issuedAt: Double
-    /// Seconds.
+    /// The token's lifetime in seconds.
     var lifetime: Int
   }
 

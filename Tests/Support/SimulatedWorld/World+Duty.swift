@@ -7,8 +7,8 @@ import Timekeeping
 
 /// The driver pauses, goes off duty, and returns.
 extension World {
-  /// Stores the pause, which is on disk when the agent's effect has been performed: there is no delay as in the
-  /// backlog's store.
+  /// Stores the pause, which is on disk when the agent's effect has been performed: unlike in the backlog's store,
+  /// there is no delay.
   func storePause(_ note: PauseRecord?) {
     // The record is stored as text.
     noteDutyCommand { pauseNote = note.map { PauseRecord(text: $0.text) } }

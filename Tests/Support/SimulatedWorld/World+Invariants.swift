@@ -142,9 +142,9 @@ extension World {
     scenario.recording != nil && isFaulty(applied.live.time)
   }
 
-  /// Whether no server's time was known when the update was sent, but only those of the receiver and of the machine's
-  /// clock. A server's time that was received only once is not stored for the next run, and expires after a minute
-  /// unless the machine's clock confirms it.
+  /// Whether no server's time was known when the update was sent, only the receiver's and that of the machine's clock.
+  /// A server's time that was received only once is not stored for the next run, and expires after a minute unless the
+  /// machine's clock confirms it.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let times = serverTimes(before: attempt)
@@ -155,8 +155,8 @@ extension World {
     return Set(runs).count == runs.count && !runs.contains(starts[attempt.runNumber] ?? .boot)
   }
 
-  /// Whether the live position has a wrong timestamp, and at most one server's time was known: one is not enough to
-  /// remove a queued position, which is sent when its timestamp is almost reached.
+  /// Whether the live position has a wrong timestamp, and at most one time of a server was known: a single one is not
+  /// enough to remove a queued position, which is sent when its timestamp is almost reached.
   private func isQueuedBeforeTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard isFaulty(applied.live.time), let attempt = attempts.first(where: { $0.id == applied.request }) else {
       return false
@@ -293,8 +293,8 @@ extension World {
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
-  /// Whether the daemon had dropped, as misdated, a position that it queued after the live one. Then the live one came
-  /// from the queue, without a new fix, and is not repeated.
+  /// Whether the daemon had dropped, before it sent the live position, a misdated one that it had queued after that.
+  /// Then the live position came from the queue, without a new fix, and is not repeated.
   private func isFromBeforeMisdated(_ applied: FleetEngineServer.Applied) -> Bool {
     func queuedAt(_ id: Backlog.ID) -> BootInstant? { recorded[Disk.Key(vehicle: applied.vehicle, id: id)]?.at }
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let at = queuedAt(applied.live.time) else {

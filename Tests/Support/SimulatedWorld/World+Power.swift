@@ -33,7 +33,8 @@ extension World {
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
-  /// While the disk works, everything that was recorded before this time is on disk. During suspend nothing is written.
+  /// While the disk works, everything that was recorded before this time is on disk. During a suspend nothing is
+  /// written.
   var writtenUntil: Disk.WrittenUntil {
     func time(_ interval: Duration) -> BootInstant {
       now - interval - (now - resumedAt < interval ? suspendedFor : .zero)

@@ -29,7 +29,7 @@ extension World {
     requestChecksum.add(request.body)
   }
 
-  /// Appends the record of this run to the file, if one is asked for.
+  /// Appends the record of this run to the file, if SIMULATION_RECORD names one.
   func appendRecord() throws {
     guard let path = World.recordFile else { return }
     var events = RunChecksum()

@@ -182,7 +182,7 @@ extension World {
     guard scenario.hasRing else { return true }
     let isDeleted = isActive { if case .settingsDeleted = $0 { true } else { false } }
     guard ring.hasFailed || isDeleted else { return true }
-    // Each change of the files is a new attempt.
+    // Each change of the settings files causes a new attempt to start the service.
     let next = scenario.faults.filter { $0.place == .settings && Double($0.until) > second }.map(\.until).min()
     ring.hasFailed = false
     if isDeleted || settingsFault != nil, let next {

@@ -15,9 +15,9 @@ struct Disk {
     var id: Backlog.ID
   }
 
-  /// The default commit interval: a power cut may cost the positions of this time.
+  /// The default commit interval: a power cut may lose the positions of this period.
   static let commitInterval = Duration.seconds(5)
-  /// The same in a long outage of the network.
+  /// The default commit interval in a long outage of the network.
   static let commitIntervalInOutage = Duration.seconds(60)
 
   /// The times before which everything recorded is on disk: usually, and for positions recorded in a long outage.
@@ -198,7 +198,7 @@ extension World {
 
   /// The file is deleted, possibly with its directory.
   func deleteStore() {
-    // Its records of other vehicles exist nowhere else.
+    // The file's records of other vehicles exist nowhere else.
     for (name, records) in disk.held where name != vehicle {
       for id in records.keys { lose(Disk.Key(vehicle: name, id: id)) }
     }

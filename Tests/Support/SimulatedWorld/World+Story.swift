@@ -45,7 +45,7 @@ extension World {
 
   // MARK: - Events
 
-  /// Notes the faults that begin or end in this second, and its state for the picture.
+  /// Notes the faults that begin or end in this second, and records the second for the picture.
   func noteFaults(second: Int) {
     guard isTranscribing else { return }
     for fault in scenario.faults {

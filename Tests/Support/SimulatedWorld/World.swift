@@ -237,9 +237,9 @@ final class World {
   /// another boot.
   var boots = 0
   var storedToken: Secret?
-  /// In memory, until the machine loses power.
+  /// The stored run state, in memory until the machine loses power.
   var storedRunState: String?
-  /// On disk.
+  /// The stored update form, on disk.
   var storedUpdateForm: String?
   /// The number of consecutive compact updates that were rejected for their form, since the daemon's start; and its
   /// maximum.
