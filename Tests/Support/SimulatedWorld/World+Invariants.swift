@@ -293,8 +293,8 @@ extension World {
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
-  /// Whether the daemon had dropped, before it sent the live position, a misdated one that it had queued after that.
-  /// Then the live position came from the queue, without a new fix, and is not repeated.
+  /// Whether the daemon, before it sent the live position, had dropped a misdated position that was queued after the
+  /// live one. Then the live one came from the queue, without a new fix, and is not repeated.
   private func isFromBeforeMisdated(_ applied: FleetEngineServer.Applied) -> Bool {
     func queuedAt(_ id: Backlog.ID) -> BootInstant? { recorded[Disk.Key(vehicle: applied.vehicle, id: id)]?.at }
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let at = queuedAt(applied.live.time) else {
