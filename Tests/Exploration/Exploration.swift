@@ -16,8 +16,8 @@ struct Exploration {
   private(set) var findings: [Finding] = []
   private var steps: [Step] = []
 
-  /// - Parameter depth: number of steps. From every state above it, and from every sixteenth at this depth, the
-  ///   vehicle must come online if there are no further faults.
+  /// - Parameter depth: the number of steps. From every state with fewer steps, and from every sixteenth state at this
+  ///   depth, the vehicle must come online if there are no further faults.
   mutating func explore(_ world: SmallWorld, depth: Int) {
     guard findings.count < 10 else { return }
     if let violation = world.violation {

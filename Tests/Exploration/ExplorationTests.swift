@@ -4,7 +4,7 @@ import Expectations
 import Foundation
 import Testing
 
-/// Every order of events, from important states: none violates an invariant of `SmallWorld`.
+/// Every order of events from important states: no order violates an invariant of `SmallWorld`.
 struct ExplorationTests {
   /// The steps to each initial state.
   static let starts: [(name: String, isOfTrips: Bool, steps: [Step])] = {
@@ -38,7 +38,7 @@ struct ExplorationTests {
 
   private static func number(_ name: String, _ usual: Int) -> Int { environment[name].flatMap { Int($0) } ?? usual }
 
-  @Test("no order of events violates an invariant, and after each the vehicle comes online", arguments: starts)
+  @Test("no order of events violates an invariant or keeps the vehicle from coming online", arguments: starts)
   func everyOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
     let depth = Self.number("EXPLORATION_DEPTH", 4)
     var exploration = Exploration()
@@ -48,7 +48,7 @@ struct ExplorationTests {
   }
 
   @Test(
-    "equivalent states explored once: no invariant is violated, whatever the jitter", arguments: starts)
+    "no order of events violates an invariant with any jitter; equivalent states are explored once", arguments: starts)
   func everyDifferentOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
     for jitter in Jitter.allCases {
       let name = "\(name), jitter \(jitter)"
@@ -81,7 +81,7 @@ struct ExplorationTests {
     }
   }
 
-  /// Flushes at once: hours may pass until the next line.
+  /// Prints a line and flushes it at once: hours may pass until the next line.
   private func show(_ line: String) {
     print(line)
     fflush(nil)

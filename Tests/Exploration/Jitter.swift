@@ -3,9 +3,10 @@ import Timekeeping
 
 /// The length of the random waits of a run.
 enum Jitter: CaseIterable {
-  /// Those of a seed.
+  /// The waits of a seed.
   case seeded
-  /// The first three of the updates and the first three of the tokens are in the shortest, or in the longest, eighth.
+  /// The first three waits of updates and the first three of token requests are in the shortest, or in the longest,
+  /// eighth of their range.
   case least, most
 
   private static let leastSeed = seed { $0 < 1 << 61 }
@@ -20,7 +21,7 @@ enum Jitter: CaseIterable {
     }
   }
 
-  /// Token requests draw with the seed, updates with the next one.
+  /// The waits of token requests are drawn with the seed, those of updates with the next seed.
   private static func seed(_ isWanted: (UInt64) -> Bool) -> UInt64 {
     var seed: UInt64 = 1
     while true {

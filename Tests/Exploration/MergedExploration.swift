@@ -26,8 +26,8 @@ struct MergedExploration {
   }
 
   /// - Parameters:
-  ///   - depth: number of steps.
-  ///   - whenDone: is called for each number of steps up to it, with the number of states that need that many.
+  ///   - depth: the maximum number of steps.
+  ///   - whenDone: called after each depth, with the number of states first reached at that depth.
   mutating func explore(depth: Int, whenDone: (_ depth: Int, _ states: Int) -> Void) {
     var level: [[Step]] = visit(start, []) ? [[]] : []
     for depth in stride(from: 1, through: depth, by: 1) {
@@ -66,8 +66,8 @@ struct MergedExploration {
     return true
   }
 
-  /// A state that is equivalent to another must continue like that one, in each next step and until the vehicle is
-  /// online.
+  /// Checks that a state that is equivalent to another continues like that one, in each next step and until the vehicle
+  /// is online.
   private mutating func compare(_ world: SmallWorld, _ steps: [Step], with otherSteps: [Step]) {
     compared += 1
     func report(_ difference: String) {

@@ -6,10 +6,10 @@ import Positioning
 import Timekeeping
 import Vehicle
 
-/// The state that decides how a world continues, as a number: worlds with the same number count as equivalent.
+/// The state that decides how a world continues, as a number: worlds with the same number are treated as equivalent.
 ///
-/// It contains all stored properties of the daemon: each instant and time relative to now, where everything older than
-/// the longest limit counts as one; each place relative to the vehicle. What is only counted or reported is left out.
+/// It contains all stored properties of the daemon: each instant and time relative to now, where all that are older
+/// than the longest limit are equal; each place relative to the vehicle. What is only counted or reported is left out.
 struct Projection {
   private typealias Adder = @Sendable (Any, inout Projection) -> Void
 
@@ -19,7 +19,7 @@ struct Projection {
   private static let ignored: Set<String> = [
     "configuration", "settings", "eventLimiter", "publication", "id", "lastID", "bytes", "latitudeCosine",
   ]
-  /// The longest limit on a past event, except for those that the exploration does not reach.
+  /// The longest limit on a past event in nanoseconds, except for limits that the exploration does not reach.
   private static let longest = -300_000_000_000 as Int64
 
   private var hasher = Hasher()
@@ -38,7 +38,7 @@ struct Projection {
     lines = isListed ? [] : nil
   }
 
-  /// The number.
+  /// The projection as a number.
   var number: Int { hasher.finalize() }
 
   /// The first lines that differ.
@@ -98,7 +98,7 @@ struct Projection {
     hasher.combine(mirror.children.count)
     switch mirror.displayStyle {
     case .set, .dictionary:
-      // They have no order.
+      // Sets and dictionaries have no order.
       var sum = 0
       for child in mirror.children {
         var element = Projection(at: now, latitude: latitude)
@@ -132,7 +132,7 @@ struct Projection {
     leaf(max(instant.nanoseconds &- now.boot.nanoseconds, Projection.longest))
   }
 
-  /// As the default, but in a tenth of the time: there are dozens.
+  /// Like the default, but in a tenth of the time: a world has dozens of locations.
   private mutating func add(_ location: VehicleLocation) {
     add(location.coordinate)
     leaf(relative(location.time))

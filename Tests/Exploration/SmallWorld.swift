@@ -17,14 +17,14 @@ struct SmallWorld {
   /// A request of the daemon to a server.
   private struct Request {
     var id: UInt64
-    /// For an update.
+    /// The body of an update; empty for a token request.
     var body = ""
     var endsBy: BootInstant
   }
 
   /// The update that only sets OFFLINE.
   private static let offline = #"{"vehicleState":"OFFLINE"}"#
-  /// Longest step to a deadline.
+  /// The longest wait for a deadline as a step.
   private static let maximumWait = Duration.seconds(120)
   /// The first violation; nil: none.
   private(set) var violation: String?
@@ -32,13 +32,13 @@ struct SmallWorld {
 
   private let configuration: Daemon.Configuration
   private let seed: UInt64
-  /// Since the machine was created; `bootedAt` is that of the daemon's zero.
+  /// The time since the machine was created; `bootedAt` is when the daemon's clock was zero.
   private var now = BootInstant.boot
   private var bootedAt = BootInstant.boot
   private var update: Request?
   private var fetch: Request?
   private var isNetworkUp = true
-  /// The driver's last choice.
+  /// Whether the driver has paused.
   private var isPaused = false
   private var addresses: UInt8 = 1
   private var fixes = 0
@@ -152,7 +152,7 @@ struct SmallWorld {
     }
   }
 
-  /// It drives to the north, 14 m from fix to fix.
+  /// The vehicle drives north, 14 m from fix to fix.
   private static func latitude(after fixes: Int) -> Double { 48 + Double(fixes) * 14 / 111_200 }
 
   private mutating func passFix() {
@@ -180,7 +180,7 @@ struct SmallWorld {
     guard let request = update else { return }
     update = nil
     longestBackoff = max(longestBackoff, backoff)
-    // OFFLINE without a position does not wait for the limit.
+    // The minimum interval does not apply to OFFLINE without a position.
     if outcome == AgentFixture.accepted, request.body != SmallWorld.offline {
       if let last = lastAcceptedAt, now - last < .seconds(5) { violate("two accepted updates in \(now - last)") }
       (lastAcceptedAt, longestBackoff) = (now, .seconds(10))
@@ -221,12 +221,12 @@ struct SmallWorld {
     pass(.vehicle(.source(0, .reading("/dev/gps0"))))
   }
 
-  /// The state that decides how it continues.
+  /// The state that decides how the world continues.
   ///
   /// - Parameter isListed: whether to record its values.
   func projection(isListed: Bool = false) -> Projection {
     var projection = Projection(at: moment, latitude: SmallWorld.latitude(after: fixes), isListed: isListed)
-    // Its own instants, like the daemon's.
+    // Adds instants of the world, converted to the daemon's clock.
     func add(_ instants: [BootInstant], _ name: String) {
       projection.add(instants.map { .boot + ($0 - bootedAt) } as [BootInstant], name)
     }
@@ -334,7 +334,7 @@ struct SmallWorld {
     let start = now
     if !isNetworkUp { take(.networkUp) }
     if isPaused { take(.resume) }
-    // Twelve updates a minute at most, and requests in flight end at their deadline.
+    // At most twelve updates are sent in a minute, and requests in flight end at their deadline.
     let limit = longestBackoff + .seconds(60 + 15)
     while now - start <= limit {
       if fetch != nil { take(.token) }

@@ -10,11 +10,11 @@ enum Step: String, CaseIterable {
   case deadline
   /// Fleet Engine accepts the update.
   case accepted
-  /// It has a fault: 503.
+  /// Fleet Engine has a fault: 503.
   case unavailable
-  /// The token does not permit this: 403.
+  /// The token does not permit the update: 403.
   case denied
-  /// The request is rejected: 400.
+  /// Fleet Engine rejects the update: 400.
   case invalid
   /// There is no response until the request's deadline.
   case lost
@@ -26,6 +26,6 @@ enum Step: String, CaseIterable {
   case pause, resume
   /// The same settings are reloaded.
   case reload
-  /// The power fails, and the program runs again twenty seconds later.
+  /// The power fails, and the daemon runs again twenty seconds later.
   case powerCut
 }

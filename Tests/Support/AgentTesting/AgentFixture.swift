@@ -33,7 +33,7 @@ package struct AgentFixture {
 
   private struct PoleReached: Error {}
 
-  /// Its source is being read, without a report so far.
+  /// Makes an agent whose source is being read and has not reported a fix yet.
   package init(_ change: (inout VehicleAgent.Configuration) throws -> Void = { _ in }) throws {
     var configuration = try AgentFixture.configuration()
     try change(&configuration)
@@ -42,7 +42,7 @@ package struct AgentFixture {
     _ = agent.handle(.source(0, .reading("/dev/gps0")), at: moment)
   }
 
-  /// Defaults, a token provider and a Fleet Engine.
+  /// The default configuration, with a token provider and a Fleet Engine.
   package static func configuration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
     VehicleAgent.Configuration(
       context: AuthorizationContext(providerID: "p", scope: .deliveryVehicle(vehicle)),
@@ -58,7 +58,7 @@ package struct AgentFixture {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle))))
   }
 
-  /// The same for a vehicle of on-demand trips.
+  /// The same configuration for a vehicle of on-demand trips.
   package static func tripsConfiguration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
     var configuration = try configuration(vehicle: vehicle)
     let taxi = FleetEngineVehicle(service: .trips, providerID: "p", vehicleID: vehicle)
@@ -67,7 +67,7 @@ package struct AgentFixture {
     return configuration
   }
 
-  /// `now`, with a wall clock that is right.
+  /// `now`, and the time of a correct wall clock.
   package var moment: Moment { AgentFixture.moment(now) }
 
   private static func moment(_ second: Double) -> Moment {
@@ -75,8 +75,8 @@ package struct AgentFixture {
     return Moment(boot: .boot + elapsed, wall: AgentFixture.start + elapsed)
   }
 
-  /// The events at this time.
-  /// - Parameter second: since boot; nil is `now`.
+  /// The agent's snapshot at this time.
+  /// - Parameter second: seconds since boot; nil: `now`.
   package func snapshot(at second: Double? = nil) -> VehicleAgent.Snapshot {
     agent.snapshot(at: AgentFixture.moment(second ?? now))
   }
@@ -102,7 +102,7 @@ package struct AgentFixture {
           status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8))))
   }
 
-  /// A token with everything that Fleet Engine requires, unless said otherwise.
+  /// A token with all claims that Fleet Engine requires, unless `audience` says otherwise.
   ///
   /// - Parameter life: in seconds.
   package static func signedToken(
@@ -120,7 +120,7 @@ package struct AgentFixture {
       .response(HTTPResponse(status: 200, body: [UInt8](#"{"token":"\#(token)","seconds":\#(life)}"#.utf8))))
   }
 
-  /// A second passes and there is a fix, 14 m further on.
+  /// Passes the agent a fix at this time, from a vehicle that has driven north at this speed since boot.
   package mutating func drive(to second: Double, speed: Double = 14) throws -> [VehicleAgent.Effect] {
     now = second
     guard let coordinate = Coordinate(latitude: 48 + second * speed / 111_200, longitude: 11) else {
@@ -133,10 +133,10 @@ package struct AgentFixture {
     return agent.handle(.source(0, .fix(fix)), at: moment)
   }
 
-  /// Seconds since the start, as a record's name.
+  /// The ID of a record as the number of seconds since the start.
   package static func second(_ id: Backlog.ID) -> Double { (id - start).inSeconds }
 
-  /// - Parameter second: since boot.
+  /// - Parameter second: seconds since boot.
   package mutating func handle(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
     now = second
     return agent.handle(input, at: moment)

@@ -11,9 +11,9 @@ import Timekeeping
 package struct TwoReceivers {
   /// The agent, and the time.
   package var fixture: AgentFixture
-  /// Indices of those that give fixes.
+  /// The indices of the receivers that report fixes.
   package var giving: Set<Int> = []
-  /// Times of `lastLocation` of all updates, in their order, as in RFC 3339.
+  /// The times of `lastLocation` of all updates, in their order, in the format of RFC 3339.
   package var live: [String] = []
   /// Events of the last call.
   package var events: [Event] = []
@@ -22,7 +22,7 @@ package struct TwoReceivers {
 
   private struct PoleReached: Error {}
 
-  /// No receiver is being read yet.
+  /// Makes the receivers, of which none is being read yet.
   /// - Parameter clocks: the number of seconds by which each clock is ahead.
   package init(clocks: [Double] = [0, 0]) throws {
     self.clocks = clocks
@@ -42,7 +42,7 @@ package struct TwoReceivers {
     return events
   }
 
-  /// This number of seconds passes, at 14 m/s.
+  /// The vehicle drives for this number of seconds at 14 m/s.
   /// - Returns: the events that follow.
   @discardableResult
   package mutating func play(_ seconds: Int) throws -> [Event] {

@@ -7,7 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-// A reader that changes the speed flushes the line after it has made it raw, and what is sent in between is lost.
+// A reader that has to change the baud rate flushes the line after it has made it raw, and what is sent in between is
+// lost. So the line has the usual baud rate from the start.
 static int set_usual_speed(int descriptor) {
   struct termios line;
   if (tcgetattr(descriptor, &line) != 0 || cfsetspeed(&line, B9600) != 0) return -1;

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
-// The static standard library of a release build, which builds this too, is without the testing library.
+// SPDX-License-Identifier: Apache-2.0 A release build with the static standard library builds this file too, but has no
+// testing library.
 #if canImport(Testing)
   package import Testing
 
-  // What the tests of this package expect, as functions. `#expect` expands each condition into closures that are type
-  // checked a second time and compiled, which took half of the time in which VehicleTests compile. `#expect(throws:)`
-  // and `#require` stay what they are.
+  // The expectations of this package's tests, as functions. `#expect` expands each condition into closures that are
+  // type checked a second time and compiled, which took half of the time in which VehicleTests compile.
+  // `#expect(throws:)` and `#require` are used as they are.
 
   /// Records an issue at the caller's line unless the condition holds. For an equality use `expectEqual`, whose issue
   /// has both values.
@@ -15,8 +15,8 @@
     if !condition { record("is false", comment(), sourceLocation) }
   }
 
-  /// Records an issue with both values at the caller's line unless they are equal; of long texts with the first line
-  /// that differs.
+  /// Records an issue with both values at the caller's line unless they are equal; for long texts, with only the first
+  /// line that differs.
   package func expectEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -24,7 +24,7 @@
     if actual != expected { record(difference(actual, expected), comment(), sourceLocation) }
   }
 
-  /// Records an issue with the value at the caller's line unless there is none.
+  /// Records an issue with the value at the caller's line unless the value is nil.
   package func expectNil<Value>(
     _ value: Value?, _ comment: @autoclosure () -> Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) {

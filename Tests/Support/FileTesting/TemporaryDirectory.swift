@@ -23,7 +23,7 @@ package final class TemporaryDirectory {
     get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
   }
 
-  /// Writes a file in place of one of the same name.
+  /// Writes a file, and replaces one of the same name.
   ///
   /// - Returns: its path.
   @discardableResult
@@ -31,7 +31,7 @@ package final class TemporaryDirectory {
     try write(Data(text.utf8), to: name, mode: mode)
   }
 
-  /// Writes a file in place of one of the same name.
+  /// Writes a file, and replaces one of the same name.
   ///
   /// - Returns: its path.
   @discardableResult

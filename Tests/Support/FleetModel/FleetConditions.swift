@@ -5,9 +5,9 @@ import Timekeeping
 struct FleetConditions: Sendable {
   let scenario: FleetScenario
   let second: Int
-  /// The header of all responses of this second.
+  /// The `Date` header of all responses of this second.
   let date: String
-  /// Seconds until a cell has transmitted its queue.
+  /// The number of seconds until each cell has transmitted its queue.
   let cellDelays: [Double]
 
   init(_ scenario: FleetScenario, second: Int, cellDelays: [Double]) {

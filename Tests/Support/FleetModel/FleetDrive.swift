@@ -3,14 +3,14 @@ import Glibc
 import Positioning
 import Timekeeping
 
-/// A delivery round: drives of 4 to 12 minutes, and stops of 1 to 4.
+/// A delivery round: drives of 4 to 12 minutes, and stops of 1 to 4 minutes.
 struct FleetDrive {
   private var latitude: Double
   private var longitude: Double
   private var heading: Double
   private var speed = 0.0
   private var aim = 0.0
-  /// Degrees in a second.
+  /// Degrees per second.
   private var turn = 0.0
   private var secondsLeft = 0.0
   private var secondsToTurn = 0.0
@@ -19,7 +19,7 @@ struct FleetDrive {
     latitude = .random(in: 47...53, using: &random)
     longitude = .random(in: 8...13, using: &random)
     heading = .random(in: 0..<360, using: &random)
-    // As encountered in the middle of the day.
+    // The state at a random moment of a round.
     let isDriving = Double.random(in: 0..<1, using: &random) < 480 / (480 + 150)
     if isDriving { speed = .random(in: 8...20, using: &random) }
     aim = speed
@@ -41,10 +41,10 @@ struct FleetDrive {
     let before = speed
     speed += min(max(aim - speed, -2 * seconds), 2 * seconds)
     guard speed > 0 || before > 0 else { return }
-    let way = (speed + before) / 2 * seconds
+    let distance = (speed + before) / 2 * seconds
     let radians = heading * .pi / 180
-    latitude += way * cos(radians) / 111_320
-    longitude += way * sin(radians) / (111_320 * cos(latitude * .pi / 180))
+    latitude += distance * cos(radians) / 111_320
+    longitude += distance * sin(radians) / (111_320 * cos(latitude * .pi / 180))
     if speed > 1 { heading = (heading + turn * seconds + 360).truncatingRemainder(dividingBy: 360) }
   }
 

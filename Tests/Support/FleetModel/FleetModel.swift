@@ -3,21 +3,22 @@ import Timekeeping
 
 /// A fleet in virtual time: each vehicle is a `VehicleAgent`, and all share one model of Fleet Engine, of the token
 /// provider and of mobile cells.
-/// || Time passes in slices of a second. Within one the vehicles are independent, so that they can be distributed to
-/// threads; their effects on each other, through the load of a cell, apply in the next. The same seed gives the same
-/// run on any number of threads.
+///
+/// Time passes in slices of a second. Within a slice the vehicles are independent, so that they can be distributed to
+/// threads; their effects on each other, through the load of a cell, apply in the next slice. The same seed gives the
+/// same run on any number of threads.
 package struct FleetModel: Sendable {
   /// Mobile cells, each with an equal part of the fleet.
   package static let cells = 5
   /// Bytes that a cell carries in a second for each vehicle in it: 50 Mbit/s for 2,000.
   static let cellRate = 3125.0
-  /// Seconds.
+  /// The lifetime of tokens in seconds.
   static let tokenLife = 3600
 
   /// True time at the start.
   static let start = Timestamp(seconds: 1_796_119_200)
   static let buildDate = Timestamp(seconds: 1_795_219_200)
-  /// When the machines were booted before that: tokens of previous runs are younger.
+  /// The uptime of the machines at the start: tokens of previous runs are younger.
   private static let uptime = Duration.seconds(20_000)
 
   static func instant(_ second: Int) -> BootInstant { .boot + uptime + .seconds(second) }

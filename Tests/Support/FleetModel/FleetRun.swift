@@ -6,13 +6,14 @@ package struct FleetRun: Sendable {
   package let scenario: FleetScenario
   /// The number of vehicles.
   package let vehicles: Int
-  /// From the first second on.
+  /// The measurements of each second, from the first second on.
   package private(set) var seconds: [FleetSecond] = []
-  /// Positions that were due and did not arrive, are not pending, or were dropped.
+  /// Positions that were due and can no longer arrive, or were dropped.
   package private(set) var lost = 0
   /// Good fixes that were rejected.
   package private(set) var rejectedFixes = 0
-  /// Token requests within a minute of the vehicle's last, from its fifth minute in an outage of the provider on.
+  /// Token requests less than a minute after the vehicle's previous one, after five minutes of failed requests in an
+  /// outage of the provider.
   package private(set) var hastyTokenRequests = 0
 
   init(_ scenario: FleetScenario, vehicles: Int) {
@@ -27,13 +28,13 @@ package struct FleetRun: Sendable {
     hastyTokenRequests += tally.hastyTokenRequests
   }
 
-  /// Updates in a second of the settled part of a normal hour.
+  /// The mean number of updates per second, without the first five minutes.
   package var mean: Double {
     let settled = seconds.dropFirst(300)
     return Double(settled.reduce(0) { $0 + $1.updates }) / Double(max(settled.count, 1))
   }
 
-  /// The largest sum of any ten seconds that the limits cover, for one second.
+  /// The largest mean per second of any ten seconds to which the limits apply.
   private func peak(_ value: (FleetSecond) -> Int) -> Double {
     var (sum, peak) = (0, 0)
     let values = seconds.dropFirst(scenario.exempt).map(value)
@@ -44,30 +45,30 @@ package struct FleetRun: Sendable {
     return Double(peak) / 10
   }
 
-  /// Updates in a second, in the busiest ten seconds.
+  /// Updates per second, in the busiest ten seconds.
   package var peakUpdates: Double { peak(\.updates) }
 
-  /// Token requests in a second for 1,000 vehicles, in the busiest ten seconds.
+  /// Token requests per second of 1,000 vehicles, in the busiest ten seconds.
   package var peakTokens: Double { peak(\.tokenRequests) * 1000 / Double(vehicles) }
 
-  /// Connections to Fleet Engine in a second for 1,000 vehicles, in the busiest ten seconds.
+  /// New connections to Fleet Engine per second of 1,000 vehicles, in the busiest ten seconds.
   package var peakConnections: Double { peak(\.connections) * 1000 / Double(vehicles) }
 
   /// Updates in the busiest second.
   package var busiestSecond: Int { seconds.dropFirst(scenario.exempt).map(\.updates).max() ?? 0 }
 
-  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes
-  /// after the end of the fault on.
+  /// The largest 99th percentile of the age of the newest position in seconds, from two minutes after the end of the
+  /// fault on.
   package var settledAge: Int { seconds.dropFirst(scenario.causeEnd + 120).map { $0.ages[2] }.max() ?? 0 }
 
-  /// Seconds from the end of the fault until at most one vehicle in a thousand has more than one position pending;
-  /// nil: not before the end.
+  /// Seconds from the end of the fault until at most one vehicle in a thousand has more than one position pending; nil
+  /// if that does not happen before the end of the run.
   package var backlogSeconds: Int? {
     seconds.dropFirst(scenario.causeEnd).firstIndex { $0.behind * 1000 <= vehicles }.map { $0 - scenario.causeEnd }
   }
 
   /// The limits that are exceeded, each as a sentence.
-  /// - Parameter normal: updates in a second of a normal hour.
+  /// - Parameter normal: updates per second in a normal hour.
   package func violations(normal: Double) -> [String] {
     var sentences: [String] = []
     func limit(_ value: Double, _ most: Double, _ what: String) {

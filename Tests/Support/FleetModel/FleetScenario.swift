@@ -26,11 +26,11 @@ package struct FleetScenario: Sendable {
     case none
     /// Tokens of every age.
     case ofAnyAge
-    /// All expire in this second, as with a provider that rounds the expiry to the hour.
+    /// All tokens expire in this second, as with a provider that rounds the expiry to the hour.
     case endingAt(Int)
   }
 
-  /// One word, the argument of the program.
+  /// One word, which is the argument of the benchmark's program.
   package let name: String
   /// Its description, for a heading.
   package let title: String
@@ -40,15 +40,15 @@ package struct FleetScenario: Sendable {
   package var startSpread = 60
   package var keptTokens = StoredTokens.ofAnyAge
   package var fault: Fault?
-  /// When the fault begins and ends, or the restarts.
+  /// The period of the fault, or of the restarts.
   package private(set) var period = 0..<0
-  /// Every vehicle's program is stopped and restarted within `period`.
+  /// Every vehicle's daemon is stopped and restarted within `period`.
   package var restarts = false
-  /// No machine's clock is set.
+  /// The clocks of all machines start in 1970 and are never set.
   package var clocksAtZero = false
 
-  /// The end of the last cause: of the fault, and of a wait that a server has requested. Nil without a fault: then
-  /// the start counts.
+  /// The second at which the fault or the restarts, and any wait that a server has requested, have ended; without
+  /// these, the second at which all vehicles have started.
   package var causeEnd: Int {
     guard !period.isEmpty else { return startSpread }
     switch fault {
@@ -58,8 +58,8 @@ package struct FleetScenario: Sendable {
     }
   }
 
-  /// Seconds in which the limits do not apply: the first update of a run is sent at once, and so is its token
-  /// request.
+  /// The number of seconds at the start in which the limits do not apply: the first update of a run is sent at once,
+  /// and so is its token request.
   package var exempt: Int { startSpread == 0 ? 10 : 0 }
 
   func isActive(at second: Int) -> Bool { period.contains(second) }
@@ -67,7 +67,7 @@ package struct FleetScenario: Sendable {
   /// The scenario of this name.
   package static func named(_ name: String) -> FleetScenario? { all.first { $0.name == name } }
 
-  /// The same in less time, with a fault of another period.
+  /// The same scenario in less time, with another period of the fault if one is given.
   package func shortened(to duration: Int, fault period: Range<Int>? = nil) -> FleetScenario {
     var copy = self
     copy.duration = duration
@@ -88,7 +88,7 @@ extension FleetScenario {
   /// A normal hour: the reference for the others.
   package static let normal = FleetScenario("normal", "A normal hour", duration: 3600)
 
-  /// All of them, the normal hour first.
+  /// All scenarios, the normal hour first.
   package static let all: [FleetScenario] = {
     var start = FleetScenario("start", "All start in the same second", duration: 900)
     start.startSpread = 0

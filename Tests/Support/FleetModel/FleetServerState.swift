@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPMessages
 import Timekeeping
 
-/// What Fleet Engine and the token provider have stored about one vehicle.
+/// The state of one vehicle at Fleet Engine and the token provider.
 struct FleetServerState {
   /// The time of the newest position that has arrived.
   private(set) var newest: Timestamp?
@@ -12,7 +12,7 @@ struct FleetServerState {
   private var undelivered: Set<Timestamp> = []
   /// The last tokens, and when they expire.
   private var tokens: [(secret: Secret, end: BootInstant)] = []
-  /// During an outage of the token provider: the first request of this vehicle, and the last one.
+  /// During an outage of the token provider, the times of the vehicle's first and last token requests.
   private var refusedTokenRequests: (first: BootInstant, last: BootInstant)?
 
   // MARK: - Tokens
@@ -31,7 +31,7 @@ struct FleetServerState {
     if last - first >= .seconds(300), now - last < .seconds(60) { tally.hastyTokenRequests += 1 }
   }
 
-  /// A token that is valid for an hour, and its text.
+  /// Issues a token, which by default is valid for an hour.
   mutating func issueToken(for vehicle: String, from second: Int, life: Int = FleetModel.tokenLife) -> Secret {
     let iat = FleetModel.start.milliseconds / 1000 + Int64(second)
     let payload = #"{"iat":\#(iat),"exp":\#(iat + Int64(life)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#

@@ -10,8 +10,8 @@ struct FleetTally: Sendable {
   var bytes = 0
   /// Requests that reached the token provider, or its machine's closed port.
   var tokenRequests = 0
-  /// Those of them that came within a minute of the vehicle's previous one, from its fifth minute in an outage of the
-  /// provider on.
+  /// Those of them that came less than a minute after the vehicle's previous one, after five minutes of failed requests
+  /// in an outage of the provider.
   var hastyTokenRequests = 0
   /// New connections to Fleet Engine.
   var connections = 0
@@ -25,10 +25,10 @@ struct FleetTally: Sendable {
   var behind = 0
   /// Positions pending.
   var pending = 0
-  /// Age of the newest position at Fleet Engine, by whole seconds: the number of vehicles.
+  /// The number of vehicles, by the age of their newest position at Fleet Engine in whole seconds.
   var ages = [UInt32](repeating: 0, count: FleetTally.longestAge + 1)
 
-  /// Seconds; older ones count as this.
+  /// In seconds; greater ages are counted as this one.
   static let longestAge = 10_799
 
   static func += (left: inout FleetTally, right: FleetTally) {

@@ -40,7 +40,7 @@ struct FleetVehicle {
   /// Whether there is a connection to Fleet Engine.
   private var isConnected = false
   private var fetch: Exchange?
-  /// The stored state for the next run of the program.
+  /// The stored state for the next run of the daemon.
   private var storedToken: Secret?
   private var storedRunState: String?
   private var stored: [Backlog.Record] = []
@@ -107,7 +107,7 @@ struct FleetVehicle {
       if case .endingAt(let second) = scenario.keptTokens {
         second
       } else {
-        // It is renewed ten minutes before its expiry.
+        // A token is renewed ten minutes before its expiry, so no stored token is older.
         Int.random(in: 600..<life, using: &random)
       }
     let secret = servers.issueToken(for: name, from: end - life)
@@ -119,8 +119,8 @@ struct FleetVehicle {
 
   // MARK: - Running
 
-  /// Whether it has been started.
-  private func isDriving(at now: BootInstant) -> Bool { firstStart <= now }
+  /// Whether the vehicle has been started.
+  private func hasStarted(at now: BootInstant) -> Bool { firstStart <= now }
 
   /// Simulates one second.
   mutating func advance(until end: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
@@ -132,7 +132,7 @@ struct FleetVehicle {
       guard next < end else { break }
       happen(at: next, conditions, &tally)
     }
-    guard isDriving(at: end) else { return }
+    guard hasStarted(at: end) else { return }
     let time = FleetModel.time(end)
     // Before the first position has arrived, the age counts from the vehicle's start.
     let since = servers.newest ?? FleetModel.time(firstStart)
@@ -243,7 +243,7 @@ struct FleetVehicle {
     startAt = now + .seconds(3)
   }
 
-  /// Counts the positions of a run of the program.
+  /// Counts the lost positions and the rejected fixes of a run of the daemon.
   mutating func close(_ tally: inout FleetTally) {
     guard let agent else { return }
     tally.lost += servers.lost(pending: Set(agent.delivery.backlog.records.map(\.id)))

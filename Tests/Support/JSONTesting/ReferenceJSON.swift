@@ -33,8 +33,8 @@ package struct ReferenceJSON: Decodable {
     }
   }
 
-  /// Whether another reader has read the same. Numbers are compared as doubles: as an integer the library truncates
-  /// 44444444444444444.44, which is not an integer.
+  /// Whether another reader has read the same value. Numbers are compared as doubles: if an integer is requested, the
+  /// library truncates 44444444444444444.44 to one.
   package func agrees(with value: JSONValue) -> Bool { self.value == Self.withDoubles(value) }
 
   private static func withDoubles(_ value: JSONValue) -> JSONValue {

@@ -3,7 +3,7 @@ package import EventLoop
 import Timekeeping
 
 extension EventLoop {
-  /// Runs until the condition is true.
+  /// Runs the loop until the condition is true.
   /// - Parameter timeout: after this duration the test has failed; a passing test never waits for it.
   /// - Returns: whether it became true.
   package func runs(within timeout: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
@@ -16,7 +16,7 @@ extension EventLoop {
     return true
   }
 
-  /// Runs as long as there is work without waiting.
+  /// Runs the loop as long as it has something to do without waiting.
   package func runUntilIdle() throws {
     while try runOnce(timeout: .zero) {}
   }

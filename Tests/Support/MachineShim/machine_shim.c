@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
    Moves the clocks of one program: CLOCK_REALTIME by the first number in the file that CLOCK_SHIM names, CLOCK_BOOTTIME
-   by the second, both in seconds. Written again, the file steps the clock, or suspends the machine, of a running
-   program. CLOCK_MONOTONIC stays true, and so do timers: those on CLOCK_BOOTTIME are set back by what the clock is ahead.
+   by the second, both in seconds. When the file is written again, the clock of a running program is stepped, or its
+   machine seems to have been suspended. CLOCK_MONOTONIC stays true, and so do timers: deadlines on CLOCK_BOOTTIME are
+   moved back by the offset of that clock.
 */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -79,7 +80,7 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *value, s
   return (int)syscall(SYS_timerfd_settime, descriptor, flags, &moved, old);
 }
 
-/* With NO_NETLINK set, the system has no such sockets, as under a strict RestrictAddressFamilies. */
+/* With NO_NETLINK set, no netlink socket can be created, as under a strict RestrictAddressFamilies. */
 int socket(int domain, int type, int protocol) {
   if (domain == AF_NETLINK && getenv("NO_NETLINK")) {
     errno = EAFNOSUPPORT;

@@ -2,11 +2,10 @@
 
 /// Sentences that were corrupted on the line but have a valid checksum: with two or more changed bytes, one in 255
 /// leaves the checksum unchanged. No reader can detect that. So the simulation finds them with its own parser, and a
-/// wrong fix from such a sentence counts as reported by the receiver; a wrong fix without one is a bug of the
-/// decoder.
+/// wrong fix from such a sentence is treated as reported by the receiver; any other wrong fix is a bug of the decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
-  /// The seconds in which they were written; a pipe may be read a minute later.
+  /// The seconds in which such sentences were written; a pipe may be read a minute later.
   private(set) var seconds: Set<Int> = []
   /// A sentence that began in the last corrupted epoch and has not ended.
   private var tail: [UInt8] = []
@@ -22,7 +21,7 @@ struct ChecksumCollisions {
     tail = rest
   }
 
-  /// The sentences from `$` to a valid checksum, and the beginning of one that has not ended.
+  /// The sentences from `$` to a valid checksum, and the beginning of a sentence that has not ended.
   private static func sentences(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
     var whole: [[UInt8]] = []
     var start = 0

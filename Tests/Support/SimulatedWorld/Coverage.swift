@@ -10,7 +10,7 @@ import Positioning
 import SourceSelection
 import Vehicle
 
-/// The cases that a run meets, derived from inputs, effects, plans and outcomes; nothing in the core counts them.
+/// The cases that a run covers, derived from inputs, effects, plans and outcomes; nothing in the core counts them.
 struct Coverage {
   var causes = Cases<CauseCase>("cause")
   var next = Cases<NextCase>("next")
@@ -43,25 +43,26 @@ struct Coverage {
     ]
   }
 
-  /// All cases, in order, each as `group case`, and whether the run met it.
+  /// All cases, in order, each as `group case`, and whether the run covered it.
   var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areMet))) }
 
-  /// The same in each run, and made once: this takes longer than to record which cases are met.
+  /// The names are the same in each run, and are made only once, because that takes longer than recording which cases
+  /// are covered.
   private static let names = Coverage().groups.flatMap(\.names)
 }
 
 /// The cases of one kind.
 private protocol CaseGroup {
   var names: [String] { get }
-  /// In the same order.
+  /// Whether each case is covered, in the order of `names`.
   var areMet: [Bool] { get }
 }
 
-/// The cases of one kind, and which of them were met.
+/// The cases of one kind, and which of them are covered.
 struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
   private let group: String
   private var met: Set<Case> = []
-  /// Most are met many times in a row.
+  /// The case that occurred last: most occur many times in a row.
   private var last: Case?
 
   init(_ group: String) {
@@ -316,7 +317,7 @@ enum FileCase: CaseIterable {
 enum SettingsCase: CaseIterable {
   case valid, validAndInUse, missing, invalid, unusable
   case keptNone, keptValid, keptMissing, keptInvalid, keptUnusable
-  /// They were stored as the last working settings.
+  /// The settings were stored as the last working ones.
   case proven
 
   init(_ outcome: SettingsOutcome) {
@@ -369,19 +370,19 @@ enum ResponseCase: CaseIterable {
 enum ConnectionCase: CaseIterable {
   /// There was no connection, or it was lost.
   case new
-  /// It has carried an update before, without or with a response.
+  /// The connection has carried an update before, without or with a response.
   case used, answered
-  /// It replaces an open one that is bad, or whose server accepts no more requests.
+  /// The connection replaces an open one that is bad, or on which the server accepts no more requests.
   case replaced, afterGoAway
 }
 
 /// The state of the machine's network.
 enum NetworkCase: CaseIterable { case usable, absent, isolated, suspended }
 
-/// The driver's choice, and the state that Fleet Engine has.
+/// The driver's duty and pause, and the vehicle's state at Fleet Engine.
 enum DutyCase: CaseIterable {
   case working
-  /// In a pause, of a vehicle without a state; OFFLINE is pending, or accepted.
+  /// In a pause: the vehicle has no state; OFFLINE is pending; OFFLINE is accepted.
   case paused, pausedPending, pausedOffline
   case offDutyPending, offDutyOffline
   /// Off duty and paused.
@@ -391,7 +392,7 @@ enum DutyCase: CaseIterable {
 /// How a run ends.
 enum EndingCase: CaseIterable {
   case stopped, restarting, delivered, undelivered, rejected
-  /// Without having had settings.
+  /// The daemon never had settings.
   case stoppedWaiting, restartingWaiting, unavailable, failed
 
   init(_ ending: Lifecycle.Ending) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// A temporary fault, in seconds since boot.
+/// A temporary fault; its times are seconds since boot.
 struct Fault: Sendable {
-  /// The fate of each request on a bad connection; the server behind it does not see the request.
+  /// What happens to each request on a bad connection; the server behind it does not receive the request.
   enum BadConnection: Sendable, CaseIterable {
     case refused, reset, headersTooLarge, answeredEarly, internalError, unavailable
   }
@@ -18,7 +18,7 @@ struct Fault: Sendable {
 
   enum Kind: Sendable {
     // The network.
-    /// The name servers do not answer: no address is known, which takes the whole deadline to find out.
+    /// The name servers do not answer: each look-up fails only at its deadline.
     case nameServersDead
     case unresolved
     case unreachable
@@ -33,17 +33,17 @@ struct Fault: Sendable {
     case certificateNotYetValid
     /// Latency in milliseconds in each direction.
     case latency(Int)
-    /// Responses arrive when their requests have been cancelled, and others are in flight.
+    /// Responses arrive only when their requests have been cancelled, and others are in flight.
     case answersLate
     /// Bytes that can be sent per second.
     case bandwidth(Int)
 
     // Fleet Engine.
-    /// It takes this many seconds to respond.
+    /// Fleet Engine takes this many seconds to respond.
     case slow(Int)
-    /// It responds with this HTTP status, the status of google.rpc.Status, headers and RetryInfo.
+    /// Fleet Engine responds with this HTTP status, status of google.rpc.Status, `Retry-After` and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
-    /// This fraction of the requests, chosen at random, gets this response, whatever they contain.
+    /// This fraction of the requests, chosen at random, get this response, whatever they contain.
     case answersSometimes(Double, Int, String)
     /// Fleet Engine, or a gateway in front of it, rejects this fraction of the compact updates, chosen at random, and
     /// accepts plain ones.
@@ -51,9 +51,9 @@ struct Fault: Sendable {
     case deniesPast
     /// Rejects all past locations, with an error that names no missing role.
     case rejectsPast
-    /// Rejects more past locations than this.
+    /// Rejects requests with more past locations than this.
     case mostPast(Int)
-    /// Rejects bodies with more bytes than this.
+    /// Rejects requests whose body has more bytes than this.
     case mostBytes(Int)
     /// Rejects live locations whose second since boot is one of these, and past locations too.
     case rejectsLivePositions(Set<Int>)
@@ -65,18 +65,18 @@ struct Fault: Sendable {
     case refusesOfflinePositions
     /// Rejects every token that was issued before the fault's start.
     case revoked
-    /// The `Date` of its responses has this error in seconds.
+    /// The `Date` of the server's responses has this error in seconds.
     case serverClock(Int64)
-    /// This fraction of the requests on a reused connection ends with the connection and without a byte of a
-    /// response, although the server has the request: it applies it after up to this many seconds.
+    /// For this fraction of the requests on a reused connection, the connection is closed without a byte of a response,
+    /// although the server has received the request: it applies the request within this many seconds.
     case closedUnanswered(Double, appliedWithin: Int)
-    /// The connection in use at the beginning is bad, and so is each `every`th after it; without HTTP/2 too.
+    /// The connection in use at the beginning is bad, and so is each `every`th after it; also without HTTP/2.
     case badConnections(every: Int, BadConnection)
 
     // The token provider.
-    /// The `Date` of its responses has this error in seconds.
+    /// The `Date` of the server's responses has this error in seconds.
     case providerClock(Int64)
-    /// Its responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
+    /// The provider's responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
     case providerUndated(backdating: Int64)
     case providerDown
     case providerAnswers(Int)
@@ -95,7 +95,7 @@ struct Fault: Sendable {
     /// The position is wrong by this many metres.
     case jump(Double)
     case twice
-    /// Each epoch comes after its successor.
+    /// Of each pair of epochs, the later one arrives first.
     case swapped
     /// All data is delayed, and arrives at once at the end.
     case heldBack
@@ -106,14 +106,14 @@ struct Fault: Sendable {
     case noise(Double)
     /// This fraction of the bytes is lost, a few in a row.
     case bytesLost(Double)
-    /// The receiver sends at this many bits per second.
+    /// The receiver sends at this baud rate.
     case speed(Int)
     /// The device is unplugged.
     case unplugged
     /// The receiver sends nothing.
     case mute
 
-    /// Another daemon on this machine uses this vehicle: it locks it when no other process has.
+    /// Another daemon on this machine uses this vehicle, and locks it when no other process has locked it.
     case otherDaemon(vehicle: String)
 
     // Settings, in the second range of seeds.
@@ -128,7 +128,7 @@ struct Fault: Sendable {
     /// A certificate that the settings name cannot be used.
     case settingsUnusable
 
-    /// The store cannot be written.
+    /// The disk is full, so the store cannot be written.
     case diskFull
     /// Every operation on the store's file fails.
     case diskFails

@@ -21,7 +21,7 @@ struct FleetEngineServer {
     var bytes: Int
     var timeSinceUpdate: Int?
     var request: UInt64
-    /// A newer position was there already: this one was not applied.
+    /// Whether the server already had a newer position, so that it did not apply this one.
     var isIgnored: Bool
     var isCompact: Bool
   }
@@ -36,7 +36,7 @@ struct FleetEngineServer {
     var request: UInt64
   }
 
-  /// Updates of vehicles of on-demand trips, in the order of arrival.
+  /// Changes of the states of vehicles of on-demand trips, in the order of arrival.
   private(set) var states: [Change] = []
   private(set) var requests = 0
   /// By vehicle, the time of the position that dispatchers see.
@@ -45,7 +45,7 @@ struct FleetEngineServer {
   private(set) var offences: [String] = []
   /// Requests that were rejected for their form.
   private(set) var refusedForms: Set<UInt64> = []
-  /// The fault that was active when it received a request that it affects.
+  /// The faults that have affected requests.
   private(set) var metFaults: Set<FaultCase> = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
@@ -238,7 +238,7 @@ struct FleetEngineServer {
     return nil
   }
 
-  /// A location with the fields of Google's guide, of the right types and in range, and no others.
+  /// A location that has only fields of Google's guide, of the right types and in range; nil for any other value.
   private func read(_ value: StrictJSON, _ form: UpdateForm) -> (position: Position, timeSinceUpdate: Int?)? {
     guard var fields = value.object,
       let place = fields.removeValue(forKey: "supplementalLocation")?.object, place.count == 2,
@@ -287,7 +287,7 @@ struct FleetEngineServer {
         url.removeLast("&prettyPrint=false".count)
         form = .compact
       }
-      // All fields of a form, or none.
+      // The request has all header fields of its form, and none of the other.
       guard plain.contains("X-Goog-FieldMask: \(form == .plain ? "name" : "navigationStatus")"),
         plain.contains("Content-Encoding: gzip") == (form == .compact)
       else { return nil }
@@ -297,7 +297,7 @@ struct FleetEngineServer {
       let fields = parts[1].dropFirst("updateMask=".count).split(separator: "%2C").map(String.init)
       mask = Set(fields)
       let positions = fields.first == "vehicleState" ? Array(fields.dropFirst()) : fields
-      // A state without a position ends a duty; a delivery vehicle has none.
+      // Only a vehicle of on-demand trips has a state, which it may set without a position.
       guard isTrips || positions == fields, positions != fields || !positions.isEmpty,
         [[], ["lastLocation"], ["lastLocation", "pastLocations"]].contains(positions)
       else { return nil }

@@ -6,7 +6,7 @@ import Timekeeping
 enum GPSDModel {
   private static let device = "/dev/gps0"
 
-  /// Its response to `?WATCH`.
+  /// gpsd's response to `?WATCH`.
   static let greeting = lines(
     #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#,
     #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"\#(device)","driver":"NMEA0183"}]}"#,
@@ -23,7 +23,7 @@ enum GPSDModel {
     )
   }
 
-  /// It has no fix.
+  /// The report that the receiver has no fix.
   static func void(at stamp: Timestamp) -> [UInt8] {
     lines(#"{"class":"TPV","device":"\#(device)","mode":1,"time":"\#(stamp.rfc3339)"}"#)
   }

@@ -3,8 +3,8 @@ import NMEA
 import Positioning
 import Timekeeping
 
-/// The sentences that a receiver sends: NMEA 0183 by the standard's text. The daemon's own writer is one dialect
-/// among them, so that writer and decoder cannot share a mistake.
+/// The sentences that a receiver sends, written from the text of NMEA 0183. The daemon's own writer is only one of the
+/// dialects, so that the tests notice a mistake shared by writer and decoder.
 enum NMEADialect: CaseIterable, Sendable {
   /// RMC, GGA.
   case brief
@@ -61,7 +61,7 @@ enum NMEADialect: CaseIterable, Sendable {
   }
 }
 
-/// Writes sentences into a buffer that is large enough for an epoch; fast also without optimization.
+/// Writes sentences into a buffer that is large enough for an epoch; fast even without optimization.
 private struct Pen {
   private(set) var end: UnsafeMutablePointer<UInt8>
   private var sentence: UnsafeMutablePointer<UInt8>

@@ -23,32 +23,32 @@ final class Port {
   let isGPSD: Bool
   /// Whether each epoch arrives in several portions, as from a UART.
   let isSplit: Bool
-  /// Whether it is a recording, whose data is read on request; `isWatched` is the request.
+  /// The recording, whose data is read on request (`isWatched`); nil for a receiver.
   let recording: Scenario.Recording?
-  /// The contents of its file.
+  /// The contents of the recording's file.
   var file: [UInt8] = []
   let faults: [Fault]
-  /// The speed that it is set to in bits per second; nil while it is closed.
+  /// The baud rate that the port is set to; nil while it is closed.
   var speed: Int?
   var openedAt = BootInstant.boot
   var isPlugged = true
   /// Whether the recording is at its end.
   var hasEnded = false
-  /// Whether the daemon has closed it for good, and not opened it again.
+  /// Whether the daemon has closed the port for good, and not opened it again.
   var isReleased = false
   /// The data in transit.
   var reads: [Read] = []
   /// Whether data is passed on when it arrives.
   var isWatched = true
-  /// Data is passed on only when it is this many bytes.
+  /// The minimum number of bytes at which data is passed on.
   var lowWaterMark = 1
-  /// The data that has arrived and was not read.
+  /// The data that has arrived and has not been read.
   var unread: [UInt8] = []
 
-  /// Sentences that passed the checksum but were never written.
+  /// Corrupted sentences with a valid checksum.
   var collisions = ChecksumCollisions()
-  /// The seconds by which a recording may be late: each wrong time of a sentence with a valid checksum may cost the
-  /// longest gap.
+  /// The number of seconds by which the replay of a recording may be late: each corrupted sentence with a valid
+  /// checksum may have a wrong time, which delays the replay by up to the longest gap.
   var replayDelay: Int {
     recording == nil ? 0 : collisions.count * Int(ReplayTimeline.maximumGap.wholeSeconds)
   }
@@ -56,11 +56,11 @@ final class Port {
   var awaited: Set<Int> = []
   /// When each position came out of the decoder of a recording, by the second in which it was written.
   var decodedAt: [Int: BootInstant] = [:]
-  /// The last second of an epoch that was transmitted whole.
+  /// The second of the last epoch that was transmitted whole.
   var lastWhole = 0
-  /// The second since which the line and the receiver's speed have been good; nil while they are not.
+  /// The second since which the receiver has sent over a line without a fault; nil while it does not.
   var fineSince: Int?
-  /// For how many consecutive seconds a valid position was transmitted.
+  /// The number of consecutive seconds in which a valid position was transmitted.
   var soundFor = 0
   private var random: SplitMix64
 
@@ -92,7 +92,7 @@ final class Port {
     faults.contains { $0.from <= second && second <= $0.until }
   }
 
-  /// The speed at which the receiver sends, in bits per second.
+  /// The baud rate at which the receiver sends.
   func receiverSpeed(at second: Int, otherwise usual: Int) -> Int {
     for fault in faults where fault.isActive(at: Double(second)) {
       if case .speed(let speed) = fault.kind { return speed }
@@ -102,7 +102,7 @@ final class Port {
 
   /// The receiver writes an epoch.
   ///
-  /// - Parameter receiverSpeed: bits per second.
+  /// - Parameter receiverSpeed: the receiver's baud rate.
   func transmit(_ epoch: [UInt8], at second: Int, receiverSpeed: Int) {
     guard let speed, !epoch.isEmpty else { return }
     var bytes = epoch

@@ -4,17 +4,16 @@ import Timekeeping
 
 /// Reports the position of the drive once a second, with a receiver's faults.
 struct Receiver {
-  /// The reported position that a timestamp belongs to.
+  /// A position that the receiver has reported.
   struct ReportedFix {
     var second: Int
     var coordinate: Coordinate
     var speed: Double
-    /// Its time or position is wrong.
+    /// Whether its time or position is wrong.
     var isFaulty: Bool
 
-    /// Whether a decoded fix is this one, to the resolution of the sentences: half of 2 cm and of a thousandth of a
-    /// knot.
-    /// - Parameter isWhole: whether no sentence of its epoch was lost; else the speed may be another epoch's.
+    /// Whether a decoded fix is this one, within the resolution of the sentences: 2 cm, and a thousandth of a knot.
+    /// - Parameter isWhole: whether no sentence of its epoch was lost; otherwise, the speed may be another epoch's.
     func matches(_ fix: Fix, isWhole: Bool) -> Bool {
       abs(fix.coordinate.latitude - coordinate.latitude) < 1e-7
         && abs(fix.coordinate.longitude - coordinate.longitude) < 1e-7
@@ -25,9 +24,9 @@ struct Receiver {
   /// The reports of one second.
   struct Output {
     var fixes: [Fix] = []
-    /// It reports no fix, at this time.
+    /// The time at which it reports that it has no fix; nil if it does not.
     var voidAt: Timestamp?
-    /// The fix of this second is among them, and right.
+    /// Whether the fix of this second is among `fixes`, and correct.
     var isSound = false
   }
 
@@ -41,24 +40,24 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
-  /// The last of them.
+  /// The most recently reported positions, up to 16.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
-  /// The place that it reported in each second.
+  /// The place that was reported in each second.
   private var places: [Int: Coordinate] = [:]
-  /// The time of day of the last epoch that it sent; nil if that had none.
+  /// The time of day of the last epoch that was sent; nil if that epoch had none.
   private var lastTimeOfDay: Int64?
-  /// The seconds of positions with a wrong time, and the error in seconds.
+  /// Positions with a wrong time, and its error in seconds, by the second of the position.
   private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
-  /// The errors that the time of day ever had, in seconds: a timestamp may have been corrected by them.
+  /// All errors in seconds that the time of day has had: a timestamp may have been corrected by any of them.
   private var errors: Set<Int> = [0]
-  /// The errors in seconds of positions that are late, or ahead within the daemon's tolerance, so that their
-  /// correction belongs to another second.
+  /// The differences in seconds between two of `errors`: a timestamp that was corrected by an error other than its own
+  /// deviates by such a difference. It may be late, or ahead within the daemon's tolerance.
   private var deviations: Set<Int> = [0]
   /// Positions without a time.
   private var untimed: [ReportedFix] = []
-  /// The errors, in days, of a clock that completed fixes without a date.
+  /// The errors, in days, of the machine's clock when it supplied the date of fixes without one.
   private var wrongDays: Set<Int64> = []
-  /// The errors, in seconds, of the possible dates that it has given.
+  /// The errors, in seconds, of the plausible dates that were reported.
   private var datedErrors: Set<Int64> = []
 
   init(_ scenario: Scenario, index: Int) {
@@ -69,8 +68,7 @@ struct Receiver {
     reported.reserveCapacity(scenario.duration)
   }
 
-  /// The positions that this timestamp belongs to: empty if there were none. One that a wrong clock has dated is
-  /// faulty.
+  /// The reported positions that this timestamp may belong to. A position that was dated by a wrong clock is faulty.
   /// - Parameter late: the number of seconds by which a corrected timestamp may be late.
   func reported(at stamp: Timestamp, late: Int) -> [ReportedFix] {
     let found = corrected(at: stamp, late: late)
@@ -82,9 +80,9 @@ struct Receiver {
     }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
-  /// The positions whose wrong timestamp was corrected to this one, within three seconds, and late by up to `late`
-  /// more: by the error of the clock at that time, or at another time. The daemon learns a changed error only after
-  /// five fixes.
+  /// The positions whose wrong timestamp may have been corrected to this one, within three seconds, or late by up to
+  /// `late` more. The correction may have used the error that the clock had at another time, because the daemon learns
+  /// a changed error only after five fixes.
   private func corrected(at stamp: Timestamp, late: Int) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
@@ -102,18 +100,20 @@ struct Receiver {
     deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
   }
 
-  /// The position that was reported in that second, with whatever time; nil if there was none.
+  /// The position that was reported in that second, with whatever time; nil if none was.
   func place(in second: Int) -> Coordinate? { places[second] }
 
-  /// The offset of its clock from the true time; no two receivers report the same timestamp.
+  /// The offset of the receiver's clock from the true time; it ensures that no two receivers report the same timestamp.
   private var offset: Duration {
     index > 0 ? .milliseconds(200 - (scenario.second?.lag ?? 0)) : .zero
   }
 
-  /// The second of this position, as it came out of the decoder; nil if it was never reported.
-  /// - Parameters: - isWhole: whether no sentence of its epoch was lost. A lost one may have held the date: then the
-  ///   date is wrong, and the position faulty. - time: the true one. - wallError: the error of the machine's clock in
-  ///   seconds, which may give the fix a date.
+  /// The second in which this decoded fix was reported; nil if it never was.
+  /// - Parameters:
+  ///   - isWhole: whether no sentence of its epoch was lost. If the lost one had the date, the fix has a wrong date,
+  ///     and is faulty.
+  ///   - time: the true time.
+  ///   - wallError: the error in seconds of the machine's clock, which may give the fix its date.
   mutating func second(of fix: Fix, isWhole: Bool, at time: Timestamp, wallError: Int64) -> Int? {
     let stamp: Timestamp
     switch fix.time {
@@ -136,7 +136,7 @@ struct Receiver {
     return entry.reported.second
   }
 
-  /// The true fixes that a timestamp may stand for, after it was corrected by the clock of a server that is off by
+  /// The reported fixes that a timestamp may belong to, after it was corrected by a server's clock that is wrong by
   /// `error` seconds.
   func reported(at stamp: Timestamp, late: Int, wrongBy error: Int64) -> [ReportedFix] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
@@ -150,21 +150,21 @@ struct Receiver {
     }
   }
 
-  /// The date that is read from a year of two digits: from 80 on it is in the last century.
+  /// The date as it is read when the year has only two digits: from 80 on, it is in the 20th century.
   private static func shortened(_ stamp: Timestamp) -> Timestamp {
     let text = stamp.rfc3339
     guard let year = Int(text.prefix(4)).map({ $0 % 100 }) else { return stamp }
     return Timestamp(rfc3339: "\(year >= 80 ? 1900 + year : 2000 + year)\(text.dropFirst(4))") ?? stamp
   }
 
-  /// A position that comes from this receiver, but differs from what it reported.
+  /// Records a fix that comes from this receiver, but differs from what it reported.
   mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
     reported[stamp.milliseconds, default: []].append(
       ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
-  /// Records the dates that a clock with this error in seconds gives to fixes without a date: the nearest to its own
-  /// time, and a wrong time of day may be half a day from the true one.
+  /// Records by how many days fixes without a date may be misdated by a machine's clock with this error in seconds.
+  /// They get the date nearest to the clock's time, and a faulty time of day may be half a day from the true one.
   private mutating func note(wallError: Int64, isFaulty: Bool = false) {
     let days = wallError / 86_400
     for day in (days - 1)...(days + 1)
@@ -187,7 +187,7 @@ struct Receiver {
     if index > 0, let metres = scenario.second?.metresOff, metres > 0 {
       coordinate = coordinate.stepped(by: metres, heading: 200)
     }
-    // More than `filter.max_age` is not a lag: the timestamps are overruled, and overrule others.
+    // Timestamps that lag by more than `filter.max_age` are overruled, and overrule others.
     var isFaulty = index > 0 && scenario.second?.lag ?? 0 > 10_000
     var (isSilent, isTwice, isSwapped, isHeld, hasTime) = (false, false, false, false, true)
     for fault in faults where fault.isActive(at: Double(second)) {
@@ -216,7 +216,7 @@ struct Receiver {
     var isDated = true
     if scenario.isDateless {
       note(wallError: wallError, isFaulty: isFaulty)
-      // Whole days are not reported, wrong or not.
+      // Only the time of day is reported, so an error of whole days has no effect.
       stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
       isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
     }
@@ -238,7 +238,7 @@ struct Receiver {
       return output
     }
     places[second] = coordinate
-    // Sentences with the time of the epoch before them are part of that.
+    // Sentences with the time of the previous epoch are part of that epoch.
     let isOwnEpoch = (output.fixes.last?.timeOfDay ?? lastTimeOfDay) != stamp.millisecondsOfDay
     output.isSound = !isFaulty && hasTime && isDated && !isHeld && !isSwapped && isOwnEpoch
     var fix = Fix(coordinate: coordinate, time: hasTime ? .utc(stamp) : nil)
@@ -270,8 +270,8 @@ struct Receiver {
       if stamp.isPlausible(after: Scenario.buildDate) {
         datedErrors.insert((stamp - Scenario.boot - offset).wholeSeconds - Int64(second))
       } else {
-        // An impossible date is replaced by that of the machine's clock, or of the time that a receiver or server has
-        // given before, whatever else is wrong with the time.
+        // An impossible date is replaced by the date of the machine's clock, or of a time that a receiver or server
+        // gave before, whatever else is wrong with the time.
         for error in datedErrors.union([0, wallError]) {
           let known = Scenario.boot + .seconds(Int64(second) + error)
           self.reported[known.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
@@ -279,7 +279,7 @@ struct Receiver {
         }
       }
       if stamp < Scenario.buildDate {
-        // Without any other clock it counts as a week rollover.
+        // Without any other clock, the daemon assumes a week rollover.
         let repaired = stamp.afterRollover(notBefore: Scenario.buildDate)
         self.reported[repaired.milliseconds, default: []].append(reported)
       }

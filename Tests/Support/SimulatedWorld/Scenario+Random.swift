@@ -41,7 +41,7 @@ extension Scenario {
         let second = Int.random(in: 1..<duration, using: &random)
         let effects = Int.random(in: 0...12, using: &random)
         let seconds = Int.random(in: 6...90, using: &random)
-        // In every third case only the program is killed.
+        // In every third case, the daemon is killed instead.
         acts.append(
           (
             second,
@@ -78,22 +78,22 @@ extension Scenario {
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
     addRefusals()
-    // Every third is a vehicle of on-demand trips.
+    // Every third vehicle is one of on-demand trips.
     if seed / 3 % 3 == 1 { addDuty() }
     // In every fifth run, time sources are wrong, alone or together.
-    if seed % 5 == 4 { addLiars() }
+    if seed % 5 == 4 { addWrongClocks() }
     addBadConnections()
     addUnanswered()
     addUndatedProvider()
     addOtherDaemon()
     addFormRefusals()
     addRefusedBacklog()
-    // In every eighth run the settings say how long positions may stay in memory.
+    // In every eighth run, the settings contain the commit interval.
     if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
     if seed > Scenario.lastOfFirstRange { addRing() }
   }
 
-  /// Later seeds also have faults around the vehicle.
+  /// Seeds after this one also have faults of settings, credentials and directories.
   static let lastOfFirstRange: UInt64 = 10_000_000
 
   /// A server that rejects past positions after an outage, from its own seed: the faults above seldom coincide with a
@@ -151,7 +151,7 @@ extension Scenario {
   /// clock with the same error, from a seed of their own.
   private mutating func addUndatedProvider() {
     var random = SplitMix64(seed: seed ^ 0x6973_7375)
-    // Where other clocks are wrong as well, a missing one removes the last correct reference.
+    // Where other clocks are wrong as well, the provider may be the last correct reference.
     guard Int.random(in: 0..<6, using: &random) == 0, !hasCertificates, !isDateless else { return }
     let backdating: Int64 = [0, 0, 0, 2, 60].randomElement(using: &random) ?? 0
     let until = Int.random(in: 1...duration, using: &random)
@@ -166,7 +166,8 @@ extension Scenario {
     }
   }
 
-  /// Requests that the server has although it closes their connections without a response, from a seed of their own.
+  /// Requests that the server receives although it closes their connections without a response, from a seed of their
+  /// own.
   private mutating func addUnanswered() {
     var random = SplitMix64(seed: seed ^ 0x636C_6F73)
     guard Int.random(in: 0..<6, using: &random) == 0 else { return }
@@ -188,7 +189,8 @@ extension Scenario {
   private mutating func addOtherDaemon() {
     var random = SplitMix64(seed: seed ^ 0x6C6F_636B)
     guard Int.random(in: 0..<6, using: &random) == 0 else { return }
-    // Most are there first. Others get the vehicle when this daemon is killed, or when new settings name theirs.
+    // Most other daemons have the vehicle from the start. The rest get it when this daemon is killed, or when new
+    // settings name it.
     let from = Int.random(in: 0..<3, using: &random) > 0 ? 0 : Int.random(in: 0..<duration, using: &random)
     let vehicle = Int.random(in: 0..<3, using: &random) > 0 ? "truck-1" : "truck-2"
     faults.append(Fault(.otherDaemon(vehicle: vehicle), from..<(from + Int.random(in: 1...300, using: &random))))
@@ -205,7 +207,8 @@ extension Scenario {
     faults.append(Fault(.badConnections(every: every, kind), from..<(from + length)))
   }
 
-  /// Half of these have a pause or two, and the state of some is set by another system, from a seed of their own.
+  /// Half of the vehicles of on-demand trips have a pause or two, and the state of some is set by another system, from
+  /// a seed of their own.
   private mutating func addDuty() {
     var random = SplitMix64(seed: seed ^ 0x6475_7479)
     let reportsState = Int.random(in: 0..<8, using: &random) > 0
@@ -218,7 +221,7 @@ extension Scenario {
       if Bool.random(using: &random) {
         acts.append((from + Int.random(in: 1...300, using: &random), .resume))
       }
-      // At any effect.
+      // A power cut at any effect of the command.
       if Int.random(in: 0..<3, using: &random) == 0 {
         let effects = Int.random(in: 0...6, using: &random)
         acts.append((from, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
@@ -235,13 +238,13 @@ extension Scenario {
       let length = Int.random(in: 0...(Bool.random(using: &random) ? 20 : 300), using: &random)
       acts.append((from, .goOffline))
       if Int.random(in: 0..<4, using: &random) > 0 { acts.append((from + length, .goOnline)) }
-      // At any effect.
+      // A power cut at any effect of the command.
       if Int.random(in: 0..<3, using: &random) == 0 {
         let effects = Int.random(in: 0...6, using: &random)
         let at = Bool.random(using: &random) ? from : from + length
         acts.append((at, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
       }
-      // Its requests may have no response, or arrive late.
+      // The requests that set the state may get no response, or arrive late.
       switch Int.random(in: 0..<4, using: &random) {
       case 0: faults.append(Fault(.latency(6000), max(from - 5, 0)..<(from + length + 5)))
       case 1: faults.append(Fault(.closedUnanswered(1, appliedWithin: 12), from..<(from + 3)))
@@ -251,8 +254,8 @@ extension Scenario {
     }
   }
 
-  /// Clocks that are wrong, from a seed of their own.
-  private mutating func addLiars() {
+  /// Wrong clocks, from a seed of their own.
+  private mutating func addWrongClocks() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6172)
     hasCertificates = true
     if Int.random(in: 0..<4, using: &random) == 0 {
@@ -270,7 +273,7 @@ extension Scenario {
     }
   }
 
-  /// Late responses without a fault, from a seed of their own.
+  /// Rejections and errors of Fleet Engine, most of them at random, from a seed of their own.
   private mutating func addRefusals() {
     var random = SplitMix64(seed: seed ^ 0x7265_6675)
     guard Int.random(in: 0..<5, using: &random) == 0 else { return }
@@ -284,10 +287,10 @@ extension Scenario {
     faults.append(Fault(kinds.randomElement(using: &random) ?? .answers(200, "INTERNAL"), from..<(from + length)))
   }
 
-  /// The faults of the lines between the receivers and the program, from a seed of their own.
+  /// The receivers, their lines to the daemon and the faults of both, and faults of the disk, from a seed of their own.
   private mutating func addLines() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
-    // Longer dialects take longer to simulate.
+    // Longer dialects are rarer, because they take longer to simulate.
     switch Int.random(in: 0..<40, using: &random) {
     case 0: dialect = .own
     case 1...4: dialect = .usual

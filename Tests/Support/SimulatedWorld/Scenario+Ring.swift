@@ -19,7 +19,8 @@ extension Scenario {
     addRecording()
   }
 
-  /// A mistake in the settings, or unreadable settings, from the start or later, and a start or a reload meanwhile.
+  /// Mistakes in the settings, or unreadable settings, from the start or later, and a restart or a reload while they
+  /// last.
   private mutating func addMistakes() {
     var random = SplitMix64(seed: seed ^ 0x7365_7474)
     for _ in 0..<Int.random(in: 0...2, using: &random) {
@@ -68,8 +69,8 @@ extension Scenario {
     }
   }
 
-  /// Changes of the token provider that need a confirmation, some followed by a power cut. A wrong one is corrected
-  /// in the end.
+  /// Changes of the token provider that need a confirmation, some followed by a power cut. A wrong provider is
+  /// corrected later.
   private mutating func addEdits() {
     var random = SplitMix64(seed: seed ^ 0x6564_6974)
     guard Int.random(in: 0..<3, using: &random) == 0 else { return }
@@ -97,7 +98,7 @@ extension Scenario {
     let milliseconds = Int.random(in: 0...15_000, using: &random)
     let second = Int.random(in: 1..<duration, using: &random)
     acts.append((second, .deleteDirectory(noticedAfter: milliseconds)))
-    // The driver's choice cannot be stored then.
+    // A duty command of the driver cannot be stored without the directory.
     switch Int.random(in: 0..<3, using: &random) {
     case 0: acts.append((second + Int.random(in: 0...8, using: &random), .pause))
     case 1: acts.append((second + Int.random(in: 0...8, using: &random), .goOffline))
@@ -105,7 +106,7 @@ extension Scenario {
     }
   }
 
-  /// The runtime directory of another boot.
+  /// A runtime directory that survives a reboot.
   private mutating func addOtherBoot() {
     var random = SplitMix64(seed: seed ^ 0x626F_6F74)
     guard Int.random(in: 0..<3, using: &random) == 0 else { return }
@@ -115,7 +116,7 @@ extension Scenario {
     acts.append((Int.random(in: 1..<duration, using: &random), .powerCut(afterEffects: effects, seconds: seconds)))
   }
 
-  /// A receiver of gpsd: its data is not corrupted in transit, and it always reports a date.
+  /// A receiver that is read through gpsd: its data is not corrupted in transit, and it always reports a date.
   private mutating func addGPSD() {
     var random = SplitMix64(seed: seed ^ 0x6770_7364)
     guard Int.random(in: 0..<4, using: &random) == 0, !isDateless, !isNetworked, !hasModem else { return }
@@ -129,9 +130,9 @@ extension Scenario {
     }
   }
 
-  /// A recording in a pipe, which may end. Its times are those of the receiver, and are compared with no others; the
-  /// settings allow no second source with it. Its pace follows the differences of its times, so reordered epochs
-  /// would delay everything that follows.
+  /// A recording in a pipe, which may end. Its times are the receiver's, and are not compared with other clocks; the
+  /// settings allow no second source beside it. It is replayed at the pace of its times, so reordered epochs would
+  /// delay everything after them.
   private mutating func addRecording() {
     var random = SplitMix64(seed: seed ^ 0x7265_636F)
     guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless, second == nil
@@ -159,7 +160,7 @@ extension Scenario {
     }
   }
 
-  /// Settings that name a certificate that cannot be used, from a seed of their own.
+  /// Settings with an unusable certificate, from a seed of their own.
   private mutating func addUnusableSettings() {
     var random = SplitMix64(seed: seed ^ 0x756E_7573)
     guard Int.random(in: 0..<10, using: &random) == 0 else { return }

@@ -7,7 +7,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// The events of one simulated run: it is determined by this and the seed.
+/// The events of one simulated run, which is completely determined by these and the seed.
 struct Scenario {
   enum Act: Sendable {
     /// The machine gets a new address.
@@ -27,21 +27,21 @@ struct Scenario {
     case goOnline
     /// The wall clock is stepped by this many seconds.
     case clockStep(Int64)
-    /// The wall clock is set right.
+    /// The wall clock is set to the true time.
     case clockSet
     /// A request on the control socket.
     case ask(Daemon.Request)
     /// The token provider in the settings files is changed: to one that does not know the vehicle, or to one that
-    /// works. With a time, `reload --confirm` follows.
+    /// works. If `confirm` is not nil, `reload --confirm` follows with this time in seconds.
     case edit(isTokenWrong: Bool, confirm: Int?)
-    /// The store's directory is deleted with its contents; the daemon notices it after these milliseconds.
+    /// The store's directory is deleted with its contents; the daemon notices it after this number of milliseconds.
     case deleteDirectory(noticedAfter: Int)
     /// After this many more effects there is a power cut of this many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
     /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
     case kill(afterEffects: Int, seconds: Int)
 
-    /// The number of seconds during which the program accepts no other request.
+    /// The number of seconds for which the daemon does not run.
     var lasts: Int {
       switch self {
       case .powerCut(_, let seconds), .kill(_, let seconds), .suspend(let seconds): seconds
@@ -57,7 +57,7 @@ struct Scenario {
     case heading(Double)
     case batch(Int)
     case maxLocations(Int)
-    /// The backlog's, in seconds.
+    /// The commit interval of the backlog, in seconds.
     case commitInterval(Int)
     /// A vehicle of on-demand trips.
     case trips(reportsState: Bool = true, offlineOnStop: Bool = false)
@@ -73,15 +73,15 @@ struct Scenario {
 
   /// The recording that the first source replays in place of a receiver, with the recorded times.
   enum Recording: Sendable {
-    /// A pipe to which a receiver writes, at its own speed.
+    /// A pipe to which a receiver writes in real time.
     case pipe
-    /// A file with this many positions of the previous hour, as fast as they are processed, and whether all of them
-    /// are inaccurate.
+    /// A file with this many positions of the previous hour, which is replayed as fast as the daemon processes it; and
+    /// whether all positions are inaccurate.
     case file(Int, isInaccurate: Bool)
   }
 
   var seed: UInt64 = 1
-  /// Seconds.
+  /// The duration of the run in seconds.
   var duration = 3600
   var drive = PlannedDrive.Plan.steady(14)
   var faults: [Fault] = []
@@ -94,26 +94,26 @@ struct Scenario {
   var settings: [Setting] = []
   /// The receiver reports only the time of day.
   var isDateless = false
-  /// Which sentences the receivers write, and at how many bits per second.
+  /// The sentences that the receivers write, and their baud rate.
   var dialect = NMEADialect.brief
   var baud = 9600
-  /// The settings contain no speed.
+  /// The settings contain no baud rate, so the daemon detects it.
   var isAutobaud = false
-  /// The first receiver is a router's, which sends its sentences in datagrams.
+  /// The first receiver is in a router, which sends its sentences in datagrams.
   var isNetworked = false
   /// The first receiver is in a modem of ModemManager.
   var hasModem = false
-  /// The first receiver is one of gpsd's.
+  /// The first receiver is read through gpsd.
   var hasGPSD = false
   var recording: Recording?
   var second: Second?
-  /// Each epoch arrives in several portions, as from a UART: its completion is then predicted.
+  /// Each epoch arrives in several portions, as from a UART: the daemon then predicts when it is complete.
   var isSplit: Bool { seed % 4 == 3 }
   /// Whether there are faults in the ``Ring``: settings, credentials, directories.
   var hasRing = false
   /// The files of the runtime directory survive a reboot, as in a container.
   var keepsRuntimeFiles = false
-  /// Certificates are valid from a month before boot to two months after, by the clock with which they are checked.
+  /// Certificates are checked: they are valid from a month before boot to two months after.
   var hasCertificates = false
 
   /// The time of boot, with which the simulation begins.
@@ -172,8 +172,8 @@ struct Scenario {
     return nil
   }
 
-  /// The first second since boot at which wrong time references can outvote the others; infinity: never. Those are a
-  /// server and a receiver, or Fleet Engine alone if another reference is missing: a program that has been restarted
+  /// The first second since boot at which wrong time references can outvote the others; infinity: never. These
+  /// references are a server and a receiver, or Fleet Engine alone if another reference is missing: a restarted daemon
   /// does not know the provider's time.
   var secondClockErrorAt: Double {
     var (server, receiver) = (Double.infinity, Double.infinity)

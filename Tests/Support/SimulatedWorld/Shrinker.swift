@@ -3,7 +3,7 @@ import Timekeeping
 
 /// Reduces a failing scenario as long as it still fails, to show what causes the failure.
 struct Shrinker {
-  /// The maximum number of runs: a minute or so.
+  /// The maximum number of runs, which take about a minute.
   private var budget = 600
   private let fails: (Scenario) -> Bool
 
@@ -11,7 +11,7 @@ struct Shrinker {
     self.fails = fails
   }
 
-  /// The smallest scenario found that still fails; the given one must.
+  /// The smallest scenario found that still fails; the given one must fail.
   mutating func shrink(_ scenario: Scenario) -> Scenario {
     var smallest = scenario
     while let smaller = step(smallest) { smallest = smaller }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON reader that is independent of the program's own: it rejects duplicate keys, and invalid numbers.
+/// A JSON reader that is independent of the daemon's own: it rejects duplicate keys, and invalid numbers.
 indirect enum StrictJSON: Equatable {
   case null
   case bool(Bool)
@@ -78,7 +78,7 @@ indirect enum StrictJSON: Equatable {
       return skip("]") ? .array(elements) : nil
     }
 
-    /// Without escapes but `\"`, `\\` and `\/`: requests contain no others.
+    /// A string without escapes except `\"`, `\\` and `\/`: requests contain no others.
     private mutating func text() -> String? {
       guard skip("\"") else { return nil }
       var text: [UInt8] = []

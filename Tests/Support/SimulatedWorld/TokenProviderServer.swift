@@ -8,12 +8,12 @@ struct TokenProviderServer {
     var vehicle: String
     /// True seconds since boot.
     var issuedAt: Double
-    /// Seconds.
+    /// The token's lifetime in seconds.
     var lifetime: Int
   }
 
   private(set) var issued: [String: Issued] = [:]
-  /// The fault that was active when it received a request.
+  /// The faults that were active when the provider received a request.
   private(set) var metFaults: Set<FaultCase> = []
   private var serial = 0
 

@@ -4,8 +4,8 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server that reads its frames and
-/// sends others, split at random. Every request and response passes through both.
+/// A connection to Fleet Engine in virtual time: the daemon's own HTTP/2, and a server that reads its frames and sends
+/// others, split at random. Every request and response passes through both.
 struct VirtualLine: ~Copyable {
   /// The part of a request that the server allows.
   struct Allowance: Equatable {
@@ -21,12 +21,12 @@ struct VirtualLine: ~Copyable {
   private var decoder = HPACKDecoder()
   private var encoder = HPACKEncoder()
   private var stream: UInt32 = 0
-  /// Bytes of requests for which the program's window was not yet restored.
+  /// The number of received bytes of bodies that no WINDOW_UPDATE has confirmed yet.
   private var consumed = 0
   private var outcome: HTTPOutcome?
   private var wasRefused = false
   private var allowance = Allowance()
-  /// Frames from the program other than requests.
+  /// Violations of the protocol by the client, as text.
   private(set) var offences: [String] = []
   private(set) var carried = 0
   private(set) var connections = 0
@@ -61,8 +61,8 @@ struct VirtualLine: ~Copyable {
     return read(bytes, like: outcome == nil && allowance.window > 0 ? request : nil)
   }
 
-  /// Fails a request on a connection that stays open: its stream is reset, or it is accepted before it was received,
-  /// unless it failed when it was sent.
+  /// Fails a request on a connection that stays open, unless it failed when it was sent: resets its stream, or accepts
+  /// the request before all of it was received.
   mutating func fail(_ kind: TransportFailure.Kind, at now: BootInstant) -> HTTPOutcome {
     if let outcome { return outcome }
     let code = kind == .unprocessed ? HTTP2ErrorCode.refusedStream : .internalError
@@ -126,7 +126,7 @@ struct VirtualLine: ~Copyable {
     return outcome
   }
 
-  /// The program has abandoned the request.
+  /// The daemon has abandoned the request.
   mutating func cancel(at now: BootInstant) {
     _ = read(perform(client.handle(.cancel, at: now)), like: nil)
   }
@@ -175,7 +175,7 @@ struct VirtualLine: ~Copyable {
     self.outcome = outcome
   }
 
-  /// Reads the program's frames, and assembles a request from them.
+  /// Reads the client's frames, and assembles a request from them.
   private mutating func read(_ bytes: [UInt8], like original: HTTPRequest?) -> HTTPRequest {
     var request = HTTPRequest(method: .get, url: "")
     var rest = (unread + bytes)[...]
@@ -194,7 +194,7 @@ struct VirtualLine: ~Copyable {
           offences.append("a header block that cannot be read")
           break
         }
-        take(fields, into: &request)
+        apply(fields, to: &request)
       case 3, 4, 6, 8: break
       default: offences.append("a frame of type \(header[3])")
       }
@@ -206,7 +206,7 @@ struct VirtualLine: ~Copyable {
     return request
   }
 
-  private mutating func take(_ fields: [HPACKDecoder.Field], into request: inout HTTPRequest) {
+  private mutating func apply(_ fields: [HPACKDecoder.Field], to request: inout HTTPRequest) {
     let names = [
       "content-type": "Content-Type", "x-goog-fieldmask": "X-Goog-FieldMask", "content-encoding": "Content-Encoding",
     ]

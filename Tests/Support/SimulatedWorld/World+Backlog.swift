@@ -28,7 +28,8 @@ extension World {
     }
   }
 
-  /// A position is dropped as rejected only if the server rejects it whenever it is sent.
+  /// A position is dropped as rejected only if the server rejects it whenever it is sent, or already has it and rejects
+  /// repeats.
   func checkRejected() {
     let mayHave = scenario.faults.contains { if case .refusesRepeats = $0.kind { true } else { false } }
     let arrived = mayHave ? Set(server.applied.flatMap { $0.past + [$0.live] }.map(\.time)) : []
@@ -63,7 +64,8 @@ extension World {
         if !acknowledged.contains(applied.request) { excused[key, default: 0] += 1 }
       }
     }
-    // A position that the server has is sent again as a past one, to probe whether it accepts any.
+    // A position that the server already has is sent again as a past one, to probe whether the server accepts any past
+    // position.
     for (key, count) in sent {
       let revivals = revived[Disk.Key(vehicle: key.vehicle, id: key.position.time), default: 0]
       if count > 1 + excused[key, default: 0] + revivals {
@@ -74,22 +76,22 @@ extension World {
 
   /// After the network's return and some accepted updates, nothing is pending.
   func checkDrain() {
-    let hard = scenario.faults.contains { fault in
+    let mayStayPending = scenario.faults.contains { fault in
       switch fault.kind {
-      // A token for which past positions were rejected, or timestamps from another time (as a wrong clock gives them
-      // too).
+      // After rejections, and with timestamps from the future, positions may stay pending.
       case .deniesPast, .rejectsPast, .answers, .answersSometimes, .rejectsPositions, .rejectsLivePositions, .ahead:
         true
       default: false
       }
     }
-    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff, isRunning else { return }
+    guard !mayStayPending, !scenario.isDateless, finishedAt == nil, !isOff, isRunning else { return }
     let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
     let since = attempts.filter {
       $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.runNumber == runNumber
     }.count
     let count = agent.delivery.pendingCount
-    // A request carries a batch at most, and a smaller number that a server seemed to accept is kept for 128 updates.
+    // A request carries at most a batch of past positions. If the server seemed to accept only a smaller number, that
+    // is used for 128 updates.
     let batch = scenario.faults.reduce(configuration.delivery.batch) { batch, fault in
       switch fault.kind {
       case .mostPast(let count): min(batch, count)

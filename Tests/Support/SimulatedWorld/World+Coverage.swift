@@ -8,7 +8,7 @@ import Observability
 import Vehicle
 import Timekeeping
 
-/// The cases that the run meets, as seen from outside the daemon.
+/// The cases that the run covers, as seen from outside the daemon.
 extension World {
   /// After each call of the vehicle.
   func meet(_ plan: Plan) {
@@ -58,7 +58,7 @@ extension World {
     coverage.forms.meet(FormCase(form))
   }
 
-  /// When the driver makes a choice, and once a second.
+  /// After a duty command of the driver, and once a second.
   func meetDuty() {
     let isPending = isOfflinePending
     let duty: DutyCase =
@@ -94,7 +94,7 @@ extension World {
     return scenario.isAutobaud ? .autobaud : .serial
   }
 
-  /// Faults of the receivers that send in this second, and of their lines.
+  /// Faults of this receiver and its line that are active in this second.
   func meetFaults(of index: Int, at second: Int) {
     for fault in scenario.faults where fault.source == index && fault.isActive(at: Double(second)) {
       switch fault.place {

@@ -7,10 +7,11 @@ import Timekeeping
 
 /// The driver pauses, goes off duty, and returns.
 extension World {
-  /// It is on disk when the agent's effect has been performed: there is no delay as in the backlog's store.
+  /// Stores the pause, which is on disk when the agent's effect has been performed: unlike in the backlog's store,
+  /// there is no delay.
   func storePause(_ note: PauseRecord?) {
-    // It is stored as text.
-    noteChoice { pauseNote = note.map { PauseRecord(text: $0.text) } }
+    // The record is stored as text.
+    noteDutyCommand { pauseNote = note.map { PauseRecord(text: $0.text) } }
     if pauseNote != nil {
       pausedAt = pausedAt ?? now
     } else if let began = pausedAt {
@@ -19,13 +20,13 @@ extension World {
     }
   }
 
-  /// The same for the duty.
+  /// Stores the duty in the same way.
   func storeDuty(_ note: DutyRecord?) {
-    noteChoice { dutyNote = note.map { DutyRecord(text: $0.text) } }
+    noteDutyCommand { dutyNote = note.map { DutyRecord(text: $0.text) } }
   }
 
-  private func noteChoice(_ change: () -> Void) {
-    // New settings end the duty of another vehicle.
+  private func noteDutyCommand(_ change: () -> Void) {
+    // A duty record of another vehicle ends with new settings.
     let isOfOther = dutyNote?.vehicle.map { $0 != stateName } ?? false
     if pauseNote != nil || dutyNote != nil, !isOfOther { checkOffline() }
     change()
@@ -45,14 +46,15 @@ extension World {
     return dutyNote.map { $0.isAccepted && $0.vehicle == stateName } ?? false
   }
 
-  /// The vehicle in both files.
+  /// The vehicle's name in the files of the pause and the duty.
   private var stateName: String { "trips/provider/\(vehicle)" }
 
   /// Whether OFFLINE is pending, according to the stored state.
   var isOfflinePending: Bool { setsState && offlineSince != nil && !isOfflineSettled }
 
-  /// During a pause only OFFLINE is sent. Until it is accepted it is sent without a position, also off duty; it is
-  /// never sent on duty. Each position has the state of the duty.
+  /// During a pause only OFFLINE is sent. In a pause and off duty, OFFLINE is sent without a position only until it is
+  /// accepted; on duty it is sent only at a stop with `offline_on_stop`. Each position is sent with the state of the
+  /// duty.
   func checkDuty(of request: HTTPRequest) {
     let isAlone = request.url.hasSuffix("?updateMask=vehicleState")
     if pausedAt != nil, !isAlone { violate("an update during a pause") }
@@ -66,9 +68,9 @@ extension World {
     if state != .string(offlineSince == nil ? "ONLINE" : "OFFLINE") { violate("a position with the other state") }
   }
 
-  /// No position is accepted, and no state is ONLINE, once the daemon considers OFFLINE final. Checked after each
-  /// request that the server has applied. Exempt is a request from before a reboot, of which the daemon knows nothing,
-  /// that arrives after the driver has gone off duty.
+  /// Fleet Engine gets no ONLINE once the daemon considers OFFLINE final. This is checked after each request that the
+  /// server has applied. A request from before a reboot, of which the daemon knows nothing, is exempt if the driver
+  /// went off duty after the reboot.
   func checkSettled() {
     guard let offlineSettledAt, let change = server.states.last(where: { $0.vehicle == vehicle }) else { return }
     let sent = attempts.last { $0.id == change.request }
@@ -80,9 +82,9 @@ extension World {
     }
   }
 
-  /// An OFFLINE that arrives after the ONLINE of a later request does not remain the final state: ONLINE is sent
-  /// again when OFFLINE can no longer arrive, although the vehicle may be parked. Not after a reboot, which the
-  /// daemon does not detect, and not while there is another fault.
+  /// An OFFLINE that arrives after the ONLINE of a later request does not remain the final state: ONLINE is sent again
+  /// when OFFLINE can no longer arrive, even if the vehicle is parked. Requests from before a reboot, of which the
+  /// daemon knows nothing, are not checked, and neither are times with another fault.
   func checkStateOrder() {
     for (index, change) in server.states.enumerated() where !change.isOnline {
       guard server.states[..<index].contains(where: { isLater($0, than: change) }),
@@ -108,15 +110,14 @@ extension World {
 
   private func boots(of request: UInt64) -> Int? { attempts.last { $0.id == request }?.boots }
 
-  /// After long enough without a fault, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet
-  /// Engine.
+  /// After some time without faults, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet Engine.
   func checkOffline() {
     guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, isRunning,
       !ring.force.isTokenWrong
     else { return }
     // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
-    // The longest backoff after a failure, and a request.
+    // The longest backoff after a failure, and the duration of a request, in seconds.
     let longest = 330
     // Without settings the daemon has no vehicle, and `checkWaiting` checks for how long.
     var calmSince = World.seconds(scenario.hasRing ? max(offlineSince, ring.ranAt) : offlineSince)
@@ -125,7 +126,8 @@ extension World {
       calmSince = max(calmSince, Double(fault.until + longest))
     }
     for (at, act) in scenario.acts {
-      // A choice is checked before it changes anything, but a reload in the same second may have brought the vehicle.
+      // The check runs before the driver's command of this second takes effect, but a reload in the same second may
+      // already have changed the vehicle.
       let isReload = if case .reload = act { true } else { false }
       if Double(at) < second || isReload && Double(at) == second { calmSince = max(calmSince, Double(at + act.lasts)) }
     }

@@ -40,12 +40,12 @@ extension World {
     }
   }
 
-  /// No position of a pause is sent, not even afterwards.
+  /// No position from a pause is ever sent, not even after the pause.
   private func checkPauses() {
     let times = (inactiveSpans + openPauses).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
-    // A modem is polled, and its response is at most as old as the previous poll.
+    // A modem is polled: its response may contain a position that is as old as the previous poll.
     let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
@@ -53,13 +53,13 @@ extension World {
         let reported = reported(at: position.time, late: slowestResponse)
         guard !reported.isEmpty, !reported.contains(where: \.isFaulty) else { continue }
         let isOfPause = reported.allSatisfy { reported in
-          // Delayed data came later.
+          // Data that was held back arrived later.
           guard !scenario.isActive(at: Double(reported.second), { if case .heldBack = $0 { true } else { false } })
           else {
             return false
           }
           let arrived = Scenario.boot + .milliseconds(reported.second * 1000 + 100)
-          // In a pipe an epoch whose last sentence is not known ends with the next one that can be read.
+          // In a pipe, an epoch whose last sentence is unknown ends only with the next epoch that can be read.
           let decoded = ports.compactMap { $0.decodedAt[reported.second] }.max()
           let ended = decoded.map { Scenario.boot + .nanoseconds($0.nanoseconds) } ?? arrived + age
           return times.contains { $0.lowerBound < arrived && ended < $0.upperBound }
@@ -71,14 +71,14 @@ extension World {
     }
   }
 
-  /// Every position is one that the receiver reported, and the live one never goes back in time, except for a wrong
-  /// timestamp that has been overruled.
+  /// Every position at the server is one that a receiver reported, and the live position never goes back in time,
+  /// unless a wrong timestamp has been overruled.
   private func checkStamps() {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // The position of a parked vehicle is held, up to 30 m from what the receiver reports; and for some seconds
-        // at its last position, when the receiver or another one jumps.
+        // The position of a parked vehicle is held constant, up to 30 m from what the receiver reports. When the
+        // position of a receiver jumps, the last position is held for some seconds.
         let isReported = reported(at: position.time, late: slowestResponse).contains { reported in
           let places =
             [reported.coordinate]
@@ -102,12 +102,12 @@ extension World {
     }
   }
 
-  /// No position is from the future, and none is ignored because an earlier one was.
+  /// No live position is from the future, and Fleet Engine ignores none because an earlier one was.
   private func checkTimes() {
-    // Positions wait for a receiver whose clock lags, but not longer than this.
+    // Fixes of a receiver whose clock lags are held until it has caught up, but not if it lags by more than this.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
-    // Two time sources with the same error can outvote the others, and an `iat` is less precise than a `Date`. The
-    // newest live position from the future that this allows: Fleet Engine ignores earlier ones.
+    // The newest live position from the future that is allowed, because two time sources with the same error can
+    // outvote the others, and an `iat` is less precise than a `Date`. Fleet Engine ignores positions before it.
     var excused = Scenario.boot
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
@@ -118,7 +118,7 @@ extension World {
         excused = max(excused, applied.live.time)
         continue
       }
-      // What the server has is repeated, to carry older positions.
+      // The server's newest position may be sent again, to carry queued positions.
       if ahead > 5, applied.live.time == excused { continue }
       if isQueuedBeforeTime(applied) { excused = max(excused, applied.live.time) }
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
@@ -130,33 +130,33 @@ extension World {
     }
   }
 
-  /// Whether the time was only known by a token's `iat`, which has a precision of some seconds.
+  /// Whether the time was known only from a token's `iat`, which may be off by some seconds.
   private func isByIssueTime(_ applied: FleetEngineServer.Applied) -> Bool {
     let isUndated = scenario.faults.contains { if case .providerUndated = $0.kind { true } else { false } }
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
   }
 
-  /// Whether it is from a recording, whose times are always used as they are: if an epoch lost its date before there
-  /// was another, it has the date of the machine's clock.
+  /// Whether the live position is from a recording and has a wrong date. Recorded times are always used as they are,
+  /// and an epoch that lost its date when no earlier date was known gets the date of the machine's clock.
   private func isMisdatedRecording(_ applied: FleetEngineServer.Applied) -> Bool {
     scenario.recording != nil && isFaulty(applied.live.time)
   }
 
-  /// Whether no server's time was known when it was sent: only the receiver and the machine's clock had reported one. A
-  /// time that was reported once in this boot is not stored for the next run, and expires after a minute if the
-  /// machine's clock does not confirm it.
+  /// Whether no server's time was known when the update was sent, only the receiver's and that of the machine's clock.
+  /// A server's time that was received only once is not stored for the next run, and expires after a minute unless the
+  /// machine's clock confirms it.
   private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     let times = serverTimes(before: attempt)
     guard let first = times.first else { return true }
     if times.count == 1, !scenario.hasRightClock, attempt.at - first >= .seconds(60) { return true }
-    // The start of the run in which each was reported.
+    // For each time, the start of the run in which it was received.
     let runs = times.map { time in starts.values.filter { $0 <= time }.max() ?? .boot }
     return Set(runs).count == runs.count && !runs.contains(starts[attempt.runNumber] ?? .boot)
   }
 
-  /// Whether its wrong timestamp was known, but only by one time source: that is not enough to remove a queued
-  /// position, and it is sent when its time has almost come.
+  /// Whether the live position has a wrong timestamp, and at most one time of a server was known: a single one is not
+  /// enough to remove a queued position, which is sent when its timestamp is almost reached.
   private func isQueuedBeforeTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard isFaulty(applied.live.time), let attempt = attempts.first(where: { $0.id == applied.request }) else {
       return false
@@ -164,10 +164,10 @@ extension World {
     return serverTimes(before: attempt).count <= 1
   }
 
-  /// When servers had given a time: the provider in this run, or Fleet Engine in this boot.
+  /// When servers gave a time before the attempt: the provider in the same run, or Fleet Engine in the same boot.
   private func serverTimes(before attempt: Attempt) -> [BootInstant] {
     let start = starts[attempt.runNumber] ?? .boot
-    // A provider without a `Date` reports none.
+    // A response of the provider without a `Date` gives no time, unless the machine's clock agrees with the `iat`.
     let provided = received.compactMap { token, arrival in
       provider.issued[token].flatMap { issued in
         let isDated =
@@ -176,13 +176,13 @@ extension World {
         return isDated && issued.vehicle == attempt.vehicle && issued.lifetime > 0 && start <= arrival ? arrival : nil
       }
     }
-    // A program that is killed by then does not store the time of the response.
+    // A daemon that is killed when the response arrives does not store its time.
     return (provided + responses(before: attempt)).filter { $0 < attempt.at && !cutAt.contains($0) }
   }
 
-  /// Whether it is a position of a previous run, or a queued one that is older than such a position, and was sent
-  /// before Fleet Engine's first response in this boot: if all of these lie in the future, the oldest is sent, because
-  /// the response contains the time.
+  /// Whether the live position is from a previous run's backlog, or is queued and older than such a position, and was
+  /// sent before Fleet Engine's first response in this boot: if all queued positions seem to be in the future, the
+  /// daemon sends the oldest, because the response contains the time.
   private func asksForTime(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber],
       recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] != nil
@@ -198,13 +198,13 @@ extension World {
 
   private func isBeforeFirstResponse(_ attempt: Attempt) -> Bool { responses(before: attempt).isEmpty }
 
-  /// When Fleet Engine had accepted an update in this boot.
+  /// When Fleet Engine accepted updates in the same boot, before the attempt.
   private func responses(before attempt: Attempt) -> [BootInstant] {
     attempts.filter { $0.boots == attempt.boots && $0.isAccepted }.compactMap(\.endedAt).filter { $0 <= attempt.at }
   }
 
-  /// Whether the live position is from before the start of the program, before a pause, or before the settings named
-  /// another vehicle: without a fix it is the newest that the program knows.
+  /// Whether the live position is from before the daemon's start, before the last pause, or before the settings named
+  /// this vehicle again: without a fix, the daemon knows no newer one.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
     if isFirstStored(attempt, applied) { return true }
@@ -213,16 +213,17 @@ extension World {
     return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
   }
 
-  /// Whether it is a queued position of a vehicle that the settings name again, sent before anything was accepted: the
-  /// program no longer knows what it had delivered for this vehicle.
+  /// Whether the live position was queued before the settings named its vehicle again, and was sent before Fleet Engine
+  /// accepted any update since: the daemon no longer knows what it has delivered for this vehicle.
   private func isFirstStored(_ attempt: Attempt, _ applied: FleetEngineServer.Applied) -> Bool {
     guard let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] else { return false }
     return at < attempt.vehicleSince
       && !attempts.contains { attempt.vehicleSince <= $0.at && $0.id < attempt.id && $0.isAccepted }
   }
 
-  /// Whether the server has each newer position only from a request whose response was lost, and has rejected one
-  /// since: the program does not know that the server has them, and sends the position before the rejected one.
+  /// Whether Fleet Engine got each newer live position only by a request whose response was lost, and has rejected a
+  /// later request: the daemon does not know that these positions have arrived, and sends the position before the
+  /// rejected one.
   private func isBeforeRejected(_ applied: FleetEngineServer.Applied) -> Bool {
     let earlier = server.applied.prefix { $0.request != applied.request }
     return earlier.allSatisfy { newer in
@@ -238,12 +239,13 @@ extension World {
     reported(at: stamp).contains { $0.isFaulty }
   }
 
-  /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
+  /// Accepted updates are at least 5 s apart, and at most 60 s apart while the vehicle is online with a token and a
+  /// fix.
   private func checkGaps() {
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
     let overruled = Set(
       server.applied.filter { isOverruled($0) || isFromBeforeMisdated($0) || isQueuedBeforeTime($0) }.map(\.request))
-    /// The time from which on there is a position to repeat after this update.
+    /// The time from which on a position can be repeated after this update.
     func repeatable(after attempt: Attempt, at arrival: Double) -> Double {
       overruled.contains(attempt.id) ? fifthSoundFix(after: arrival) ?? .infinity : arrival
     }
@@ -276,12 +278,12 @@ extension World {
     }
   }
 
-  /// Whether a token request failed in this time, or the last token expired in it after the request for the next one
+  /// Whether a token request failed in this period, or the last token expired in it after the request for its successor
   /// had failed: the wait until the next attempt may be longer than the rest of the token's lifetime.
   private func lacksToken(from start: Double, to end: Double) -> Bool {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     if failures.contains(where: { start < $0 && $0 <= end }) { return true }
-    // Tokens that were invalid on arrival do not count.
+    // Tokens that were invalid on arrival are ignored.
     let obtained = events.filter { $0.event.kind == .tokenObtained }.map(\.at)
     let tokens = received.filter { World.seconds($0.value) <= start && obtained.contains($0.value) }
     guard let (token, arrival) = tokens.max(by: { $0.value < $1.value }), let issued = provider.issued[token] else {
@@ -291,8 +293,8 @@ extension World {
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
-  /// Whether a later one had been dropped as misdated when it was sent: then it is an old one that was queued, sent
-  /// without a fix, and there is nothing to repeat.
+  /// Whether the daemon, before it sent the live position, had dropped a misdated position that was queued after the
+  /// live one. Then the live one came from the queue, without a new fix, and is not repeated.
   private func isFromBeforeMisdated(_ applied: FleetEngineServer.Applied) -> Bool {
     func queuedAt(_ id: Backlog.ID) -> BootInstant? { recorded[Disk.Key(vehicle: applied.vehicle, id: id)]?.at }
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let at = queuedAt(applied.live.time) else {
@@ -304,8 +306,9 @@ extension World {
     }
   }
 
-  /// Whether the live position was in the future when it arrived, or long past, by the true time, or by a server's
-  /// wrong clock that can have outvoted the others by then. The daemon drops such a position, and does not repeat it.
+  /// Whether the live position's timestamp was in the future or long past when it arrived, by the true time, or by a
+  /// server's wrong clock that may have outvoted the others by then. The daemon drops such a position, and does not
+  /// repeat it.
   private func isOverruled(_ applied: FleetEngineServer.Applied) -> Bool {
     let errors = applied.at < scenario.secondClockErrorAt ? [] : clockErrors(until: applied.at)
     return ([0] + errors).contains { error in
@@ -314,14 +317,15 @@ extension World {
     }
   }
 
-  /// The second of the fifth good position after this one: with a wrong time, that many are needed until fixes are
-  /// accepted.
+  /// The second of the fifth good fix after this second: after a fix with a wrong time, the filter accepts right ones
+  /// only from the fifth on.
   private func fifthSoundFix(after second: Double) -> Double? {
     let sound = track.indices.dropFirst(Int(second)).lazy.filter { [track] in track[$0].hasFix }
     return sound.dropFirst(4).first.map { Double($0 + 1) }
   }
 
-  /// Whether the machine was suspended in between, or knew that it had no network, or the vehicle was paused.
+  /// Whether, at any time in this period, the machine was suspended or knew that it had no network, or the vehicle was
+  /// paused or used by another daemon.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = absentSince.map { [$0...max(now, $0)] } ?? []
     return (pauses + inactiveSpans + open + openPauses).contains {
@@ -335,11 +339,11 @@ extension World {
     }
   }
 
-  /// The gap between two positions that are queued or delivered never exceeds what the policy allows.
+  /// The gap between two queued or delivered positions never exceeds what the reporting policy allows.
   private func checkCoverage() {
-    // Another vehicle's positions are dropped by design, and a bounded backlog drops the oldest.
+    // A reload may change the vehicle, and the previous vehicle's pending positions are not counted here.
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
-    // Nothing is written to a file while it is replayed.
+    // A file has no positions from the time of the run.
     if case .file = scenario.recording { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
@@ -364,7 +368,7 @@ extension World {
       let seconds = track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
-      // An update that was just accepted delays the next by the minimum interval of 5 s, and the limiter by 9 s.
+      // An update that was just accepted delays the next by the minimum interval of 5 s, and the rate limit by 9 s.
       let allowed =
         (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)
         + replayDelay
@@ -374,15 +378,15 @@ extension World {
     }
   }
 
-  /// The seconds by which a position was sent again, in the plain form, after its compact update had been sent, which
-  /// was rejected, perhaps for its form: the next heartbeat is due an interval after that. By the second of the
-  /// position.
+  /// For positions whose compact update was rejected, perhaps for its form, and was followed by a plain one: the number
+  /// of seconds between these two updates, by the second of the position. The next heartbeat is due an interval after
+  /// the plain update.
   private var comparisonDelays: [Int: Int] {
     let sent = Dictionary(attempts.map { ($0.id, $0) }) { first, _ in first }
     var delays: [Int: Int] = [:]
     for applied in server.applied where !applied.isCompact {
       guard let refused = sent[applied.request - 1], let again = sent[applied.request] else { continue }
-      // Any 500 may be about the form: then the plain one follows at once.
+      // Any 500 may be about the form: the plain update then follows at once.
       let isAboutForm = server.refusedForms.contains(refused.id) || refused.status == 500 && again.at == refused.endedAt
       guard isAboutForm else { continue }
       for reported in reported(at: applied.live.time) {
@@ -407,9 +411,10 @@ extension World {
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
   }
 
-  /// Interpolation of the track between all other positions is within the reported error of each thinned one.
+  /// Each thinned position differs from the interpolation between the remaining positions by at most the reported
+  /// error.
   private func checkThinning() {
-    // Positions with wrong timestamps are excluded, and are not evidence about the others.
+    // Thinned positions with wrong timestamps are not checked.
     let thinned = removals.filter {
       let place = $0.record.location.coordinate
       return $0.reason == .thinned && $0.vehicle == vehicle && !isAheadOfQueueing($0.record.id)
@@ -420,12 +425,12 @@ extension World {
     for applied in server.applied where applied.vehicle == vehicle {
       for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
     }
-    // Also the positions on disk, if the run ends before they are restored.
+    // `pending` includes the positions on disk if the run ends before they are restored.
     for location in (pending[vehicle] ?? [:]).values.map(\.location) {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
-    // A position that a power cut lost, or whose timestamp was wrong, is only the neighbour of those that were thinned
-    // before.
+    // A position that was lost in a power cut, or dropped for its wrong timestamp, is a neighbour only of positions
+    // that were thinned before that.
     var lost: [Timestamp: BootInstant] = [:]
     for removal in removals where removal.reason == .misdated && removal.vehicle == vehicle {
       let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
@@ -443,7 +448,7 @@ extension World {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
       lost[key.id] = at
     }
-    // A live position that was never queued is only the neighbour of those that were thinned after its acceptance.
+    // A live position that was never queued is a neighbour only of positions that were thinned after it was accepted.
     let accepted = Dictionary(
       attempts.compactMap { attempt in attempt.isAccepted ? attempt.endedAt.map { (attempt.id, $0) } : nil }
     ) { $1 }
@@ -455,10 +460,10 @@ extension World {
     }
     let all = known.sorted { $0.key < $1.key }
     let track = all.filter { !isMisdated($0.key, $0.value) }
-    // The program may not know that a neighbour was misdated, and does not use a position that was thinned after a lost
-    // response as a neighbour.
+    // The track as the daemon may see it: without positions that were queued before their timestamps, and without
+    // thinned positions that the server has because only the response was lost.
     let times = Set(thinned.map(\.0.time))
-    let trackOfProgram = track.filter { !isAheadOfQueueing($0.key) && !times.contains($0.key) }
+    let trackOfDaemon = track.filter { !isAheadOfQueueing($0.key) && !times.contains($0.key) }
     for (location, removedAt) in thinned {
       func isNeighbour(_ stamp: Timestamp) -> Bool {
         lost[stamp].map { $0 >= removedAt } ?? true && unqueued[stamp].map { $0 <= removedAt } ?? true
@@ -468,8 +473,9 @@ extension World {
       func previous(in track: Track) -> Track.Element? { track.last { $0.key < location.time && isNeighbour($0.key) } }
       /// The interpolation error in metres; nil if the position is outside of the track.
       func error(in track: Track) -> Double? {
-        // A receiver with one wrong clock dates neighbours alike, but which of them its fixes show to be wrong depends
-        // on when it was corrected, and on the end of the run.
+        // A wrong clock misdates neighbouring positions alike, but `isMisdated` may recognize only some of them,
+        // depending on when the clock was corrected, and on the end of the run. So misdated neighbours are used if
+        // there are no others.
         guard let end = next(in: track) ?? next(in: all), let start = previous(in: track) ?? previous(in: all) else {
           return nil
         }
@@ -479,27 +485,27 @@ extension World {
           longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
         return place?.distance(to: location.coordinate) ?? .infinity
       }
-      // One that was queued with a time in the future is the next one of all that are queued since, until it proves to
-      // be misdated.
+      // A position that was queued with a timestamp in the future is the next neighbour of all positions queued since,
+      // until it proves to be misdated.
       let queuedThen = all.filter { entry in
         recorded[Disk.Key(vehicle: vehicle, id: entry.key)].map { $0.at <= removedAt } ?? true
       }
       let isBeforeFuture = next(in: queuedThen).map { isAheadOfQueueing($0.key) } ?? false
-      let errors = [error(in: track), error(in: trackOfProgram), isBeforeFuture ? error(in: queuedThen) : nil]
+      let errors = [error(in: track), error(in: trackOfDaemon), isBeforeFuture ? error(in: queuedThen) : nil]
       guard let error = errors.compactMap(\.self).min() else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
-      // Six decimals are sent: an error of half of the last one, in both directions.
+      // Coordinates are sent with six decimals: latitude and longitude have an error of up to half of the last one.
       if error > reported + 0.08 {
         violate("a position was thinned that is \(error) m off, reported is \(reported) m")
       }
     }
   }
 
-  /// Whether a position is more than ten seconds from where the vehicle was at its timestamp: this excludes receivers
-  /// that only lag. A wrong clock's timestamp may recur when the clock is right, so the nearest of the positions with
-  /// the timestamp counts. While the vehicle is stationary, its position of that second is as near, except for noise.
+  /// Whether a position was reported more than ten seconds before or after its timestamp; a smaller difference is a
+  /// receiver's lag. A wrong clock's timestamp may recur when the clock is right, so the nearest of the positions with
+  /// this timestamp decides. While the vehicle is stationary, several of them are equally near, except for noise.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
     func distance(_ reported: Receiver.ReportedFix) -> Double {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
@@ -510,14 +516,14 @@ extension World {
     return !candidates.contains { distance($0) < nearest + 1e-4 && abs($0.second - second) <= 10 }
   }
 
-  /// Whether a position was queued more than ten seconds before its timestamp: it is misdated, wherever the vehicle
-  /// was.
+  /// Whether a position was queued more than ten seconds before its timestamp: then it is misdated, wherever the
+  /// vehicle was.
   private func isAheadOfQueueing(_ stamp: Timestamp) -> Bool {
     guard let (at, _, _) = recorded[Disk.Key(vehicle: vehicle, id: stamp)] else { return false }
     return stamp - (Scenario.boot + .nanoseconds(at.nanoseconds)) > .seconds(10)
   }
 
-  /// After the network returns the newest position arrives within an interval, if the daemon has retried before.
+  /// After an outage of the network in which an attempt failed, an update arrives within an interval.
   private func checkReturn() {
     for fault in scenario.faults where fault.isSilence && fault.from > 30 {
       let from = Double(fault.until)
@@ -547,8 +553,8 @@ extension World {
     fetches.last { World.seconds($0) < second }.map(World.seconds)
   }
 
-  /// The time that a slow network may add between two arrivals: the round trip of a token request, and the update's
-  /// transit.
+  /// The number of seconds that a slow network may add between two arrivals: the round trip of a token request, and the
+  /// update's transit.
   private var transit: Double {
     scenario.faults.reduce(0) { most, fault in
       if case .latency(let milliseconds) = fault.kind { max(most, Double(milliseconds) * 6 / 1000) } else { most }
@@ -557,7 +563,7 @@ extension World {
 }
 
 extension Fault {
-  /// A network that transmits nothing, which the agent can only probe.
+  /// Whether the network transmits nothing, so that only an attempt can detect its return.
   var isSilence: Bool {
     switch kind {
     case .nameServersDead, .unresolved, .unreachable, .silent: true
@@ -565,7 +571,7 @@ extension Fault {
     }
   }
 
-  /// A failure that is reported at once.
+  /// Whether requests fail at once.
   var isQuick: Bool {
     switch kind {
     case .unresolved, .unreachable: true

@@ -3,19 +3,19 @@ import Daemon
 import Vehicle
 import Timekeeping
 
-/// Other daemons on this machine, with vehicles that the program's settings also name.
+/// Other daemons on this machine, for vehicles that the daemon's settings may also name.
 extension World {
   private static let other = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
   private var hasOthers: Bool { scenario.faults.contains { $0.place == .machine } }
 
-  /// As the shell does at the start, and when the agent requests it.
+  /// Tries to lock the vehicle, as the shell does at the start, and when the agent requests it.
   func lockVehicle() {
     guard hasOthers, finishedAt == nil else { return }
     handle(.vehicleLocked(by: lock(vehicle)))
   }
 
-  /// - Returns: the daemon that has the vehicle; nil if the program has locked it.
+  /// - Returns: the other daemon that has locked the vehicle; nil if this daemon has.
   func lock(_ vehicle: String) -> VehicleHolder? {
     guard lockedVehicle != vehicle, isTaken(vehicle) else {
       lockedVehicle = vehicle
@@ -41,7 +41,7 @@ extension World {
     [pausedAt, inUseSince].compactMap { $0.map { $0...max(now, $0) } }
   }
 
-  /// The program locks the vehicle soon after the other daemon has ended and it has settings that name the vehicle.
+  /// The daemon locks the vehicle soon after the other daemon has ended and the settings name the vehicle.
   func checkLock() {
     guard inUseSince != nil, !isOff, finishedAt == nil, isRunning else { return }
     let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0

@@ -6,10 +6,10 @@ import Timekeeping
 /// ModemManager with the modem that has the receiver: it stores the last sentence of each kind, and returns all of
 /// them.
 struct SimulatedModem {
-  /// The path of the modem's object, which changes each time that it is plugged in.
+  /// The number in the path of the modem's D-Bus object, which changes each time that the modem is plugged in.
   private var number = 0
   private var enabled: Modem.LocationSources = []
-  /// By kind, with the line end.
+  /// The last sentence of each kind, with its line end.
   private var kept: [String: [UInt8]] = [:]
   private var line: [UInt8] = []
 
@@ -24,14 +24,14 @@ struct SimulatedModem {
   /// The response to GetLocation; nil if there is no such modem.
   func position(of path: String) -> ModemPosition? {
     guard path == modem.path else { return nil }
-    // The order of a hash table, which is arbitrary.
+    // ModemManager returns them in the arbitrary order of a hash table.
     return ModemPosition(
       sentences: kept.sorted { $0.key.reversed().lexicographicallyPrecedes($1.key.reversed()) }.flatMap(\.value))
   }
 
   mutating func enable(_ sources: Modem.LocationSources) { enabled = sources }
 
-  /// It is plugged in again, as a new modem.
+  /// The modem is plugged in again, as a new one.
   mutating func replug() {
     number += 1
     (enabled, kept, line) = ([], [:], [])
@@ -50,7 +50,7 @@ struct SimulatedModem {
   }
 }
 
-/// What passes between ModemManager, which has the modem's receiver, and the daemon.
+/// The messages between ModemManager, which has the modem's receiver, and the daemon.
 extension World {
   func replugModem(_ index: Int, isThere: Bool) {
     if isThere { ports[index].modem?.replug() }

@@ -2,7 +2,7 @@
 import HTTPMessages
 import Timekeeping
 
-/// The network between the program and its servers.
+/// The network between the daemon and its servers.
 extension World {
   enum Obstacle {
     case nothing
@@ -57,7 +57,9 @@ extension World {
     return cause != nil
   }
 
-  /// The connection of a request: the open one, or a new one. Its fault; nil if it is good.
+  /// Selects the connection of a request: the open one, or a new one.
+  ///
+  /// - Returns: the connection's fault; nil if it is good.
   func connect(for request: HTTPRequest) -> Fault.BadConnection? {
     let isReplaced = isConnected && request.usesNewConnection
     if request.usesNewConnection { dropConnection() }
@@ -100,13 +102,15 @@ extension World {
     queue.schedule(.updateEnds(id: id, outcome), at: min(now + delay(), flight.endsBy))
   }
 
-  /// Closes the connection of a request that has arrived without a byte of a response; the server applies the request
-  /// later.
+  /// Closes the connection of a request that has arrived, without sending a byte of a response; the server applies the
+  /// request later.
+  ///
+  /// - Returns: whether the connection was closed.
   func closesUnanswered(_ id: UInt64, _ flight: Flight) -> Bool {
     guard flight.isOnReusedConnection else { return false }
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .closedUnanswered(let part, let seconds) = fault.kind else { continue }
-      // The world's own random numbers are used for other faults.
+      // A separate generator leaves the random numbers of other faults unchanged.
       var random = SplitMix64(seed: scenario.seed ^ 0x636C_6F73 &+ id)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
       coverage.faults.meet(.closedUnanswered)

@@ -5,12 +5,13 @@ import Vehicle
 import Positioning
 import Timekeeping
 
-/// The agent's plan is exact: nothing happens before its end without an input, and at its end something does.
-/// || At every call the plan must be a wait that ends later, and the planned action must happen at its end. Looking
-/// ahead, and checking again later, costs more than everything else: it is done after every fourth input, and every
-/// 32nd fix.
+/// The agent's plan is exact: without an input, nothing happens before the planned time.
+///
+/// After every call the plan must be a wait that ends later, and the planned action must happen at that time. Verifying
+/// a plan in advance, and again before the next call, costs more than everything else: it is done only after every
+/// fourth input, and every 32nd fix.
 extension World {
-  /// Records the plan after a call of the agent, and looks ahead.
+  /// Records the plan after a call of the agent, and after some calls verifies it in advance.
   func notePlan(_ plan: Plan) {
     lastPlan = finishedAt == nil ? plan : nil
     meet(plan)
@@ -31,7 +32,9 @@ extension World {
     if !step.isDone(by: effects) { violate("\(step) was planned, and what happens is \(effects.map(World.brief))") }
   }
 
-  /// Before an input: the plan is unchanged. At its end the returned step is to be performed.
+  /// Checks before an input that the plan is unchanged.
+  ///
+  /// - Returns: the step that must be performed now, at the end of the planned wait; nil before it.
   func checkPlan(of vehicle: VehicleAgent) -> Plan.Step? {
     guard let lastPlan, finishedAt == nil else { return nil }
     if let until = lastPlan.until, bootNow >= until {
@@ -39,7 +42,7 @@ extension World {
       violate("at its end, \(lastPlan) becomes \(vehicle.plan(at: bootNow)): nothing happens")
     } else if looksAhead {
       let plan = vehicle.plan(at: bootNow)
-      // As long as the plan is to wait, an early deadline changes nothing.
+      // During the planned wait, time alone does not change the plan.
       if plan != lastPlan { violate("\(lastPlan) became \(plan) without an input") }
     }
     return nil
@@ -54,7 +57,7 @@ extension Plan.Step {
     case .enqueue: true
     // A start-up deadline may pass without a source to use.
     case .selectSource: true
-    // The time may be the same without it.
+    // The time may be the same after the review.
     case .reviewTime: true
     case .reportFixMissing:
       effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }

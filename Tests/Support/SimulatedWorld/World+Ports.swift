@@ -12,7 +12,7 @@ struct PortSettings: SourceIdentity, Equatable {
   let index: Int
 }
 
-/// The session of a source, which can also be at the end like a recording.
+/// The session of a source of any kind, which can also end, as a recording does.
 struct PortSession: SourceSession {
   private var session: any SourceSession
 
@@ -37,10 +37,10 @@ struct PortSession: SourceSession {
 
 /// The receivers' bytes, from the line to the daemon.
 extension World {
-  /// The seed of the program's jitter, different in each run of it.
+  /// The seed of the daemon's jitter, different in each of its runs.
   var programSeed: UInt64 { scenario.seed &+ runNumber &* 1_000_003 }
 
-  /// The program starts, and has no source yet.
+  /// The daemon starts, and has no source yet.
   func startPorts() {
     portsBySource = [:]
     (areFixesNeeded, neededSince) = (true, nil)
@@ -51,9 +51,9 @@ extension World {
     useSources()
   }
 
-  /// The shell passes the sources of the settings.
+  /// Passes the daemon the sources of the settings, as the shell does.
   ///
-  /// - Parameter isVehicleInUse: whether another daemon has their vehicle.
+  /// - Parameter isVehicleInUse: whether another daemon has locked the vehicle of the settings.
   func useSources(isVehicleInUse: Bool = false) {
     let plan = daemon.plan(ports.indices.map { PortSettings(index: $0) }, isVehicleInUse: isVehicleInUse)
     pass(
@@ -98,7 +98,7 @@ extension World {
         silenceTimeout: World.silenceTimeout, seed: seed &+ UInt64(index)))
   }
 
-  /// The machine has no power, or the program does not run.
+  /// Closes the ports: the machine has no power, or the daemon does not run.
   func closePorts() {
     for index in ports.indices {
       ports[index].close()
@@ -106,7 +106,7 @@ extension World {
     }
   }
 
-  /// The program reads its receivers, or stops reading them, which is only right in a pause.
+  /// The daemon starts to read its receivers, or stops, which it may do only in a pause.
   func needFixes(_ areNeeded: Bool) {
     areFixesNeeded = areNeeded
     neededSince = now
@@ -142,12 +142,12 @@ extension World {
       let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, speed: speed)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
-      // The last sentences of a modem are stored, whether they were read or not. After a pause a fix with an earlier
-      // time than expected counts as one of the pause for 3 s.
+      // ModemManager stores a modem's last sentences, whether the daemon reads them or not. For 3 s after a pause, a
+      // fix with an earlier time than expected is treated as one from the pause.
       let isNew = isInOrder || neededSince.map { now - $0 > .seconds(4) } ?? true
       let isRead = ports[index].modem == nil && areFixesNeeded && (isNew || ports[index].isNetwork)
       if isGood, output.isSound, isRead { ports[index].awaited.insert(second) }
-      // The agent decides which of several sources is used; one that has been good for this time must be found.
+      // The agent decides which of several sources it uses; it must find one that has been good for this time.
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
       if isFound { isSound = true }
       var bytes: [UInt8] = []
@@ -210,10 +210,10 @@ extension World {
 
   /// Every position that was transmitted was decoded, and a port that can be read is read.
   private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
-    // A recording has no pauses: an epoch may end only with the next one.
+    // A recording has no pauses between epochs: an epoch may end only with the next one.
     let isRecording = ports[index].recording != nil
     let last = isRecording ? ports[index].lastWhole : second
-    // And what comes in one piece is replayed at its own pace.
+    // A burst from a recording is replayed at the pace of its times.
     let bursts = scenario.faults.filter { fault in
       if case .heldBack = fault.kind { isRecording && fault.from <= second } else { false }
     }
@@ -230,8 +230,8 @@ extension World {
     }
     let since = ports[index].fineSince ?? second
     ports[index].fineSince = since
-    // The waits between attempts grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be
-    // noticed first.
+    // The waits between attempts grow to 10 s; all baud rates are tried in 23 s, but first a silence may have to be
+    // noticed.
     if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
       violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
     }
@@ -258,7 +258,7 @@ extension World {
     if ports[index].isWatched, ports[index].unread.count >= ports[index].lowWaterMark { readPort(index) }
   }
 
-  /// Passes the daemon the data that has arrived. Not while its effects are performed.
+  /// Passes the daemon the data that has arrived; not called while the daemon's effects are performed.
   func readPort(_ index: Int) {
     if ports[index].recording != nil { return readRecording(index) }
     let bytes = ports[index].unread
@@ -318,21 +318,21 @@ extension World {
     // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
     let age = ports[index].modem == nil ? 0 : 1
     let asleep = age > 0 && now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
-    // In datagrams an epoch that was overtaken may have given its date to the other.
+    // In datagrams, an epoch that was overtaken may have given its date to the epoch that overtook it.
     let isOvertaken =
       ports[index].isNetwork
       && scenario.faults.contains {
         if case .swapped = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    // In a burst of several epochs, only the first sentence of an epoch without a time shows where it begins. No such
-    // fix is used.
+    // In a burst of several epochs without a time, only the first sentence of an epoch shows where the epoch begins.
+    // Fixes without a time are not used.
     let isRunTogether =
       fix.time == nil
       && scenario.faults.contains {
         if case .heldBack = $0.kind { $0.source == index && $0.from <= second && second <= $0.until } else { false }
       }
-    // In a recording an epoch may end seconds later, with the next one that can be read; and a modem keeps one for as
-    // long as no other is received.
+    // In a recording, an epoch may end seconds later, with the next epoch that can be read; and a modem stores an epoch
+    // until it receives another.
     let isLasting = ports[index].recording != nil || ports[index].modem != nil
     let stamped = isLasting ? fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) } : nil
     let epoch = min(stamped ?? second, second)
@@ -356,18 +356,21 @@ extension World {
     }
   }
 
-  /// Whether a fix in this second, and of that one by its time, may be from a corrupted sentence with a valid checksum.
+  /// Whether a fix that was decoded in `second`, and whose time is in `epoch`, may be from a corrupted sentence with a
+  /// valid checksum.
   private func isFromCollision(at second: Int, epoch: Int, of port: Port) -> Bool {
-    // A recording is played when it is due, which a wrong time delays; and that may be the time of any second.
+    // A recorded fix is replayed when it is due. A wrong time delays that, and may be the time of any second.
     let (seconds, delay) = (port.collisions.seconds, port.replayDelay)
     if delay > 0 { return seconds.contains { $0 <= second && second <= $0 + delay } }
     return [epoch, second].contains { port.isDisturbed(at: $0) }
       && seconds.contains { abs(epoch - $0) <= 2 || abs(second - $0) <= 2 }
   }
 
-  /// With a clock that is right within half a day of the receiver's time of day, a fix without a date gets the right
-  /// date at once.
-  /// - Parameters: - before: the vehicle's state before the fix. - after: the state after it.
+  /// If the machine's clock differs from the receiver's time by less than half a day, a fix without a date gets the
+  /// right date at once.
+  /// - Parameters:
+  ///   - before: the vehicle's state before the fix.
+  ///   - after: the vehicle's state after the fix.
   func checkDate(of fix: Fix, from before: VehicleState, to after: VehicleState) {
     guard case .ofDay(let milliseconds) = fix.time else { return }
     let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
@@ -377,14 +380,15 @@ extension World {
     if after.rejected[.noDate] != before.rejected[.noDate] {
       violate("a fix is rejected for its date, and the clock is right")
     }
-    // A confirmed server time takes precedence over the clock.
+    // A confirmed server time takes precedence over the machine's clock.
     let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
-    // A receiver clock that jumped before a server's first response is corrected by that, and late by its delay at
-    // most; delayed data is late by its delay. Until the fifth fix, the previous error of a clock still applies.
+    // A receiver's clock that jumped before a server's first response is corrected by that response, and late by at
+    // most its delay; delayed data is late by its own delay. Until the fifth fix, the previous error of a clock still
+    // applies.
     let held = scenario.faults.map { fault in
       if case .heldBack = fault.kind { fault.until - fault.from } else { 0 }
     }
-    // A modem may have kept the last one from before a suspend.
+    // A modem may have stored the last fix from before a suspend.
     let asleep = scenario.hasModem && now - resumedAt <= .seconds(1) ? suspendedFor : .zero
     let errors = (0...10).map { clockLead(at: self.second - Double($0)) }
     let lead = (errors.max() ?? 0) - errors[0]
@@ -410,8 +414,8 @@ extension World {
 
   var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
 
-  /// The reported position that this timestamp belongs to, of any receiver.
-  /// - Parameter late: by how much a corrected timestamp may be late.
+  /// The reported positions of all receivers that this timestamp may belong to.
+  /// - Parameter late: the time by which a corrected timestamp may be late.
   func reported(at stamp: Timestamp, late: Duration = .zero) -> [Receiver.ReportedFix] {
     let late = Int(late.wholeSeconds)
     let reported =

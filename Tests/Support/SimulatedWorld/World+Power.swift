@@ -8,9 +8,10 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// Power cuts and suspends of the machine; the disk keeps its contents, or is full.
+/// Power cuts and kills, and the next start of the daemon; the disk keeps its contents.
 extension World {
-  /// The contents of memory are lost, and changes that the store had not written.
+  /// Cuts the power or kills the daemon: the contents of memory are lost, including changes that the store had not
+  /// written.
   func cutPower(for seconds: Int, isOfPower: Bool) {
     note(isOfPower ? "* the power is cut" : "* the program is killed")
     cut = nil
@@ -32,14 +33,15 @@ extension World {
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
-  /// While the disk works, everything that was recorded before this time is on it. During suspend nothing is written.
+  /// While the disk works, everything that was recorded before this time is on disk. During a suspend nothing is
+  /// written.
   var writtenUntil: Disk.WrittenUntil {
     func time(_ interval: Duration) -> BootInstant {
       now - interval - (now - resumedAt < interval ? suspendedFor : .zero)
     }
     let usual = time(scenario.commitInterval ?? Disk.commitInterval)
     let inOutage = time(scenario.commitInterval ?? Disk.commitIntervalInOutage)
-    // Changes collected in an outage are written soon after its end; exactly then they may be under way.
+    // Changes collected in an outage are written soon after its end; at that very time, they may not be on disk yet.
     let outages = reach.outageEndedAt.map { $0 < usual ? $0 : .boot } ?? .boot
     return Disk.WrittenUntil(usual: usual, inOutage: max(inOutage, outages))
   }
@@ -68,7 +70,7 @@ extension World {
     startedAt = now
     starts[runNumber] = now
     let boot = "\(boots)"
-    // The kernel has been up for a while when the program starts.
+    // The kernel has been up for a while when the daemon starts.
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
@@ -85,7 +87,7 @@ extension World {
     launch()
   }
 
-  /// The program has its first settings: the shell passes on what previous runs have stored.
+  /// The daemon has its first settings: the shell passes it what previous runs have stored.
   func beginRun() {
     ring.ranAt = now
     if let storedRunState { handle(.runStateFound(storedRunState)) }
@@ -98,7 +100,7 @@ extension World {
       return startPorts()
     }
     startPorts()
-    // A machine that monitors its network reports its state at the start.
+    // A machine that monitors its network reports the network's state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     pass(.start)
     // A navigation app connects again.

@@ -15,7 +15,7 @@ struct Published {
 }
 
 extension Daemon.Effect {
-  /// Whether it only publishes or queries. The effects until a power cut are counted without these.
+  /// Whether the effect only publishes or queries. Such effects are not counted towards a power cut.
   var publishes: Bool {
     switch self {
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .readSettings, .readKeptSettings,

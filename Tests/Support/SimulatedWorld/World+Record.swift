@@ -7,7 +7,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// A checksum (FNV-1a, 64 bits) of a run's actions, to compare two versions of the program.
+/// A checksum (FNV-1a, 64 bits) of a run's actions, to compare two versions of the daemon.
 struct RunChecksum {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -29,7 +29,7 @@ extension World {
     requestChecksum.add(request.body)
   }
 
-  /// Appends the record of this run to the file, if one is asked for.
+  /// Appends the record of this run to the file, if SIMULATION_RECORD names one.
   func appendRecord() throws {
     guard let path = World.recordFile else { return }
     var events = RunChecksum()

@@ -4,7 +4,7 @@ import Positioning
 import Timekeeping
 
 extension Port {
-  /// Whether it is a file.
+  /// Whether the port's recording is a file.
   var isFile: Bool { if case .file = recording { true } else { false } }
 }
 
@@ -25,7 +25,7 @@ extension World {
     }
   }
 
-  /// Opens it at its beginning. Data that is written into a pipe before it is read stays in it.
+  /// Opens a recording at its beginning. Data that is written into a pipe before the daemon reads it stays in the pipe.
   func openRecording(_ index: Int) {
     guard ports[index].recording != nil else { return }
     ports[index].close()

@@ -4,8 +4,8 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// What is around the vehicle on its machine, called the ring: settings, credentials and directories, and requests to
-/// the daemon.
+/// The surroundings of the vehicle on its machine, called the ring: settings, credentials and directories, and requests
+/// to the daemon.
 struct Ring {
   /// One of the successive contents of the settings files.
   struct Edition: Equatable {
@@ -24,7 +24,7 @@ struct Ring {
   /// The vehicle and the edition of the last working settings; nil if none are stored.
   var keptVehicle: String?
   var keptEdition = Edition()
-  /// The editions of the files, and of the settings in force or about to be.
+  /// The edition of the settings files, and the edition of the settings that are in force or about to be.
   var edition = Edition()
   var force = Edition()
   /// The editions in the order of their numbers.
@@ -34,20 +34,20 @@ struct Ring {
   /// When the settings came into force, and the number of restarts since.
   var forceSince = BootInstant.boot
   var forceRestarts = 0
-  /// How often each edition came into force: others may have been in between.
+  /// How often each edition came into force, by its number; others may have been in force in between.
   var begins: [Int: Int] = [:]
-  /// The previous settings, when they came into force, and the number of restarts.
+  /// The previous settings, when they came into force, and the number of restarts while they were in force.
   var before: (edition: Edition, since: BootInstant, restarts: Int)?
   var confirmationLimit: Duration?
   /// The settings that were rolled back last, with their vehicle.
   var rejected: String?
   /// Why nothing can be stored in the daemon's directory; nil if it exists.
   var directoryTrouble: String?
-  /// Whether the unit has failed: it starts when the settings change.
+  /// Whether the unit has failed: it starts again when the settings change.
   var hasFailed = false
-  /// When the daemon last had its first settings.
+  /// When the daemon got its first settings after its last start.
   var ranAt = BootInstant.boot
-  /// The time from which on the daemon could have settings; nil if it cannot, or has them.
+  /// The time since which the daemon could have settings; nil if it cannot, or has them.
   var usableSince: BootInstant?
   var lastRequest: UInt64 = 0
   /// Requests without a response.
@@ -121,19 +121,19 @@ extension World {
     if ring.directoryTrouble == nil { ring.confirmation = text }
     guard let words = text?.split(separator: "\n")[1].split(separator: " "), words[0] == "taken-back" else { return }
     ring.rejected = String(words[1])
-    // The previous settings are about to be used, and these were in force before them.
+    // `begin` was already called for the previous settings, so `ring.before` has the ones that are taken back.
     guard let before = ring.before, let limit = ring.confirmationLimit else {
       return violate("settings are taken back that need no confirmation")
     }
     if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings are taken back that work") }
-    // Each restart may cost one of the steps in which the time is stored.
+    // Each restart may cost one of the ten-second steps in which the elapsed time is stored.
     let (since, restarts) = (before.since, before.restarts)
     if ring.begins[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
       violate("settings are taken back after \((now - since).inSeconds) s")
     }
   }
 
-  /// Whether anything but the settings may have prevented each update.
+  /// Whether anything but the settings may have prevented updates.
   private var hasOtherFaults: Bool { scenario.faults.contains { $0.place != .settings } }
 
   /// Settings are about to be used.
@@ -182,7 +182,7 @@ extension World {
     guard scenario.hasRing else { return true }
     let isDeleted = isActive { if case .settingsDeleted = $0 { true } else { false } }
     guard ring.hasFailed || isDeleted else { return true }
-    // Each change of the files is a new attempt.
+    // Each change of the settings files causes a new attempt to start the service.
     let next = scenario.faults.filter { $0.place == .settings && Double($0.until) > second }.map(\.until).min()
     ring.hasFailed = false
     if isDeleted || settingsFault != nil, let next {
@@ -207,11 +207,11 @@ extension World {
     handle(.directoryDeleted("/var/lib/fleet-locationd", within: .seconds(8)))
   }
 
-  /// systemd makes the directory for the next process, which does not know its previous contents.
+  /// systemd creates the directory again for the next process, without its previous contents.
   func restoreDirectory() {
     guard ring.directoryTrouble != nil else { return }
     ring.directoryTrouble = nil
-    // Until now they were in force, but not stored.
+    // Until now, the pause and the duty were in force, but not stored.
     (pauseNote, dutyNote) = (nil, nil)
     if let began = pausedAt { inactiveSpans.append(began...now) }
     (pausedAt, offlineSince, offlineSettledAt) = (nil, nil, nil)

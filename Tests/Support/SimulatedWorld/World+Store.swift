@@ -8,19 +8,19 @@ import FleetEngine
 import HTTPMessages
 import Timekeeping
 
-/// A file on disk, which only its own damage can destroy.
+/// The store's file on disk, which is lost only if it is damaged or deleted.
 struct Disk {
   struct Key: Hashable {
     var vehicle: String
     var id: Backlog.ID
   }
 
-  /// The longest time whose positions a power cut may cost, unless the settings contain one.
+  /// The default commit interval: a power cut may lose the positions of this period.
   static let commitInterval = Duration.seconds(5)
-  /// The same in a long outage of the network.
+  /// The default commit interval in a long outage of the network.
   static let commitIntervalInOutage = Duration.seconds(60)
 
-  /// The time before which everything recorded is on disk: in a long outage, and otherwise.
+  /// The times before which everything recorded is on disk: usually, and for positions recorded in a long outage.
   struct WrittenUntil {
     var usual: BootInstant
     var inOutage: BootInstant
@@ -29,33 +29,33 @@ struct Disk {
   }
 
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
-  /// How often it was set aside and replaced with an empty one.
+  /// How often the file was set aside and replaced with an empty one.
   fileprivate(set) var setAside = 0
-  /// How often it was deleted.
+  /// How often the file was deleted.
   fileprivate(set) var deletions = 0
-  /// What the deleted file had of the vehicle, until the program has noticed: only its memory has it.
+  /// The vehicle's records in the deleted file, until the daemon has noticed the deletion: only its memory has them.
   fileprivate(set) var missing: Set<Key> = []
 }
 
-/// The file as the program has it open; a power cut closes it.
+/// The file as the daemon has it open; a power cut closes it.
 struct OpenFile {
-  /// Its contents when the disk failed; nil while the disk works.
+  /// The times before which everything was on disk when the disk failed; nil while the disk works.
   var troubledSince: Disk.WrittenUntil?
-  /// The number of deletions before the open file was created; nil before the first.
+  /// The disk's number of deletions when the file was last opened; nil before the first opening.
   fileprivate var openedAfter: Int?
 }
 
-/// Whether the program considers servers reachable.
+/// Whether the daemon considers servers reachable.
 struct Reach {
-  /// The time from which on no server was reached.
+  /// The time since which no server has been reached; nil if one was reached last.
   private var unreachedSince: BootInstant?
   /// When the last long outage ended.
   private(set) var outageEndedAt: BootInstant?
 
-  /// Whether changes may stay in memory for longer: no server was reached for two minutes.
+  /// Whether changes may stay in memory for longer: no server has been reached for two minutes.
   func isInLongOutage(at now: BootInstant) -> Bool { unreachedSince.map { now - $0 >= .seconds(120) } ?? false }
 
-  /// The program is notified of this next.
+  /// Records an input that the daemon gets next.
   mutating func note(_ input: VehicleAgent.Input, at now: BootInstant) {
     switch input {
     case .updateEnded(_, .response):
@@ -79,7 +79,7 @@ extension TransportFailure {
 }
 
 extension World {
-  /// Everything that is pending, of each vehicle.
+  /// All pending positions, by vehicle.
   var pending: [String: [Backlog.ID: Backlog.Record]] {
     unrestored.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
@@ -98,7 +98,7 @@ extension World {
     if !missing.isEmpty { violate("\(missing.count) positions are not on disk at the end") }
   }
 
-  /// All stored positions are restored.
+  /// Checks that all stored positions are restored.
   func restore(_ records: [Backlog.Record]) {
     let known = Set(records.map(\.id))
     for id in (unrestored[vehicle] ?? [:]).keys where !known.contains(id) {
@@ -110,10 +110,11 @@ extension World {
 
   // MARK: - Collected changes
 
-  /// The position of this step that a long outage must not cost: the first one after the vehicle has parked.
+  /// The position that was queued in this step and must be on disk at once even in a long outage: the first one after
+  /// the vehicle has parked.
   func stop() -> Backlog.ID? {
     var stop: Backlog.ID?
-    // A burst of fixes is one step: the vehicle may have parked after the report in it.
+    // A burst of fixes is one step: the vehicle may have parked after a report within the burst.
     for (message, _, isParked) in messages {
       guard case .fromVehicle(let effect) = message else { continue }
       switch effect {
@@ -126,7 +127,8 @@ extension World {
     return scenario.commitInterval == nil && reach.isInLongOutage(at: now) ? stop : nil
   }
 
-  /// Such a position is on disk at once, if possible, unless the full backlog has dropped it in the same step.
+  /// The position of a stop in a long outage is on disk at once, if possible, unless the full backlog has dropped it in
+  /// the same step.
   func checkStop() {
     defer { newStop = nil }
     guard let newStop, copy[newStop] != nil, !isOff, openFile.troubledSince == nil,
@@ -162,13 +164,13 @@ extension World {
       defer { (openFile.openedAfter, disk.missing) = (disk.deletions, []) }
       return openFile.openedAfter.map { $0 == disk.deletions } ?? true ? .opened(nil) : .openedAnother
     case .replace(_, _, let why):
-      // Contents that are not in memory remain in the file that is set aside.
+      // Records that are not in memory remain only in the file that is set aside.
       for (name, records) in disk.held {
         for id in records.keys where name != vehicle || copy[id] == nil {
           lose(Disk.Key(vehicle: name, id: id))
         }
       }
-      // Records in memory are written again; until then only the file that is set aside has them.
+      // Records in memory are written again; until then, they are on disk only in the file that is set aside.
       if disk.held[vehicle]?.isEmpty == false { openFile.troubledSince = .never }
       loseFile()
       disk.setAside += 1
@@ -196,7 +198,7 @@ extension World {
 
   /// The file is deleted, possibly with its directory.
   func deleteStore() {
-    // Its records of other vehicles exist nowhere else.
+    // The file's records of other vehicles exist nowhere else.
     for (name, records) in disk.held where name != vehicle {
       for id in records.keys { lose(Disk.Key(vehicle: name, id: id)) }
     }
@@ -210,12 +212,13 @@ extension World {
     disk.deletions += 1
   }
 
-  /// The program forgets the vehicle whose file was deleted before it has noticed that.
+  /// The daemon changes to another vehicle before it has noticed that the file was deleted: the previous vehicle's
+  /// records are lost.
   func forgetMissing() {
     for key in disk.missing where unrestored[key.vehicle]?.removeValue(forKey: key.id) != nil { lose(key) }
   }
 
-  /// The file is deleted. Another vehicle's records that were never written are still in the store's memory.
+  /// The file is gone. Another vehicle's records that were never written are still in the store's memory.
   private func loseFile() {
     for (name, records) in disk.held { unrestored[name] = unrestored[name]?.filter { records[$0.key] == nil } }
     disk.held = [:]

@@ -13,7 +13,7 @@ import Vehicle
 struct TranscriptLine {
   var second: Double
   var text: String
-  /// Whether a story omits it.
+  /// Whether the story omits the line.
   var isDetail: Bool
 
   var description: String { "\(World.column(second, 9)) \(text)" }
@@ -30,13 +30,13 @@ struct PictureSecond {
 
 /// A run for an engineer to read: events, decisions, and their reasons.
 extension World {
-  /// The transcript without frequent repetitions, and the picture.
+  /// The picture, and the transcript without details.
   var story: String {
     let lines = transcript.filter { !$0.isDetail }.map(\.description)
     return "\(scenario.source)\n\n\(picture)\n\n\(lines.joined(separator: "\n"))\n"
   }
 
-  /// Rounded to the millisecond, right-aligned in a column of this width.
+  /// A second, rounded to the millisecond, right-aligned in a column of this width.
   static func column(_ second: Double, _ width: Int) -> String {
     let milliseconds = Int((second * 1000).rounded())
     let text = "\(milliseconds / 1000).\(String("\(1000 + milliseconds % 1000)".dropFirst()))"
@@ -45,7 +45,7 @@ extension World {
 
   // MARK: - Events
 
-  /// Faults that begin or end in this second.
+  /// Notes the faults that begin or end in this second, and records the second for the picture.
   func noteFaults(second: Int) {
     guard isTranscribing else { return }
     for fault in scenario.faults {
@@ -63,7 +63,7 @@ extension World {
     hasFixSinceTick = false
   }
 
-  /// The reason why nothing is sent, if it differs from the previous one.
+  /// Notes the reason why nothing is sent, if it differs from the previous one.
   func noteCause(_ plan: Plan, of vehicle: VehicleAgent) {
     guard let cause = plan.cause.map(CauseCase.init), cause != lastCause else { return }
     lastCause = cause
@@ -140,9 +140,9 @@ extension World {
     add("off") { any($0, \.isOff) ? "#" : "." }
     add("fix") { any($0, \.hasFix) ? "+" : "." }
     add("update") { range in
-      let ended = attempts.filter { range.contains(Int(World.seconds($0.at))) }
-      if ended.isEmpty { return "." }
-      return ended.allSatisfy(\.isAccepted) ? "+" : ended.contains(where: \.isAccepted) ? "*" : "x"
+      let sent = attempts.filter { range.contains(Int(World.seconds($0.at))) }
+      if sent.isEmpty { return "." }
+      return sent.allSatisfy(\.isAccepted) ? "+" : sent.contains(where: \.isAccepted) ? "*" : "x"
     }
     add("waiting") { range in
       let most = pictured.indices.filter(range.contains).map { pictured[$0].waiting }.max() ?? 0

@@ -4,10 +4,11 @@ import Timekeeping
 /// The data of a run, for a picture of it.
 extension World {
   /// One JSON object. All times are seconds since boot.
-  /// || `faults` contain the party that failed, and the start and end; `fixes` are the times of the positions that
-  /// the receiver reported; `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are
-  /// the updates that the server accepted, with the times of their positions; `backlog` is the number of pending
-  /// positions at each second.
+  ///
+  /// `faults` contain what failed (`of`), and the start and end; `fixes` are the times of the positions that the
+  /// receiver reported; `requests` have `at`, `ended` and `status`, which is 0 without a response; `applied` are the
+  /// updates that the server accepted, with the times of their positions; `backlog` is the number of pending positions
+  /// at each second.
   var trace: String {
     let fixes = receivers[0].reported.keys.sorted().map { World.text(Double($0 - Scenario.boot.milliseconds) / 1000) }
     let requests = attempts.map { attempt in

@@ -36,7 +36,7 @@ extension World {
     }
   }
 
-  /// A message between the daemon's parts; nil if an input or effect of the daemon is the same.
+  /// A message between the daemon's parts; nil if an input or effect of the daemon already says the same.
   static func brief(_ message: Daemon.Message) -> String? {
     switch message {
     case .fromVehicle(.backlog(.added(let record))): "backlog + \(record.id.rfc3339)"
@@ -101,11 +101,11 @@ extension World {
     fputs(text, file)
   }
 
-  /// How to reproduce it, and the smallest scenario that fails in the same way, if that is wanted.
+  /// How to reproduce a failure, and the smallest scenario that fails in the same way, if requested.
   static func reproduction(of world: World, shrinks: Bool) throws -> String {
     let command = "SIMULATION_SEED=\(world.scenario.seed) SIMULATION_RUNS=1 swift test --filter RandomRunTests\n"
     guard shrinks else { return command + world.violations.joined(separator: "\n") }
-    // In the same way: the same message, apart from the numbers in it.
+    // A scenario fails in the same way if the message is the same, apart from the numbers in it.
     func words(_ text: String) -> String { text.filter { !$0.isNumber && $0 != "." } }
     let kinds = Set(world.violations.map { words($0) })
     var shrinker = Shrinker { scenario in
@@ -117,7 +117,7 @@ extension World {
     return command + "smallest: \(smallest.source)\n\(failure)"
   }
 
-  /// The failure, with the end of the transcript before it; nil if there was none.
+  /// The failure, with the part of the transcript before it; nil if there was none.
   static func failure(of world: World) throws -> String? {
     guard !world.violations.isEmpty else { return nil }
     let again = try run(world.scenario, transcribing: true)

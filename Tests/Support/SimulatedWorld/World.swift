@@ -22,15 +22,15 @@ struct VehicleState {
   }
 }
 
-/// What the world checks of the vehicle after each call. Reading one of these through the daemon would first copy all
-/// of it.
+/// The state of the vehicle that the world checks after each call. Reading one of these properties through the daemon
+/// would first copy all of its state.
 struct SettledVehicle {
   var plan: Plan
   var tokenFailures: [String: Int]
   var pendingCount: Int
   var backlogCount: Int
-  /// The timestamp of the last position that counts as reported, and whether Fleet Engine has accepted it, or rejected
-  /// it as the live position, so that the one before it was sent.
+  /// The timestamp of the last reported position (sent or queued), and whether Fleet Engine has accepted it, or has
+  /// rejected it as the live position, so that the previous one was sent.
   var reported: (time: Timestamp, isAnswered: Bool)?
 
   init(_ vehicle: VehicleAgent, at now: BootInstant) {
@@ -45,8 +45,9 @@ struct SettledVehicle {
 }
 
 /// Simulates a day in a fraction of a second: one `Daemon`, and its environment in virtual time.
-/// || The world performs the daemon's effects, calls it at its deadlines, and checks the invariants throughout;
-/// violations are in `violations`.
+///
+/// The world performs the daemon's effects, calls it at its deadlines, and checks the invariants throughout; violations
+/// are in `violations`.
 final class World {
   enum TimedEvent {
     case tick(second: Int)
@@ -68,11 +69,11 @@ final class World {
     var request: HTTPRequest
     var sentAt: BootInstant
     var vehicle: String
-    /// The latest time at which it ends.
+    /// The latest time at which the request ends.
     var endsBy: BootInstant
-    /// The connection's fault; nil if it is good.
+    /// The connection's fault; nil if the connection is good.
     var badConnection: Fault.BadConnection?
-    /// It is on a connection that has carried an answered request.
+    /// Whether its connection has already carried a request that was answered.
     var isOnReusedConnection = false
   }
 
@@ -84,14 +85,14 @@ final class World {
     var vehicleSince: BootInstant
     var endedAt: BootInstant?
     var isAccepted = false
-    /// The response; nil while there is none.
+    /// The status of the response; nil while there is none.
     var status: Int?
-    /// The number of previous restarts.
+    /// The number of the daemon's restarts before this run.
     var runNumber: UInt64
     var boots: Int
-    /// No connection was established for it.
+    /// Whether no connection was established for it.
     var isUnsent = false
-    /// The wait that the response asked for.
+    /// The wait that the response asked for; nil if none.
     var askedWait: Duration?
   }
 
@@ -112,21 +113,21 @@ final class World {
   var ports: [Port]
   /// Per second since boot: whether a valid position is available, and the speed.
   var track: [(hasFix: Bool, speed: Double)] = []
-  /// Fixes from corrupted sentences with a valid checksum.
+  /// The number of fixes from corrupted sentences with a valid checksum.
   var fixesOfCollisions = 0
   var server = FleetEngineServer()
   var provider = TokenProviderServer()
-  /// In every third run updates use the program's own HTTP/2.
+  /// The connection through the daemon's own HTTP/2, which every third run uses for updates; nil in the others.
   var line: VirtualLine?
   /// When connections to Fleet Engine were established, and whether the last is open.
   var connections: [Double] = []
   var isConnected = false
-  /// Whether that connection has carried an answered request.
+  /// Whether the open connection has carried a request that was answered.
   var hasConnectionAnswered = false
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
-  /// When a token fetch failed.
+  /// When token fetches failed.
   var tokenFailures: [BootInstant] = []
   /// When the machine was suspended, or knew that it had no network.
   var pauses: [ClosedRange<BootInstant>] = []
@@ -137,64 +138,65 @@ final class World {
   var violations: [String] = []
   /// The backlog, computed from the effects alone.
   var copy: [Backlog.ID: Backlog.Record] = [:]
-  /// Stored positions of other vehicles of this machine, or of this one before they are restored.
+  /// Stored positions by vehicle: of the machine's other vehicles, and of the current one until they are restored.
   var unrestored: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
   var openFile = OpenFile()
-  /// Inputs that the daemon has not been passed yet: an operation on the disk has its outcome at once.
+  /// Inputs that have not been passed to the daemon yet: some arise while effects are performed, such as the outcome of
+  /// an operation on the disk.
   private var inputs: [Pending] = []
   private var isStepping = false
   /// Whether the vehicle has had an input since the published data was last checked.
   private var hasCalledVehicle = false
-  /// The vehicle of the settings files.
+  /// The vehicle that the settings files name.
   var settingsVehicle = "truck-1"
-  /// Whether a reload was requested, or the program starts.
+  /// Whether the daemon may read the settings: it is starting, or a reload was requested.
   var mayReadSettings = false
-  /// Whether the program has settings.
+  /// Whether the daemon has used settings since its start.
   private var hasSettings = false
   /// Settings, credentials and directories.
   var ring = Ring()
-  /// Whether another process has the vehicle of the settings that were read.
+  /// Whether another process has locked the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
-  /// What was published.
+  /// The data that the daemon has published.
   var published = Published()
   /// The messages between the daemon's parts in the last step; the vehicle's state before each, recorded from the first
-  /// fix without a date on; and whether the vehicle was parked then.
+  /// fix without a date on; and whether the vehicle was parked at that moment.
   private(set) var messages: [(message: Daemon.Message, before: VehicleState?, isParked: Bool)] = []
-  /// The ports of the program's sources, by their IDs.
+  /// The indices of the ports, by the IDs of the daemon's sources.
   var portsBySource: [Int: Int] = [:]
-  /// When the file was damaged, each once.
+  /// The starts of the faults that have damaged or deleted the store's file: each does so only once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String, at: BootInstant)] = []
-  /// Every position that was ever queued, with its vehicle, time and place.
+  /// Every position that was ever queued: when, whether in a long outage, and its place.
   var recorded: [Disk.Key: (at: BootInstant, isInOutage: Bool, place: Coordinate)] = [:]
-  /// The program's knowledge of reachable servers.
+  /// Whether the daemon considers servers reachable.
   var reach = Reach()
-  /// The position of a stop in a long outage, until all its effects are performed.
+  /// The position of a stop in a long outage, until all effects of its step are performed.
   var newStop: Backlog.ID?
-  /// Whether the vehicle was parked at the last report of this run.
+  /// Whether the vehicle was parked at the last report of this run; nil before the first.
   var wasParked: Bool?
-  /// Positions that a power cut has lost.
+  /// Positions that were lost in a power cut, or with the store's file.
   var lostInCuts: Set<Disk.Key> { Set(lostAt.keys) }
-  /// When each was lost, in a power cut or with the file of the store.
+  /// When each of these positions was lost.
   private(set) var lostAt: [Disk.Key: BootInstant] = [:]
   /// Positions that the store has dropped because they expired while another vehicle was configured.
   var forgotten: Set<Disk.Key> = []
-  /// Positions that a power cut restored although they were removed: the removal was not on disk yet.
+  /// How often a power cut has restored a position that had been removed, because its removal was not on disk yet.
   var revived: [Disk.Key: Int] = [:]
-  /// The largest reported error of thinning, over all runs.
+  /// The largest reported error of thinning in metres, over all runs.
   var thinnedWithin = 0.0
   var transcript: [TranscriptLine] = []
-  /// For each second, for the picture of a transcribed run.
+  /// The state in each second, for the picture of a transcribed run.
   var pictured: [PictureSecond] = []
   var hasFixSinceTick = false
   var lastCause: CauseCase?
-  /// The cases that the run has met.
+  /// The cases that the run has covered.
   var coverage = Coverage()
   /// A checksum of all requests so far.
   var requestChecksum = RunChecksum()
-  /// The vehicle of the settings that were read last, and that of the settings in force, with the time from which on
-  /// they name it.
+  /// The vehicle of the settings that were read last; and the vehicle of the settings in force, with the time since
+  /// which they name it.
   var vehicle = "truck-1"
   private var vehicleInForce = (name: "truck-1", since: BootInstant.boot)
   /// The number of pending positions at each second in which the machine was not suspended.
@@ -204,9 +206,9 @@ final class World {
   var isTranscribing = false
   /// What the agent planned at its last call.
   var lastPlan: Plan?
-  /// The calls at which the plan is verified in advance.
+  /// Determines the calls at which the plan is verified in advance.
   let phase: Int
-  /// Whether that plan is verified again before the next call.
+  /// Whether the plan is verified again before the next call.
   var looksAhead = false
 
   var configuration: VehicleAgent.Configuration
@@ -215,35 +217,37 @@ final class World {
   var update: (id: UInt64, flight: Flight)?
   var fetch: (id: UInt64, flight: Flight)?
   var received: [String: BootInstant] = [:]
-  /// The longest time from a request to its response, of all that were received: where they are the only reference of
-  /// the time, a timestamp that is corrected by them is as late.
+  /// The longest time from a request to its response, of all responses received: a timestamp that was corrected only by
+  /// their times may be late by this.
   private(set) var slowestResponse = Duration.zero
   var deadline: BootInstant?
   var wallError: Int64
-  /// The number of restarts; the boot time as the program sees it.
+  /// The number of the daemon's restarts; and when the machine was booted, as the daemon sees it.
   var runNumber: UInt64 = 0
   var bootedAt = BootInstant.boot
   var isOff = false
   /// When the last suspend ended, and its duration.
   var resumedAt = BootInstant.boot
   var suspendedFor = Duration.zero
-  /// Effects until the power is cut, or the program killed, and for how long.
+  /// The number of effects until the power is cut or the daemon is killed, and for how many seconds.
   var cut: (effects: Int, seconds: Int, isOfPower: Bool)?
-  /// When the power was cut, or the program killed: an act takes effect after as many effects as it names.
+  /// When the power was cut or the daemon was killed: later than the act, by the number of effects that it names.
   var cutAt: [BootInstant] = []
-  /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
+  /// The number of reboots. The stored token survives them in the simulation: the daemon has to detect that it is from
+  /// another boot.
   var boots = 0
   var storedToken: Secret?
-  /// In memory, until the machine loses power.
+  /// The stored run state, in memory until the machine loses power.
   var storedRunState: String?
-  /// On disk.
+  /// The stored update form, on disk.
   var storedUpdateForm: String?
-  /// Consecutive compact updates that were rejected for their form since the start of the program; and the maximum.
+  /// The number of consecutive compact updates that were rejected for their form, since the daemon's start; and its
+  /// maximum.
   var formRefusals = 0
   var mostFormRefusals = 0
-  /// When the running program was started.
+  /// When the running daemon was started.
   var startedAt = BootInstant.boot
-  /// When the program was started, by the number of the run.
+  /// When the daemon was started, by the number of the run.
   var starts: [UInt64: BootInstant] = [:]
   /// Requests that were cancelled, and may still arrive.
   var abandoned: [UInt64: Flight] = [:]
@@ -254,19 +258,19 @@ final class World {
   /// The stored pause, and its beginning.
   var pauseNote: PauseRecord?
   var pausedAt: BootInstant?
-  /// The stored time off duty.
+  /// The stored record of the time off duty; nil on duty.
   var dutyNote: DutyRecord?
-  /// When the vehicle had to become OFFLINE because of either; nil if it does not have to be.
+  /// Since when the vehicle has to be OFFLINE because of a pause or the duty; nil if it does not have to be.
   var offlineSince: BootInstant?
-  /// When the daemon has recorded since then that OFFLINE is final.
+  /// When the daemon recorded, after `offlineSince`, that OFFLINE is final; nil if it has not.
   var offlineSettledAt: BootInstant?
-  /// The vehicle that the program has locked.
+  /// The vehicle that the daemon has locked.
   var lockedVehicle: String?
-  /// When another daemon locked the vehicle.
+  /// When another daemon locked the vehicle; nil if none has locked it.
   var inUseSince: BootInstant?
-  /// Whether the program needs fixes.
+  /// Whether the daemon needs fixes.
   var areFixesNeeded = true
-  /// From when on; nil: from the start on.
+  /// When `areFixesNeeded` last changed; nil: not since the start.
   var neededSince: BootInstant?
   /// Pauses that have ended, and times in which another daemon had the vehicle.
   var inactiveSpans: [ClosedRange<BootInstant>] = []
@@ -330,8 +334,8 @@ final class World {
   }
 
   static let silenceTimeout = Duration.seconds(10)
-  /// Seconds in which one of several sources that is good must be found: the silence of another, its clock's lag, and
-  /// a margin.
+  /// The number of seconds within which the daemon must find a good one of several sources: another's silence timeout,
+  /// its clock's lag, and a margin.
   static let electionTime = 25
 
   static func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }
@@ -349,10 +353,10 @@ final class World {
 
   // MARK: - Running
 
-  /// The next event.
+  /// The origin of the next event.
   private enum Turn { case queue, port(Int), daemon }
 
-  /// Runs until the end of the scenario, or the daemon's own.
+  /// Runs until the scenario or the daemon ends.
   func run() {
     let end = World.time(scenario.duration)
     launch()
@@ -377,14 +381,14 @@ final class World {
     checkAfterwards()
   }
 
-  /// Another process of the daemon, for the next `launch`.
+  /// Replaces the daemon with a new process, for the next `launch`.
   func replaceDaemon(by new: Daemon) {
     daemon = new
     isRunning = false
     settled = nil
   }
 
-  /// The program is started.
+  /// Starts the daemon.
   func launch() {
     mayReadSettings = true
     hasSettings = false
@@ -458,10 +462,10 @@ final class World {
   func perform(_ act: Scenario.Act) {
     note("* \(act)")
     guard !isOff else {
-      // The clock of a machine continues while it is off, and is set at boot.
+      // The machine's clock runs while the machine is off, and may be stepped or set before the daemon starts.
       if case .clockStep(let seconds) = act { wallError += seconds }
       if case .clockSet = act { wallError = 0 }
-      // The settings are edited nevertheless.
+      // The settings files can be edited while the daemon does not run.
       if scenario.hasRing, case .reload(let other) = act { settingsVehicle = other }
       if case .edit(let isTokenWrong, _) = act { edit(isTokenWrong: isTokenWrong) }
       return
@@ -502,7 +506,7 @@ final class World {
     }
   }
 
-  /// The address changes each time.
+  /// The network disappears or returns; each time that it returns, the machine has another address.
   func changeNetwork(isUsable: Bool = true) {
     var state = NetworkState()
     if let absentSince { pauses.append(absentSince...now) }
@@ -519,7 +523,7 @@ final class World {
 
   // MARK: - Suspend
 
-  /// Suspends the machine: the rest of the world goes on, and the machine receives none of its events.
+  /// Suspends the machine: the rest of the world goes on, and none of its events reach the machine.
   func suspend(until wake: BootInstant) {
     let suspendedAt = now
     while let time = queue.nextTime, time < wake, let event = queue.next() {
@@ -547,7 +551,7 @@ final class World {
     handle(.resumed(after: wake - suspendedAt))
   }
 
-  /// The settings that the daemon has requested.
+  /// Passes the daemon the settings that it has requested.
   private func readSettings() {
     if !mayReadSettings, isRunning { violate("settings are read without a reload") }
     mayReadSettings = false
@@ -557,13 +561,13 @@ final class World {
     pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle, ring.edition)))
   }
 
-  /// Settings of this vehicle, and everything that they need.
+  /// Valid settings that name this vehicle, with everything that they need.
   func validSettings(of other: String, _ edition: Ring.Edition) -> SettingsOutcome {
     guard var new = try? World.configuration(vehicle: other, provider: edition.path) else {
       return .invalid("no vehicle")
     }
     scenario.adjust(&new)
-    // A token of another provider is not used.
+    // A stored token of another provider is not used.
     let subject = edition.number == 0 ? other : "\(other)/\(edition.path)"
     new.tokenKey = StoredToken.Key(subject: subject, boot: "\(boots)")
     new.boot = "\(boots)"
@@ -574,7 +578,8 @@ final class World {
       scenario.daemonConfiguration(new, parts: edition.parts(of: other), kept: kept), lockedBy: holder)
   }
 
-  /// Whether the daemon has begun with the vehicle of the settings: before, it stores what the previous one has.
+  /// Whether the daemon has switched to the vehicle of the settings. Until then, it stores the positions of the
+  /// previous one.
   private var hasNewSettings: Bool { agent.configuration.delivery.endpoint.vehicle.vehicleID == vehicle }
 
   /// The daemon is about to use these settings.
@@ -594,10 +599,10 @@ final class World {
 
   func handle(_ input: VehicleAgent.Input) { pass(.vehicle(input)) }
 
-  /// Inputs that wait for the effects of an earlier one.
+  /// An input that waits until the effects of the earlier ones are performed.
   private enum Pending {
     case input(Daemon.Input)
-    /// Data that has arrived at a port is passed on.
+    /// Data that has arrived at a port is passed to the daemon.
     case read(port: Int, isDrain: Bool)
   }
 
@@ -607,7 +612,7 @@ final class World {
     stepAll()
   }
 
-  /// Data that has arrived at a port is passed on after all earlier inputs.
+  /// Data that has arrived at a port is passed to the daemon after all earlier inputs.
   func pendRead(of port: Int, isDrain: Bool) {
     inputs.append(.read(port: port, isDrain: isDrain))
   }
@@ -633,7 +638,7 @@ final class World {
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
           if !checkRejected(new, input) { configure(new) }
-        // Before there are settings, it is not noticed.
+        // Without settings, the daemon does not notice such an input.
         case .vehicle(let input) where isRunning: reach.note(input, at: now)
         default: break
         }
@@ -675,7 +680,7 @@ final class World {
     if !isRunning { isRunning = daemon.run != nil }
     let hasBacklogChanged = followMessages()
     if let stop = stop() { newStop = stop }
-    // Another input may make the step unnecessary.
+    // If another input came first, the planned step may be unnecessary.
     if let planned { coverage.steps.meet(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
       let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
@@ -684,7 +689,7 @@ final class World {
       }
     }
     for effect in effects {
-      // A line has no memory: it does not matter that it is no longer used.
+      // Operations on a line are not counted towards a power cut: a line stores nothing.
       if case .line(let id, let operation) = effect {
         if isTranscribing { note("  < line \(id): \(operation)", isDetail: true) }
         coverage.lines.meet(LineCase(operation))
@@ -703,9 +708,9 @@ final class World {
     deadline = daemon.nextDeadline.map { bootedAt + ($0 - .boot) }
     guard !messages.isEmpty, let settled else { return }
     hasCalledVehicle = true
-    // Like a shell, the world queries it once after each call, and not again before the next.
+    // Like the shell, the world queries the plan once after each call, and not again before the next.
     notePlan(settled.plan)
-    // The live position in flight does not count.
+    // The live position in flight is not included.
     if settled.pendingCount > configuration.delivery.maxLocations {
       violate("the backlog is over its limit")
     }
@@ -726,14 +731,14 @@ final class World {
   private func perform(_ effect: Daemon.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      // As a transport does, but not compressed.
+      // The request is encoded as by a transport, but not compressed.
       sendUpdate(runNumber << 32 | id, request.encoded { $0 })
     case .cancelUpdate(let id): if update?.id == runNumber << 32 | id { abandonUpdate() }
     case .fetchToken(let id, .http(let request)): fetchToken(runNumber << 32 | id, request)
     case .cancelToken(let id):
       if fetch?.id == runNumber << 32 | id {
         fetch = nil
-        // A response that did not arrive in time was missing, whatever the outcome.
+        // A request whose response did not arrive in time has failed, whatever the response would have been.
         tokenFailures.append(now)
       }
     case .storeToken(let text): storedToken = text
@@ -770,7 +775,7 @@ final class World {
       if let pausedAt, pausedAt < now { violate("a program is told a position of a pause") }
       if inUseSince != nil { violate("a program is told a position while another daemon has the vehicle") }
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .monitor: publish(effect)
-    // systemd restarts it.
+    // systemd restarts the daemon.
     case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)
     case .finished(let ending):
       finishedAt = now
@@ -840,7 +845,7 @@ final class World {
           violate("record \(id) was removed that is not there")
           continue
         }
-        // It was never written for a vehicle that was configured again.
+        // For a vehicle that is configured again, there is nothing to restore if the record was never written.
         if disk.held[vehicle]?[id] == nil { unrestored[vehicle]?[id] = nil }
         removals.append((record, reason, vehicle, now))
       }
@@ -859,16 +864,16 @@ final class World {
     return Double(parts[name + 2].dropLast()).map { .seconds($0) }
   }
 
-  /// The server is not asked again before the time that it asked for, unless the run ends, or a request or new settings
-  /// have intervened.
+  /// No update is sent before the end of the wait that the server asked for, unless the run is ending, or an act from
+  /// outside or new settings came in between.
   private func checkAskedWait() {
     guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
       now - ended < wait, max(startedAt, ring.ranAt, ring.forceSince) < ended
     else { return }
-    // The last attempt for a position and the one for OFFLINE cannot wait.
+    // The final attempts of a run, for a position and for OFFLINE, cannot wait.
     if daemon.run?.vehicle.lifecycle.isFinalAttemptMade == true { return }
     let hasActed = scenario.acts.contains { start, act in
-      // A deleted directory is noticed later.
+      // The daemon notices a deleted directory only after this delay.
       let delay =
         if case .deleteDirectory(let milliseconds) = act { Double(milliseconds) / 1000 } else { Double(act.lasts) }
       return Double(start) <= second && Double(start) + delay >= World.seconds(ended) - 1
@@ -881,7 +886,7 @@ final class World {
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     record(request)
     if update != nil { violate("two updates in flight") }
-    // Until new settings are in force, the program has the vehicle of the previous ones.
+    // Until new settings are in force, the daemon uses the vehicle of the previous ones.
     if inUseSince != nil, hasNewSettings { violate("an update while another daemon has the vehicle") }
     checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
@@ -920,12 +925,12 @@ final class World {
       queue.schedule(.updateEnds(id: id, .response(page)), at: now + delay())
     case .nothing:
       queue.schedule(.requestArrives(id: id), at: now + delay() + upload(request))
-      // If its response comes first, this finds the request ended.
+      // If the response arrives first, this event has no effect.
       queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "no response"))), at: flight.endsBy)
     }
   }
 
-  /// A network failure as the program's HTTP/2 reports it.
+  /// The outcome of a request as the daemon's HTTP/2 reports it.
   private func throughHTTP2(_ outcome: HTTPOutcome) -> HTTPOutcome {
     switch outcome {
     case .failure(let failure) where !failure.isConnectionOpen: isConnected = false
@@ -989,7 +994,7 @@ final class World {
     queue.schedule(.updateEnds(id: id, .response(answer)), at: back)
   }
 
-  /// The program no longer reads the response; the server may still receive the request.
+  /// The daemon no longer reads the response; the server may still receive the request.
   func abandonUpdate() {
     line?.cancel(at: now)
     if let (id, flight) = update {
@@ -1053,20 +1058,20 @@ final class World {
     let hasClockError = scenario.faults.contains {
       switch $0.kind {
       case .providerClock: issued.lifetime <= 0
-      // Its lifetime is computed by the machine's clock.
+      // The token's lifetime is computed by the machine's clock.
       case .providerUndated: !scenario.hasAgreeingIssueTimes
       default: false
       }
     }
     let isUndated = scenario.isActive(at: issued.issuedAt) { if case .providerUndated = $0 { true } else { false } }
-    // Without a `Date` its lifetime is computed by the receiver's time, which is late by the receiver's delay.
+    // Without a `Date`, the token's lifetime is computed by the receiver's time, which is late by the receiver's delay.
     let lag = Duration.seconds(isUndated ? 1 : 0)
     if now >= at + .seconds(issued.lifetime) + lag, !hasClockError { violate("a token used past its end") }
   }
 
   // MARK: - Observations
 
-  /// The latest end of what is in progress.
+  /// The latest time at which all requests in flight have ended.
   var busyUntil: BootInstant {
     max(update?.flight.endsBy ?? now, fetch?.flight.endsBy ?? now)
   }
