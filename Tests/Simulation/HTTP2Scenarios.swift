@@ -10,7 +10,7 @@ import Timekeeping
 /// Drives whose updates use the daemon's own HTTP/2 client.
 struct HTTP2Scenarios {
   @Test(
-    "if a server occasionally refuses a request unprocessed or sends GOAWAY, no position is lost and no outage reported")
+    "if a server sometimes refuses a request unprocessed or sends GOAWAY, no position is lost and no outage reported")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)
     scenario.seed = 3

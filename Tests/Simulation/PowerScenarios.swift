@@ -224,7 +224,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "if the power is cut while a bad position is isolated, that is repeated after the restart; all others are delivered")
+    "if the power is cut while a bad position is isolated, it is isolated after the restart; all others are delivered")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     // Positions of the outage only: after a power cut, later positions are reported at other times.
@@ -307,7 +307,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "a backlog file that is deleted in an outage is rewritten from memory; a later power cut loses only the last seconds")
+    "a backlog file deleted in an outage is rewritten from memory, and a later power cut loses only the last seconds")
   func diskDeleted() throws {
     let world = try World.drive(
       Scenario(
@@ -401,7 +401,8 @@ struct PowerScenarios {
         wallError: 946_080_000, noise: 0.0, isDateless: true, hasCertificates: true))
   }
 
-  @Test("a daemon that is killed repeatedly uses its cached token until it renews the token before it expires")
+  @Test(
+    "a daemon that is killed repeatedly reuses its cached token, and fetches the next one only shortly before expiry")
   func killed() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))
@@ -457,8 +458,7 @@ struct PowerScenarios {
     expect(world.removals.contains { $0.reason == .full && Int($0.at.nanoseconds / 1_000_000_000) == 241 })
   }
 
-  @Test(
-    "a position reported before a stop is not taken for that of the stop, even if both arrive in the same burst of fixes")
+  @Test("in a burst of fixes, a position reported before the stop is not taken for the position of the stop")
   func stopInBurst() throws {
     _ = try World.drive(
       Scenario(
@@ -470,8 +470,7 @@ struct PowerScenarios {
         ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)], hasRing: true))
   }
 
-  @Test(
-    "a vehicle's positions in a deleted backlog file are lost if the settings name another vehicle before the next commit")
+  @Test("positions in a deleted backlog file are lost if the settings name another vehicle before the next commit")
   func deletedBeforeOtherVehicle() throws {
     let world = try World.drive(
       Scenario(

@@ -56,7 +56,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "if the positions of a parked vehicle jump, its old position is reported for some seconds, whatever their timestamps")
+    "if a parked vehicle's positions jump, its old position is reported for some seconds, whatever their timestamps")
   func heldThroughJump() throws {
     for scenario in [
       Scenario(

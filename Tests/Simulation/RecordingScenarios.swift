@@ -53,8 +53,7 @@ struct RecordingScenarios {
     expect(world.attempts.isEmpty)
   }
 
-  @Test(
-    "in a pipe, the last epoch of a pause ends with the first epoch after it, and is used as a position after the pause")
+  @Test("in a pipe, the last epoch of a pause ends with the first epoch after it, and gives a position after the pause")
   func epochAcrossResume() throws {
     let world = try World.drive(
       Scenario(
@@ -147,7 +146,7 @@ struct RecordingScenarios {
   }
 
   @Test(
-    "a wrong time with a valid checksum, read from a pipe a minute later, is rejected and delays the replay by a minute")
+    "a wrong time with a valid checksum, read from a pipe a minute later, is rejected and delays replay by a minute")
   func wrongTimeAMinuteLater() throws {
     let world = try World.drive(
       Scenario(

@@ -116,7 +116,7 @@ struct RingScenarios {
   }
 
   @Test(
-    "if the backlog file is damaged when another vehicle is configured, a new file gets the previous vehicle's positions")
+    "if the backlog file is damaged at a reload to another vehicle, a new file gets the previous vehicle's positions")
   func otherVehicleWithDamagedFile() throws {
     let world = try World.drive(
       Scenario(

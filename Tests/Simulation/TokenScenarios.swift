@@ -83,7 +83,7 @@ struct TokenScenarios {
   }
 
   @Test(
-    "after the token provider returned invalid tokens, the next fetch may come long after the current token has expired")
+    "after invalid tokens from the token provider, the next fetch may come long after the current token has expired")
   func expiresDuringWait() throws {
     let world = try World.drive(
       Scenario(

@@ -49,8 +49,7 @@ struct UpdateFormScenarios {
     expect(world.fetches.count <= 2)
   }
 
-  @Test(
-    "a firewall's page in response to compact updates is not taken for a rejection of the form, and updates continue")
+  @Test("a firewall's page in response to compact updates is not treated as a rejection of that form; updates continue")
   func firewall() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.refusesCompact(1, .page(403)), 0..<4000)]))
     expect(try #require(world.server.applied.first).at < 30)
