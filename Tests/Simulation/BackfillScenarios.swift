@@ -233,7 +233,7 @@ struct BackfillScenarios {
   }
 
   @Test(
-    "past positions that are denied for want of a role are delivered at the latest one suspension after it is granted")
+    "past positions that are denied for a missing role are delivered at most one suspension after the role is granted")
   func deniedUntilMended() throws {
     let world = try World.drive(
       Scenario(
@@ -256,7 +256,7 @@ struct BackfillScenarios {
   }
 
   @Test(
-    "the thinning error also covers a neighbour whose time is as wrong as that of the thinned position",
+    "the reported thinning error also holds between positions whose times are wrong by the same amount",
     arguments: [
       Scenario(
         seed: 158_404, duration: 216, drive: .steady(0),

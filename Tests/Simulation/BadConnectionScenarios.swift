@@ -30,7 +30,8 @@ struct BadConnectionScenarios {
     expect(world.longestGap(10..<980) <= 13)
   }
 
-  @Test("a server that is bad on every connection gets few requests and connections, and all positions once it is good")
+  @Test(
+    "if every connection to a server is bad, it gets few requests and connections, and all positions once it recovers")
   func everyConnection() throws {
     for kind in Fault.BadConnection.allCases {
       let world = try Self.drive(every: 1, kind, seed: 4)

@@ -8,9 +8,9 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Suspends, and changes of the network that the kernel reports.
+/// A machine whose kernel reports changes of the network, and which is suspended.
 struct ConnectivityScenarios {
-  @Test("in an hour without a network, an attempt is made every three minutes; updates resume within 2 s of its return")
+  @Test("in a known outage of an hour, an attempt is made every three minutes; updates resume within 2 s of its end")
   func knownOutage() throws {
     let world = try World.drive(
       Scenario(

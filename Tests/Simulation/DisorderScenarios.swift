@@ -18,7 +18,7 @@ struct DisorderScenarios {
     expectEqual(world.events(.offline).count, 1)
   }
 
-  @Test("if responses in a row are lost, only the positions of their requests are sent again")
+  @Test("if several responses in a row are lost, only the positions of their requests are sent again")
   func lostAnswers() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))

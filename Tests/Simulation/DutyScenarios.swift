@@ -8,8 +8,8 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// The state of a vehicle of on-demand trips follows its driver's duty commands. In every scenario, the simulation
-/// checks that nothing but OFFLINE is sent during a pause, and that OFFLINE is never sent on duty, and no more often
-/// than needed.
+/// checks that a pause sends nothing but OFFLINE, that OFFLINE is never sent on duty, and that OFFLINE is sent no more
+/// often than needed.
 struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
@@ -73,7 +73,7 @@ struct DutyScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("after a restart in a pause whose OFFLINE was accepted, no token is requested and nothing is sent")
+  @Test("after a restart during a pause whose OFFLINE was accepted, no token is requested and nothing is sent")
   func restartOffline() throws {
     let world = try World.drive(
       Scenario(
@@ -176,7 +176,7 @@ struct DutyScenarios {
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
   }
 
-  @Test("a stop during the backoff after a rejected OFFLINE makes the last attempt at once, which is accepted")
+  @Test("a stop during the backoff after a rejected OFFLINE makes the last attempt at once, and OFFLINE is accepted")
   func stopInTime() throws {
     let world = try World.drive(
       Scenario(
@@ -255,7 +255,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "a pause while off duty sends nothing; `resume` applies the last duty command, even one from during the pause",
+    "a pause while off duty sends nothing; `resume` applies the last duty command, even one given during the pause",
     arguments: [true, false])
   func pauseOffDuty(goesOnline: Bool) throws {
     let world = try World.drive(
@@ -268,7 +268,7 @@ struct DutyScenarios {
     expectEqual(world.server.states.last?.isOnline, goesOnline)
   }
 
-  @Test("after a reload to another vehicle, that vehicle is on duty")
+  @Test("after a reload to another vehicle, that vehicle is on duty, even if the previous one was off duty")
   func reloadOffDuty() throws {
     let world = try World.drive(
       Scenario(duration: 600, acts: [(200, .goOffline), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
@@ -319,7 +319,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when a source ends, its positions are delivered first, then OFFLINE; if that fails, the daemon reports it",
+    "when a source ends, its positions are delivered, and then OFFLINE; an OFFLINE that is not accepted is reported",
     arguments: [true, false])
   func drained(isLate: Bool) throws {
     let world = try World.drive(

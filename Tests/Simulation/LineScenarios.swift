@@ -147,7 +147,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "an incomplete epoch that a modem stored at the end of a garbled line is used with the sentences that it received")
+    "an incomplete epoch that a modem stored from a garbled line is used with the sentences that the modem received")
   func keptSinceNoise() throws {
     _ = try World.drive(
       Scenario(

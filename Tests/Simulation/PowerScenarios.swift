@@ -223,8 +223,7 @@ struct PowerScenarios {
     expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)
   }
 
-  @Test(
-    "if the power is cut while a bad position is isolated, it is isolated after the restart; all others are delivered")
+  @Test("a bad position is isolated and all others are delivered, even if the power is cut during the isolation")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     // Positions of the outage only: after a power cut, later positions are reported at other times.
@@ -251,7 +250,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("while the disk is full, positions stay in memory and none is lost; the journal reports its beginning and end")
+  @Test("while the disk is full, positions stay in memory and none is lost; the journal reports the fault and its end")
   func diskFull() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 300..<600)]))

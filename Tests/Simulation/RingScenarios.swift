@@ -19,7 +19,7 @@ struct RingScenarios {
   }
 
   @Test(
-    "the daemon answers requests while it waits for a late credential, and sends updates once the credential is there")
+    "the daemon answers requests while it waits for a missing credential, and sends updates once the credential exists")
   func lateCredential() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (50, .ask(.status)), (55, .ask(.metrics)), (60, .pause), (70, .resume), (80, .ask(.reload)), (101, .ask(.reload)),
@@ -68,7 +68,7 @@ struct RingScenarios {
 
   // MARK: - Settings that need a confirmation
 
-  @Test("a token provider that does not know the vehicle is rolled back in time, and updates continue")
+  @Test("settings whose token provider does not know the vehicle are rolled back at the timeout, and updates continue")
   func takenBack() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
@@ -81,7 +81,7 @@ struct RingScenarios {
     expect(!world.ring.keptEdition.isTokenWrong)
   }
 
-  @Test("a token provider that works is confirmed by the first update with its token")
+  @Test("settings with a working token provider are confirmed by the first update with its token")
   func confirmed() throws {
     let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
     expect(world.events(.settingsConfirmed).count == 1 && world.events(.settingsTakenBack).isEmpty)

@@ -383,7 +383,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a time that a server has given only once and the receiver contradicts expires after a minute: one update is ahead",
+    "a time that a server gave only once, against the receiver's, expires after a minute, and one update is ahead",
     arguments: [
       (
         Scenario(
@@ -481,7 +481,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if only one time contradicts a queued position, it may be sent early, and those of a lagging receiver are ignored",
+    "a queued position that only one time contradicts may be sent early; those of a lagging receiver are then ignored",
     arguments: [
       // With an `iat` as that time, the position is up to 7 s early.
       (
