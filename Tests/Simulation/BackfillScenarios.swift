@@ -12,41 +12,38 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct BackfillScenarios {
-  /// The number of updates in the busiest minute.
-  private func fullestMinute(_ world: World) -> Int {
+  /// The number of requests in the busiest minute.
+  private func busiestMinute(_ world: World) -> Int {
     world.attempts.map { first in
       world.attempts.count { first.at <= $0.at && $0.at - first.at < .seconds(60) }
     }.max() ?? 0
   }
 
   @Test(
-    "after four hours without a network, 1,440 positions are delivered within three minutes, and live updates keep their interval"
-  )
+    "after four hours without a network, 1,440 positions are delivered in three minutes, with live updates as usual")
   func fourHours() throws {
     let world = try World.drive(Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
     expect(drained.at < 14_700 + 180)
     expect(world.longestGap(10..<15_580) <= 13)
-    // From the network's return on there is a live update in every interval, and no more requests than usual.
+    // After the network's return there is a live update in every interval, and there are no more requests than usual.
     let after = world.applied(14_700..<15_600)
     expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 11 })
     expect(world.attempts(14_720..<14_960) <= 25)
     expect(after.allSatisfy { $0.past.count <= 100 && $0.bytes < 33_500 })
   }
 
-  @Test(
-    "with an interval of five seconds, 2,880 positions are delivered within three minutes, with at most twelve requests a minute"
-  )
+  @Test("with an interval of 5 s, 2,880 positions are delivered in three minutes, with at most 12 requests a minute")
   func fiveSeconds() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)], settings: [.interval(5)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
     expect(drained.at < 14_700 + 180)
-    expect(fullestMinute(world) <= 12)
+    expect(busiestMinute(world) <= 12)
     expect(world.longestGap(10..<15_580) <= 8)
   }
 
-  @Test("a backlog of twice its capacity is delivered thinned, within the reported error")
+  @Test("positions beyond the backlog's capacity are thinned, and the track is delivered within the reported error")
   func thinned() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, drive: .city, faults: [Fault(.silent, 300..<14_700)], settings: [.maxLocations(400)]))
@@ -55,7 +52,7 @@ struct BackfillScenarios {
     expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
-  @Test("a live position that was never queued is not a neighbour of what is thinned before it is accepted")
+  @Test("a live position that was never queued is not used as a neighbour for thinning until it is accepted")
   func thinnedWhileUnderWay() throws {
     let world = try World.drive(
       Scenario(
@@ -65,7 +62,7 @@ struct BackfillScenarios {
     expectEqual(world.removals.count { $0.reason == .thinned }, 1)
   }
 
-  @Test("nothing is thinned across a live position that was accepted after a later one was queued")
+  @Test("thinning does not interpolate across a live position that was accepted after a later position was queued")
   func acceptedAfterNext() throws {
     let world = try World.drive(
       Scenario(
@@ -77,7 +74,7 @@ struct BackfillScenarios {
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
-  @Test("at 1,200 bytes a second the live position arrives first, and the backlog after it")
+  @Test("on a link of 1,200 bytes a second, the live position arrives first, and then the backlog")
   func slowLink() throws {
     let world = try World.drive(
       Scenario(duration: 9000, faults: [Fault(.silent, 300..<3900), Fault(.bandwidth(1200), 3900..<9000)]))
@@ -89,7 +86,8 @@ struct BackfillScenarios {
   }
 
   @Test(
-    "a server that accepts only twenty positions at a time is detected, and gets all of them", arguments: [1, 20, 60])
+    "the number of past positions that a server accepts at a time is detected, and all positions are delivered",
+    arguments: [1, 20, 60])
   func mostPast(most: Int) throws {
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
@@ -99,7 +97,7 @@ struct BackfillScenarios {
     expect(world.longestGap(10..<11_980) <= 13)
   }
 
-  @Test("a server that accepts only eight thousand bytes (413) gets all positions")
+  @Test("a server that rejects bodies of more than 8,000 bytes with 413 gets all positions")
   func mostBytes() throws {
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
@@ -108,7 +106,7 @@ struct BackfillScenarios {
     expect(world.longestGap(10..<3980) <= 13)
   }
 
-  @Test("five bad positions are isolated and dropped, all others are delivered, live updates continue")
+  @Test("five bad positions are isolated and dropped, all others are delivered, and live updates continue")
   func fiveBadPositions() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -123,7 +121,7 @@ struct BackfillScenarios {
     expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test("when a position is rejected that a request without a response had delivered, the one before it is sent")
+  @Test("if a position is sent again after a lost response and is rejected, the previous position is sent instead")
   func rejectedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -136,7 +134,7 @@ struct BackfillScenarios {
   }
 
   @Test(
-    "a position that is thinned after a lost response is not a neighbour of other thinned ones, even if delivered")
+    "a thinned position that the server has from a request without a response is not used as a neighbour for thinning")
   func thinnedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -148,7 +146,7 @@ struct BackfillScenarios {
     expectEqual(world.removals.count { $0.reason == .thinned }, 12)
   }
 
-  @Test("a bad position among outages, 503 and 429 is isolated nevertheless")
+  @Test("a bad position is isolated despite outages, lost responses, 503 and 429")
   func badPositionInOutages() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -166,7 +164,7 @@ struct BackfillScenarios {
     expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
   }
 
-  @Test("a live position that the server rejects is dropped with its reason, and costs nothing else")
+  @Test("a live position that the server rejects is dropped as rejected, and all others are delivered")
   func badLivePosition() throws {
     let steady = try World.drive(Scenario(duration: 600))
     let second = World.second(of: steady.server.applied[30].live)
@@ -178,9 +176,9 @@ struct BackfillScenarios {
     expect(world.longestGap(10..<1780) <= 26)
   }
 
-  @Test("a live position that the server rejects does not block the backlog when no fix comes after it")
+  @Test("a live position that the server rejects does not block the backlog, even if no fix follows")
   func badLivePositionWithoutFix() throws {
-    // Into a tunnel in the last seconds of an outage: the server rejects the newest position.
+    // The vehicle enters a tunnel in the last seconds of an outage, and the server rejects the newest position.
     let world = try World.drive(
       Scenario(
         duration: 1800,
@@ -192,14 +190,14 @@ struct BackfillScenarios {
     for second in stride(from: 210, to: 470, by: 20) {
       expect(inTime.contains { abs($0 - second) <= 10 }, "the position of second \(second)")
     }
-    // And it costs no more requests than the heartbeat requires.
+    // No more requests are sent than the heartbeat requires.
     expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
     expectEqual(world.agent.delivery.pendingCount, 0)
     expect(world.removals.contains { $0.reason == .rejected })
   }
 
   @Test(
-    "requests that are rejected at random: no good position is dropped, and nothing is pending when they end",
+    "when requests are rejected at random, no good position is dropped, and nothing stays pending afterwards",
     arguments: [
       .answersSometimes(0.05, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
       .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.2, 200, "INTERNAL"),
@@ -226,7 +224,7 @@ struct BackfillScenarios {
     expect(world.longestGap(10..<1480) <= 13)
   }
 
-  @Test("200 with an error in the body delivers nothing")
+  @Test("a 200 response with an error in its body is treated as a failure, and no position is lost")
   func errorWithin() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
     expect(world.applied(100..<400).isEmpty)
@@ -234,7 +232,8 @@ struct BackfillScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("past locations that are denied until the role is fixed are delivered within the longest suspension")
+  @Test(
+    "past positions that are denied for a missing role are delivered at most one suspension after the role is granted")
   func deniedUntilMended() throws {
     let world = try World.drive(
       Scenario(
@@ -244,7 +243,7 @@ struct BackfillScenarios {
     expect(world.events(.backfillRefused).count <= 6)
   }
 
-  @Test("a server that rejects all past locations loses none: they stay queued until it accepts them")
+  @Test("if a server rejects all past positions, they stay queued until it accepts them")
   func rejectedUntilMended() throws {
     let world = try World.drive(
       Scenario(
@@ -257,7 +256,7 @@ struct BackfillScenarios {
   }
 
   @Test(
-    "a thinned position is also checked against a neighbour whose time is as wrong as its own",
+    "the reported thinning error also holds between positions whose times are wrong by the same amount",
     arguments: [
       Scenario(
         seed: 158_404, duration: 216, drive: .steady(0),
@@ -277,8 +276,7 @@ struct BackfillScenarios {
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
-  @Test(
-    "the number that a server seemed to accept is kept for 128 updates, in which the backlog drains one by one")
+  @Test("a detected limit of one past position is kept for 128 updates, each of which delivers one queued position")
   func keptCeiling() throws {
     let world = try World.drive(
       Scenario(
@@ -288,7 +286,7 @@ struct BackfillScenarios {
     expect(world.agent.delivery.pendingCount <= 1)
   }
 
-  @Test("if the newest position is rejected and not due, it counts as reported once the one before it is accepted")
+  @Test("if the newest position is rejected and not due, it is treated as reported once the previous one is accepted")
   func rejectedAndNotDue() throws {
     let world = try World.drive(
       Scenario(
@@ -304,7 +302,7 @@ struct BackfillScenarios {
     expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
   }
 
-  @Test("the reported error is that between the positions queued then, also if one from the future is removed later")
+  @Test("the reported thinning error does not account for a position from the future that is removed later")
   func beforeFuture() throws {
     let world = try World.drive(
       Scenario(

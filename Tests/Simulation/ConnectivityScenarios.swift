@@ -8,10 +8,9 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// A machine that monitors its network, and suspends.
+/// A machine whose kernel reports changes of the network, and which is suspended.
 struct ConnectivityScenarios {
-  @Test(
-    "a known loss of the network for an hour costs an attempt every three minutes, and its return is used within 2 s")
+  @Test("in a known outage of an hour, an attempt is made every three minutes; updates resume within 2 s of its end")
   func knownOutage() throws {
     let world = try World.drive(
       Scenario(
@@ -25,14 +24,13 @@ struct ConnectivityScenarios {
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a machine that reaches Fleet Engine without a default route reports like any other")
+  @Test("a machine that reaches Fleet Engine without a default route sends updates as usual")
   func hostRoute() throws {
     let world = try World.drive(Scenario(duration: 1200, acts: [(1, .network(false))]))
     expect((118...122).contains(world.server.applied.count))
   }
 
-  @Test(
-    "a silent outage on such a machine ends within three minutes plus a request's deadline after the network's return")
+  @Test("after a silent outage without a default route, updates resume within three minutes plus a request's deadline")
   func hostRouteOutage() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.silent, 300..<600)], acts: [(1, .network(false))]))
@@ -60,7 +58,7 @@ struct ConnectivityScenarios {
   }
 
   @Test(
-    "after suspend the first update arrives within 2 s, whether or not a request was in flight",
+    "after a suspend the first update arrives within 2 s, whether or not a request was in flight",
     arguments: [30, 3600, 40_000], [0, 1])
   func suspend(length: Int, offset: Int) throws {
     let start = 305 + offset
@@ -70,7 +68,7 @@ struct ConnectivityScenarios {
     expectEqual(world.drops.count, 1)
   }
 
-  @Test("a request that was in flight at a suspend, on a dead network, does not delay the next")
+  @Test("a request that hangs when the machine is suspended does not delay the first update after the resume")
   func suspendInFlight() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.silent, 300..<330)], acts: [(312, .suspend(600))]))

@@ -3,40 +3,40 @@ import Foundation
 
 @testable import SimulatedWorld
 
-/// The number of random runs that have met each case, compared with `coverage.txt`.
+/// The number of random runs that cover each case, compared with `coverage.txt`.
 struct CoverageTally {
   /// What `coverage.txt` expects for a case.
   enum Expectation: Equatable {
-    /// At least one run of `make test` must meet it.
+    /// At least one run of `make test` must cover the case.
     case often
-    /// At least `least` runs of `make simulate` must meet it.
+    /// At least `minimumRuns` runs of `make simulate` must cover the case.
     case seldom
-    /// It is met occasionally, and need not be, for this reason.
+    /// Runs cover the case only occasionally, or not at all, for this reason.
     case rare(String)
-    /// No run can meet it, for this reason.
+    /// No run can cover the case, for this reason.
     case never(String)
   }
 
-  /// The number of runs of `make simulate` that must meet a case.
-  static let least = 10
+  /// The minimum number of runs of `make simulate` that must cover an `often` or `seldom` case.
+  static let minimumRuns = 10
 
-  /// The key is the case's name, as `group case`.
+  /// The number of runs that cover each case. The key is the case's name, `group case`.
   private(set) var runs: [String: Int] = [:]
   private var parts = 0
 
   mutating func add(_ coverage: Coverage) {
-    for (name, isMet) in coverage.list where isMet { runs[name, default: 0] += 1 }
+    for (name, isCovered) in coverage.list where isCovered { runs[name, default: 0] += 1 }
   }
 
   /// Records that a part of the runs has ended.
-  /// - Returns: the number of parts that have.
+  /// - Returns: the number of parts that have ended.
   mutating func endPart() -> Int {
     parts += 1
     return parts
   }
 
   /// The differences from `coverage.txt`.
-  /// - Parameters: - names: of all cases. - isThorough: whether there are at least as many runs as in `make
+  /// - Parameters: - names: the names of all cases. - isThorough: whether there are at least as many runs as in `make
   ///   simulate`.
   func problems(_ names: [String], _ expectations: [String: Expectation], isThorough: Bool) -> [String] {
     let unknown = expectations.keys.filter { !names.contains($0) }.sorted()
@@ -50,21 +50,21 @@ struct CoverageTally {
         case .rare: return nil
         case .seldom where !isThorough: return nil
         case .often, .seldom:
-          return count >= CoverageTally.least ? nil : "\(name): only \(count) runs meet it any more"
+          return count >= CoverageTally.minimumRuns ? nil : "\(name): only \(count) runs meet it any more"
         }
       }
   }
 
-  /// Each case with the number of runs that meet it, and the cases that no run meets.
+  /// Each case with the number of runs that cover it, and the cases that no run covers.
   func table(_ names: [String], _ expectations: [String: Expectation]) -> String {
-    let met = names.filter { runs[$0] != nil }.map { name in
+    let covered = names.filter { runs[$0] != nil }.map { name in
       let count = "\(runs[name] ?? 0)"
       return String(repeating: " ", count: max(8 - count.count, 1)) + count + "  \(name)"
     }
-    let others = names.filter { runs[$0] == nil }.map { name in
+    let uncovered = names.filter { runs[$0] == nil }.map { name in
       if case .never(let why) = expectations[name] { "   never  \(name): \(why)" } else { "   never  \(name)" }
     }
-    return (["    runs  that meet it"] + met + others).joined(separator: "\n")
+    return (["    runs  that meet it"] + covered + uncovered).joined(separator: "\n")
   }
 
   /// The contents of `coverage.txt`.
@@ -73,8 +73,8 @@ struct CoverageTally {
     return try expectations(String(contentsOf: file, encoding: .utf8))
   }
 
-  /// A line is `group case often`, `group case seldom`, `group case rare: why` or `group case never: why`; one that
-  /// begins with `#` is ignored.
+  /// A line is `group case often`, `group case seldom`, `group case rare: why` or `group case never: why`; a line
+  /// that begins with `#` is ignored.
   static func expectations(_ text: String) throws -> [String: Expectation] {
     var expectations: [String: Expectation] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {

@@ -5,7 +5,7 @@ import Testing
 @testable import SimulatedWorld
 
 struct CoverageTallyTests {
-  /// A tally in which this many runs have met the case `ending stopped`.
+  /// A tally of this many runs, each of which covers the case `ending stopped`.
   private func tally(_ runs: Int) -> CoverageTally {
     var coverage = Coverage()
     coverage.endings.meet(.stopped)
@@ -20,7 +20,7 @@ struct CoverageTallyTests {
     try tally(runs).problems(names, CoverageTally.expectations(text), isThorough: isThorough)
   }
 
-  @Test("an `often` case must be met by one of a few runs, and by ten of many")
+  @Test("an `often` case must be covered by at least one of a few runs, and by at least ten of many")
   func often() throws {
     let text = "# what follows\nending stopped  often"
     try expectEqual(problems(1, text), [])
@@ -29,41 +29,41 @@ struct CoverageTallyTests {
     try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
   }
 
-  @Test("a `seldom` case must be met by ten of many runs")
+  @Test("a `seldom` case must be covered by at least ten of many runs")
   func seldom() throws {
     let text = "ending stopped  seldom"
     try expectEqual(problems(0, text), [])
     try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
   }
 
-  @Test("a `never` case that is met has a wrong reason")
+  @Test("a `never` case that a run covers is a problem")
   func never() throws {
     let text = "ending stopped  never: it does not stop"
     try expectEqual(problems(0, text, isThorough: true), [])
     try expectEqual(problems(1, text), ["ending stopped: met by 1 runs, although it does not stop"])
   }
 
-  @Test("a `rare` case need not be met")
+  @Test("a `rare` case is never a problem, however many runs cover it")
   func rare() throws {
     let text = "ending stopped  rare: it takes long"
     for runs in [0, 1, 10] { try expectEqual(problems(runs, text, isThorough: true), []) }
   }
 
-  @Test("a new case fails until it has a line, and so does a line without a case")
+  @Test("a case without a line in coverage.txt is a problem, and so is a line without a case")
   func catalogue() throws {
     try expectEqual(problems(1, ""), ["ending stopped: met by 1 runs, and not in coverage.txt"])
     try expectEqual(problems(1, of: [], "ending stopped  often"), ["ending stopped: there is no such case"])
   }
 
   @Test(
-    "an invalid line is an error",
+    "an invalid line is an error, and so is a repeated one",
     arguments: ["ending stopped", "ending stopped  sometimes", "ending stopped  never:", "ending stopped often often"])
   func malformed(line: String) throws {
     #expect(throws: CoverageError.self) { try CoverageTally.expectations(line) }
     #expect(throws: CoverageError.self) { try CoverageTally.expectations("cause held often\ncause held often") }
   }
 
-  @Test("the table lists each case with its number of runs, and unmet cases with their reason")
+  @Test("the table lists each case with its number of runs, and uncovered cases with their reason")
   func table() throws {
     let expectations = try CoverageTally.expectations("ending failed  never: it cannot")
     expectEqual(

@@ -10,7 +10,7 @@ import Timekeeping
 
 /// The output of `journalctl -u fleet-locationd -p notice` for a day.
 struct DiaryTests {
-  /// Seconds since the box was powered on, at two minutes before six.
+  /// A working day. Its times are seconds since the box was powered on, at 05:58.
   private static let day = Scenario(
     duration: 36_000,
     drive: .stretches([
@@ -26,7 +26,7 @@ struct DiaryTests {
       Fault(.noFix, 7200..<9300), Fault(.unreachable, 7230..<9290),
       Fault(.providerDown, 12_240..<13_920),
       Fault(.answers(503, "UNAVAILABLE"), 18_000..<21_600),
-      // A road at the edge of the coverage.
+      // A road at the edge of coverage.
       Fault(.loss(0.7), 24_000..<25_200),
     ],
     acts: acts, wallError: -75)
@@ -41,7 +41,7 @@ struct DiaryTests {
     return acts + [(28_920, .stop(within: 3))]
   }
 
-  @Test("the notices of a day say what happened, in order")
+  @Test("the journal of a day has the expected notices in order, and docs/journal.md quotes them")
   func diary() throws {
     let world = try World.drive(DiaryTests.day)
     var events = [(BootInstant.boot, Event.started(vehicle: "truck-17", version: "1.0.0"))]

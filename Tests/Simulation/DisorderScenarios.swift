@@ -10,7 +10,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct DisorderScenarios {
-  @Test("responses that arrive while the next request is in flight are ignored, and nothing is lost")
+  @Test("late responses that arrive while the next request is in flight are ignored, and no position is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
     expect(world.longestGap(10..<1480) <= 16)
@@ -18,14 +18,14 @@ struct DisorderScenarios {
     expectEqual(world.events(.offline).count, 1)
   }
 
-  @Test("if responses are lost in a row, only the positions of their requests are sent twice")
+  @Test("if several responses in a row are lost, only the positions of their requests are sent again")
   func lostAnswers() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))
     let acknowledged = Set(world.attempts.filter(\.isAccepted).map(\.id))
     let lost = world.server.applied.filter { !acknowledged.contains($0.request) }
     expect(lost.count >= 5)
-    // It looks like a network failure: the requests carry eight positions, not a hundred.
+    // A lost response looks like a network failure: the requests carry eight positions, not a hundred.
     expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
     let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
     expect(repeats.max() ?? 0 <= lost.count + 1)
@@ -33,7 +33,7 @@ struct DisorderScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("alternating 404, 503, 429 and 401 each have their own backoff, and the whole track is delivered")
+  @Test("when 404, 503, 429, 401, 500, a captive portal and DNS failures alternate, the whole track is delivered")
   func turns() throws {
     var faults: [Fault] = []
     let kinds: [Fault.Kind] = [
@@ -48,7 +48,7 @@ struct DisorderScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("two alternating failures for two hours log few lines")
+  @Test("two failures that alternate for two hours cause few log messages")
   func alternatingFailures() throws {
     let faults = stride(from: 100, to: 7300, by: 20).flatMap {
       [Fault(.unreachable, $0..<($0 + 10)), Fault(.answers(503, "UNAVAILABLE"), ($0 + 10)..<($0 + 20))]
@@ -57,7 +57,7 @@ struct DisorderScenarios {
     expect(world.events(.offline).count + world.events(.stillOffline).count <= 28)
   }
 
-  @Test("reloads to another vehicle and back within five seconds: each vehicle has its own minimum interval")
+  @Test("during reloads to another vehicle and back every few seconds, each vehicle keeps its own minimum interval")
   func thereAndBack() throws {
     for step in 1...4 {
       let acts = stride(from: 100, to: 160, by: step).enumerated().map {
@@ -71,7 +71,7 @@ struct DisorderScenarios {
     }
   }
 
-  @Test("alternating failures of the provider and the network lose no position")
+  @Test("when the token provider and the network fail in turn, no position is lost")
   func providerAndNetwork() throws {
     let faults = stride(from: 100, to: 1500, by: 60).flatMap {
       [Fault(.providerDown, $0..<($0 + 40)), Fault(.silent, ($0 + 30)..<($0 + 60))]

@@ -7,8 +7,9 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// The state of a vehicle of on-demand trips follows its driver's duty. In every scenario the simulation checks that
-/// no position is sent during a pause, that only OFFLINE is sent then, never on duty, and no more often than needed.
+/// The state of a vehicle of on-demand trips follows its driver's duty commands. In every scenario, the simulation
+/// checks that a pause sends nothing but OFFLINE, that OFFLINE is never sent on duty, and that OFFLINE is sent no more
+/// often than needed.
 struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
@@ -17,7 +18,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "on duty each update sets ONLINE; a pause sets OFFLINE within a second, once; the first fix after it sets ONLINE")
+    "on duty each update sets ONLINE; a pause sets OFFLINE once, within a second; the first fix after it sets ONLINE")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(301, .pause), (600, .resume)], settings: Self.trips))
     expectEqual(states(world).prefix { $0 }.count, world.applied(0..<301).count)
@@ -29,7 +30,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when the network fails between a pause and OFFLINE, OFFLINE is accepted after its return",
+    "if the network fails between a pause and its OFFLINE, OFFLINE is accepted after the network's return",
     arguments: [true, false])
   func networkDies(isSilent: Bool) throws {
     let world = try World.drive(
@@ -44,7 +45,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when the power fails anywhere between a pause and OFFLINE, OFFLINE is accepted after the next start",
+    "if the power fails at any effect between a pause and its OFFLINE, OFFLINE is accepted after the next start",
     arguments: 0..<6)
   func powerCut(effects: Int) throws {
     let world = try World.drive(
@@ -57,8 +58,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "a server that rejects positions of a vehicle that is OFFLINE gets the state, and the track once the vehicle is ONLINE"
-  )
+    "a server that rejects positions of an OFFLINE vehicle gets the state, and the track once the vehicle is ONLINE")
   func offlinePositionsRefused() throws {
     let world = try World.drive(
       Scenario(
@@ -73,7 +73,7 @@ struct DutyScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a restart of a vehicle whose OFFLINE is final requests no token and sends nothing")
+  @Test("after a restart during a pause whose OFFLINE was accepted, no token is requested and nothing is sent")
   func restartOffline() throws {
     let world = try World.drive(
       Scenario(
@@ -83,7 +83,7 @@ struct DutyScenarios {
     expect(world.fetches.allSatisfy { $0 < World.time(301) })
   }
 
-  @Test("the token has expired and the provider is down: OFFLINE is sent with the next token")
+  @Test("if the token has expired and the token provider is down, OFFLINE is sent with the next token")
   func token() throws {
     let world = try World.drive(
       Scenario(
@@ -94,7 +94,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "OFFLINE that Fleet Engine rejects is retried until it is accepted, with a position's backoff",
+    "an OFFLINE that Fleet Engine rejects is retried until it is accepted, with the same backoff as a position",
     arguments: [
       (401, "UNAUTHENTICATED"), (403, "PERMISSION_DENIED"), (404, "NOT_FOUND"), (429, "RESOURCE_EXHAUSTED"),
       (503, "UNAVAILABLE"), (400, "INVALID_ARGUMENT"),
@@ -111,10 +111,10 @@ struct DutyScenarios {
   }
 
   @Test(
-    "after a resume while OFFLINE is in flight ONLINE is the final state, whether the request is cancelled for another network or not",
+    "if a pause ends while OFFLINE is in flight, ONLINE is the final state, whether or not that request is cancelled",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
-    // OFFLINE takes 7 s to 14 s to arrive, later requests no time. The vehicle parks, so that no later update
+    // OFFLINE takes 7 s to 14 s to arrive, later requests take no time. The vehicle is parked, so that no later update
     // corrects a wrong final state.
     let world = try World.drive(
       Scenario(
@@ -127,7 +127,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "a pause while a position is in flight, which may arrive after OFFLINE: OFFLINE is the final state",
+    "if a position is in flight when a pause begins, and may arrive after OFFLINE, OFFLINE is the final state",
     arguments: 0..<10)
   func inFlight(tenth: Int) throws {
     // Requests every 5 s that take 4 s to 8 s: one is in flight when the pause begins.
@@ -141,7 +141,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "a position whose connection closed without a response, and which the server applies seconds later: OFFLINE is the final state",
+    "if a server applies a position seconds after its connection closed unanswered, OFFLINE is the final state",
     arguments: [1, 2], 0..<5)
   func closedUnanswered(seed: Int, second: Int) throws {
     let world = try World.drive(
@@ -162,7 +162,8 @@ struct DutyScenarios {
     expect(world.server.applied.isEmpty)
   }
 
-  @Test("a stop before OFFLINE is accepted makes one last attempt, and the next start knows its outcome")
+  @Test(
+    "a stop before OFFLINE is accepted makes one last attempt; if it fails, OFFLINE stays pending for the next start")
   func stopOwing() throws {
     let world = try World.drive(
       Scenario(
@@ -175,7 +176,7 @@ struct DutyScenarios {
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
   }
 
-  @Test("a stop during the backoff after a rejection makes the last attempt at once, and it is accepted")
+  @Test("a stop during the backoff after a rejected OFFLINE makes the last attempt at once, and OFFLINE is accepted")
   func stopInTime() throws {
     let world = try World.drive(
       Scenario(
@@ -186,7 +187,8 @@ struct DutyScenarios {
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("off duty OFFLINE is set within a second, and positions continue with it; on duty ONLINE is set within 6 s")
+  @Test(
+    "going off duty sets OFFLINE within a second, and positions are still sent; going on duty sets ONLINE within 7 s")
   func offDuty() throws {
     let world = try World.drive(
       Scenario(duration: 900, acts: [(301, .goOffline), (600, .goOnline)], settings: Self.trips))
@@ -198,7 +200,7 @@ struct DutyScenarios {
     expectEqual(world.events(.stateOffline).count, 1)
   }
 
-  @Test("off duty without a fix OFFLINE is set, and ONLINE with the first fix")
+  @Test("without a fix, going off duty sets OFFLINE; after going on duty, the first fix sets ONLINE")
   func offDutyWithoutFix() throws {
     let world = try World.drive(
       Scenario(
@@ -210,7 +212,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when the power fails anywhere between going off duty and its acceptance, OFFLINE is accepted after the next start",
+    "if the power fails at any effect after going off duty, OFFLINE is accepted after the next start",
     arguments: 0..<6)
   func offDutyPowerCut(effects: Int) throws {
     let world = try World.drive(
@@ -225,8 +227,8 @@ struct DutyScenarios {
   }
 
   @Test(
-    "off duty while positions are in flight and their responses are late: OFFLINE is the final state", arguments: 0..<10
-  )
+    "if a driver goes off duty while positions with late or lost responses are in flight, OFFLINE is the final state",
+    arguments: 0..<10)
   func offDutyUnanswered(tenth: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -240,7 +242,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when an OFFLINE without a response arrives after ONLINE, a parked vehicle is ONLINE again 15 s after it was sent",
+    "if an OFFLINE without a response arrives after ONLINE, a parked vehicle is soon set ONLINE again",
     arguments: 0..<5)
   func onlineUnanswered(seed: Int) throws {
     let world = try World.drive(
@@ -253,7 +255,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "a pause while off duty sends nothing; resume restores the duty that was chosen during the pause",
+    "a pause while off duty sends nothing; `resume` applies the last duty command, even one given during the pause",
     arguments: [true, false])
   func pauseOffDuty(goesOnline: Bool) throws {
     let world = try World.drive(
@@ -266,7 +268,7 @@ struct DutyScenarios {
     expectEqual(world.server.states.last?.isOnline, goesOnline)
   }
 
-  @Test("another vehicle after a reload begins on duty")
+  @Test("after a reload to another vehicle, that vehicle is on duty, even if the previous one was off duty")
   func reloadOffDuty() throws {
     let world = try World.drive(
       Scenario(duration: 600, acts: [(200, .goOffline), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
@@ -275,7 +277,7 @@ struct DutyScenarios {
     expectNil(world.dutyNote)
   }
 
-  @Test("offline_on_stop sends nothing more if OFFLINE was accepted before")
+  @Test("with offline_on_stop, a vehicle that is off duty stays OFFLINE at a stop, and no missing OFFLINE is reported")
   func offlineOnStopOffDuty() throws {
     let world = try World.drive(
       Scenario(
@@ -284,7 +286,7 @@ struct DutyScenarios {
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("a stop of the service leaves the state as it is")
+  @Test("without offline_on_stop, a stop of the service does not change the vehicle's state")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .stop(within: 3))], settings: Self.trips))
     expect(states(world).allSatisfy { $0 })
@@ -299,25 +301,25 @@ struct DutyScenarios {
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
-  @Test("offline_on_stop reserves half of the stop timeout for OFFLINE, also when a position hangs")
+  @Test("offline_on_stop reserves half of the stop timeout for OFFLINE, even when the update of a position hangs")
   func offlineOnStopLate() throws {
     let world = try World.drive(
       Scenario(
         duration: 400, faults: [Fault(.silent, 290..<302)], acts: [(301, .stop(within: 4))],
         settings: [.trips(offlineOnStop: true)]))
     expectEqual(states(world, from: 301).last, false)
-    let never = try World.drive(
+    let unaccepted = try World.drive(
       Scenario(
         duration: 400, faults: [Fault(.silent, 290..<400)], acts: [(301, .stop(within: 4))],
         settings: [.trips(offlineOnStop: true)]))
-    expectEqual(never.finishedAt, World.time(305))
+    expectEqual(unaccepted.finishedAt, World.time(305))
     expectEqual(
-      never.events(.stateOfflineMissing),
+      unaccepted.events(.stateOfflineMissing),
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: the vehicle's state stays as it was"])
   }
 
   @Test(
-    "after the end of a source its positions are delivered first, then the vehicle is OFFLINE",
+    "when a source ends, its positions are delivered, and then OFFLINE; an OFFLINE that is not accepted is reported",
     arguments: [true, false])
   func drained(isLate: Bool) throws {
     let world = try World.drive(
@@ -329,7 +331,7 @@ struct DutyScenarios {
     expectEqual(world.events(.stateOfflineMissing).count, (isLate ? 1 : 0))
   }
 
-  @Test("a run that ends in a pause with OFFLINE pending reads the backlog file, though it delivers nothing of it")
+  @Test("a run that ends in a pause with OFFLINE pending reads the backlog file, although it delivers nothing from it")
   func fileInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -344,7 +346,7 @@ struct DutyScenarios {
     expect(!world.agent.delivery.isStorePending)
   }
 
-  @Test("the end of a run reports that OFFLINE is missing also when only a lost ONLINE has followed the last OFFLINE")
+  @Test("at the end of a run, a missing OFFLINE is reported even if only a lost ONLINE has followed the last OFFLINE")
   func lostOnline() throws {
     let world = try World.drive(
       Scenario(
@@ -368,7 +370,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "another vehicle after a reload during a pause is set OFFLINE too; if the previous one was not, that is reported")
+    "a reload during a pause sets the new vehicle OFFLINE, and reports that the previous one is not OFFLINE")
   func reload() throws {
     let world = try World.drive(
       Scenario(
@@ -380,7 +382,7 @@ struct DutyScenarios {
     expectEqual(world.pauseNote?.offline, "trips/provider/truck-2")
   }
 
-  @Test("suspend and a change of network while OFFLINE is in flight: it is sent again at once")
+  @Test("after a suspend and a change of network while OFFLINE is in flight, OFFLINE is sent again at once")
   func sleep() throws {
     let world = try World.drive(
       Scenario(
@@ -389,7 +391,7 @@ struct DutyScenarios {
     expectEqual(world.server.states.last.map { !$0.isOnline && $0.at < 372 }, true)
   }
 
-  @Test("the backlog from before a pause is delivered after it, as for deliveries")
+  @Test("positions queued before a pause are delivered after it, as for vehicles of scheduled tasks")
   func backlog() throws {
     let world = try World.drive(
       Scenario(
@@ -400,7 +402,8 @@ struct DutyScenarios {
     expectEqual(world.server.states.last?.isOnline, true)
   }
 
-  @Test("an OFFLINE without a response arrives after ONLINE and a power cut: the first update afterwards sets ONLINE")
+  @Test(
+    "if an OFFLINE without a response arrives after ONLINE and a power cut, the first update afterwards sets ONLINE")
   func cutAfterOnline() throws {
     let world = try World.drive(
       Scenario(
@@ -425,7 +428,7 @@ struct DutyScenarios {
     expectEqual(Array(states(world, from: 258).prefix(3)), [false, true, false])
   }
 
-  @Test("when a driver goes on duty while the service stops, the vehicle does not become OFFLINE")
+  @Test("if a driver goes on duty while the service is stopping, the vehicle does not become OFFLINE")
   func onDutyWhileStopping() throws {
     let world = try World.drive(
       Scenario(
@@ -434,7 +437,7 @@ struct DutyScenarios {
     expect(states(world).allSatisfy { $0 })
   }
 
-  @Test("a vehicle that a reload configures during a pause becomes OFFLINE, even if the pause is requested again")
+  @Test("a vehicle that is configured during a pause becomes OFFLINE, even if the pause is requested again")
   func otherVehicleInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -443,7 +446,7 @@ struct DutyScenarios {
     expectEqual(states(world, from: 548, of: "truck-2"), [false])
   }
 
-  @Test("a vehicle that is configured again during a pause becomes OFFLINE, whatever the state of the other one")
+  @Test("a vehicle that is configured again during a pause becomes OFFLINE, whatever the state of the previous vehicle")
   func broughtBackInPause() throws {
     let world = try World.drive(
       Scenario(
@@ -457,7 +460,7 @@ struct DutyScenarios {
     expectEqual(states(world).last, false)
   }
 
-  @Test("while no token provider knows the vehicle, the OFFLINE of a pause stays pending")
+  @Test("while the token provider does not know the vehicle, the OFFLINE of a pause stays pending")
   func noTokenForOffline() throws {
     let world = try World.drive(
       Scenario(

@@ -3,9 +3,9 @@ import Expectations
 import FleetModel
 import Testing
 
-/// A short form of `make fleet`, which has ten thousand vehicles and every scenario.
+/// A short form of `make fleet`, which simulates ten thousand vehicles in every scenario.
 struct FleetTests {
-  @Test("a fleet with the same seed is the same on any number of threads")
+  @Test("a simulated fleet gives the same result with any number of threads, and another result with another seed")
   func threads() async throws {
     let scenario = try #require(FleetScenario.named("start")).shortened(to: 90)
     let one = await FleetModel(vehicles: 21, seed: 7, threads: 1, fixPeriod: 5).run(scenario)
@@ -15,7 +15,7 @@ struct FleetTests {
     expect(one.seconds != other.seconds)
   }
 
-  @Test("a fleet keeps its rate limits through an outage of Fleet Engine and of the token provider")
+  @Test("a fleet keeps its rate limits through an outage of Fleet Engine")
   func limits() async throws {
     let model = FleetModel(vehicles: 150, threads: 2, fixPeriod: 5)
     let normal = await model.run(try #require(FleetScenario.named("normal")).shortened(to: 450))

@@ -7,9 +7,10 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Drives whose updates use the program's own HTTP/2.
+/// Drives whose updates use the daemon's own HTTP/2 client.
 struct HTTP2Scenarios {
-  @Test("a server that occasionally refuses a request unread, or sends GOAWAY, costs no update and is not an outage")
+  @Test(
+    "if a server sometimes refuses a request unprocessed or sends GOAWAY, no position is lost and no outage reported")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)
     scenario.seed = 3
@@ -22,7 +23,7 @@ struct HTTP2Scenarios {
     expect(!world.events.contains { $0.event.kind == .offline })
   }
 
-  @Test("a program that was killed begins with a new connection")
+  @Test("a daemon that was killed begins with a new connection")
   func killed() throws {
     let world = try World.drive(
       Scenario(

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct LifecycleScenarios {
-  @Test("a reload to another vehicle drops the token, stores the backlog, and reports for the new one at once")
+  @Test("a reload to another vehicle discards the token, stores the backlog, and reports the new vehicle at once")
   func anotherVehicle() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
@@ -22,7 +22,7 @@ struct LifecycleScenarios {
     expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("a vehicle that is configured again gets its stored positions")
+  @Test("when a vehicle is configured again, its stored positions are delivered")
   func backAgain() throws {
     let world = try World.drive(
       Scenario(
@@ -36,7 +36,7 @@ struct LifecycleScenarios {
   }
 
   @Test(
-    "without a fix a vehicle that is configured again is reported at its newest stored position, even an older one")
+    "a vehicle configured again without a fix is reported at its newest stored position, even if a newer one was sent")
   func backAgainWithoutFix() throws {
     let world = try World.drive(
       Scenario(
@@ -51,7 +51,7 @@ struct LifecycleScenarios {
     expectEqual(live.suffix(2), [43, 31])
   }
 
-  @Test("until the store of the previous vehicle is closed, updates are for that vehicle, with its token")
+  @Test("until the store of the previous vehicle is closed, updates are sent for that vehicle, with its token")
   func requestBeforeNewSettings() throws {
     let world = try World.drive(
       Scenario(
@@ -61,9 +61,9 @@ struct LifecycleScenarios {
     expectEqual(world.attempts.suffix(2).map(\.vehicle), ["truck-1", "truck-2"])
   }
 
-  @Test("a reload just before the store writes: each vehicle gets its own stored positions")
+  @Test("after a reload just before the store writes, each vehicle gets its own stored positions")
   func reloadAtCommit() throws {
-    // Positions of second 335 are queued at 336, and due on disk at the moment of the reload.
+    // Positions of second 335 are queued at 336, and due to be written at the moment of the reload.
     let world = try World.drive(
       Scenario(
         seed: 6419, duration: 600, drive: .city,
@@ -73,7 +73,7 @@ struct LifecycleScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a reload to another vehicle on a good network takes less than a second")
+  @Test("on a good network, the first update after a reload to another vehicle is sent within two seconds")
   func quickReload() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))
     expectEqual(world.applied(300..<302).map(\.vehicle), ["truck-2"])
@@ -89,7 +89,7 @@ struct LifecycleScenarios {
     expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
   }
 
-  @Test("a stop without a network ends the daemon in time, and reports the undelivered positions")
+  @Test("a stop without a network ends the daemon in time, and reports the number of undelivered positions")
   func stopWithoutNetwork() throws {
     for kind in [Fault.Kind.unreachable, .silent] {
       let world = try World.drive(
@@ -117,7 +117,7 @@ struct LifecycleScenarios {
     }
   }
 
-  @Test("a recording that ends is delivered to its last position, including the backlog")
+  @Test("when a recording ends, all its positions are delivered, including the backlog")
   func drain() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)]))
@@ -127,7 +127,7 @@ struct LifecycleScenarios {
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("a recording that ends without a network ends the run after a minute")
+  @Test("if a recording ends without a network, the run ends after a minute")
   func drainWithoutNetwork() throws {
     let world = try World.drive(
       Scenario(
@@ -136,7 +136,7 @@ struct LifecycleScenarios {
     expect(world.undelivered ?? 0 >= 9)
   }
 
-  @Test("a full backlog is thinned, and the whole track is delivered within the error in the status")
+  @Test("a full backlog is thinned, and the whole track is delivered within the error that the status reports")
   func fullBacklog() throws {
     let world = try World.drive(
       Scenario(

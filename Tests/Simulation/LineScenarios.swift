@@ -9,10 +9,10 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Faults of the line between receiver and program.
+/// Faults of the line between receiver and daemon.
 struct LineScenarios {
   @Test(
-    "whatever its sentence order and speed, a receiver gives a fix a second",
+    "a receiver gives one fix per second, whatever sentences it sends, and in whatever order",
     arguments: NMEADialect.allCases)
   func dialects(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
@@ -21,7 +21,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<290) <= 11)
   }
 
-  @Test("a receiver whose sentences come in datagrams gives a fix a second", arguments: NMEADialect.allCases)
+  @Test("a receiver whose sentences arrive in datagrams gives one fix per second", arguments: NMEADialect.allCases)
   func datagrams(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, isNetworked: true))
     expectEqual(world.agent.statistics.fixes, 299)
@@ -30,7 +30,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "a receiver in a modem, whose last sentences ModemManager stores, gives a fix a second",
+    "a receiver in a modem, whose last sentences ModemManager stores, gives one fix per second",
     arguments: NMEADialect.allCases)
   func modem(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, hasModem: true))
@@ -40,7 +40,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "a modem that is unplugged, or repeats its last sentences, is read again without a restart, and no position twice")
+    "a modem that was unplugged or repeated its last sentences is read again without a restart, and no position twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
@@ -53,7 +53,7 @@ struct LineScenarios {
     expect(world.events(.sourceLost).contains { $0.contains("has frozen") })
   }
 
-  @Test("datagrams with noise, and a network that comes and goes, are read again without a restart")
+  @Test("after noise, an outage of the local network and silence, datagrams are read again without a restart")
   func badDatagrams() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, isNetworked: true))
@@ -64,7 +64,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "noise costs only the fixes that it hits, and causes no wrong one", arguments: [0.0005, 0.005, 0.02],
+    "noise makes only the fixes that it hits unusable, and causes no wrong fix", arguments: [0.0005, 0.005, 0.02],
     NMEADialect.allCases)
   func noise(part: Double, dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
@@ -75,7 +75,7 @@ struct LineScenarios {
     expect(world.longestGap(804..<890) <= 13)
   }
 
-  @Test("lost bytes cost only the sentences that they were in")
+  @Test("lost bytes make only the sentences that contained them unusable")
   func bytesLost() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.bytesLost(0.01), 100..<800)]))
     expect((400..<899).contains(Int(world.agent.statistics.fixes)))
@@ -83,17 +83,17 @@ struct LineScenarios {
     expect(world.events(.sourceLost).isEmpty)
   }
 
-  @Test("a line with only noise is reopened repeatedly, and read at once when it is clean")
+  @Test("a line with only noise is reopened repeatedly, and read again once the noise has ended")
   func nothingButNoise() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(0.5), 300..<600)]))
     expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
     expectEqual(world.events(.fixLost).count, 1)
-    // An attempt waits for 10 s at most.
+    // Each attempt waits for sentences for at most 10 s.
     expect(!world.applied(600..<613).isEmpty)
     expect(world.longestGap(612..<890) <= 13)
   }
 
-  @Test("the loss of a receiver that is unplugged is detected at once, and it is read within two seconds of its return")
+  @Test("an unplugged receiver is detected at once, and the first update follows within three seconds of its return")
   func unplugged() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)]))
     expectEqual(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged"), true)
@@ -110,7 +110,8 @@ struct LineScenarios {
     expect(!world.applied(100..<103).isEmpty)
   }
 
-  @Test("a loose plug that disconnects every few seconds for a quarter of an hour leaves no longer gaps in the track")
+  @Test(
+    "a plug that disconnects every few seconds for a quarter of an hour causes no gap of more than 20 s in the track")
   func loosePlug() throws {
     let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
     let world = try World.drive(Scenario(duration: 1200, faults: faults))
@@ -125,7 +126,7 @@ struct LineScenarios {
     expect(!world.applied(600..<613).isEmpty)
   }
 
-  @Test("the valid sentences that a modem stored of a disturbed second are read after a suspend")
+  @Test("after a suspend, the valid sentences that a modem stored in a second with noise are read")
   func keptWhileSuspended() throws {
     let world = try World.drive(
       Scenario(
@@ -135,7 +136,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "the first complete epoch that a modem gives after a pause is used with all its sentences, whatever came before")
+    "the first complete epoch of a modem after a pause is used with all its sentences, even after incomplete epochs")
   func wholeAfterNoise() throws {
     let world = try World.drive(
       Scenario(
@@ -145,7 +146,8 @@ struct LineScenarios {
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
-  @Test("an epoch that a modem has stored since the noise ended is used with the sentences that the modem received")
+  @Test(
+    "an incomplete epoch that a modem stored from a garbled line is used with the sentences that the modem received")
   func keptSinceNoise() throws {
     _ = try World.drive(
       Scenario(
@@ -154,7 +156,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "the first epoch after noise has all its sentences, although those before had all lost their last one",
+    "the first epoch after noise has all its sentences, even if every epoch before it had lost its last sentence",
     arguments: [
       Scenario(
         seed: 97_038, duration: 250, drive: .steady(14.0),
@@ -168,7 +170,7 @@ struct LineScenarios {
     _ = try World.drive(scenario)
   }
 
-  @Test("a position without a time that a modem keeps repeating from a garbled line is not used")
+  @Test("a position without a time, which a modem stored from a garbled line and keeps repeating, is not used")
   func untimedInGarbledLine() throws {
     let world = try World.drive(
       Scenario(
@@ -179,7 +181,7 @@ struct LineScenarios {
     expectNil(world.agent.statistics.rejected[.noTime])
   }
 
-  @Test("an epoch with the first date of GPS time gets the date of one that it has overtaken in the network")
+  @Test("an epoch with the first date of GPS time gets the date of an epoch that it overtook in the network")
   func overtakenDate() throws {
     let world = try World.drive(
       Scenario(
@@ -189,7 +191,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<88) <= 14)
   }
 
-  @Test("an epoch that arrives late with the time of the next one costs only one epoch")
+  @Test("if an epoch arrives late with the same time as the next one, only one epoch is lost")
   func sameTime() throws {
     let world = try World.drive(
       Scenario(
@@ -198,7 +200,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<58) <= 11)
   }
 
-  @Test("a receiver at another speed than configured is reported as such, and read when the speed is right")
+  @Test("a receiver with another baud rate than configured is reported as such, and read once its baud rate is right")
   func wrongSpeed() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
     expect(world.agent.statistics.fixes <= 300)
@@ -209,26 +211,28 @@ struct LineScenarios {
   }
 
   @Test(
-    "without a speed in the settings it is found within one round", arguments: [4800, 9600, 38_400, 115_200, 921_600])
-  func autobaud(speed: Int) throws {
-    let world = try World.drive(Scenario(duration: 120, baud: speed, isAutobaud: true))
-    let place = BaudProbe.rates.firstIndex(of: speed) ?? 0
+    "without a baud rate in the settings, the receiver's baud rate is detected within one round of probing",
+    arguments: [4800, 9600, 38_400, 115_200, 921_600])
+  func autobaud(baud: Int) throws {
+    let world = try World.drive(Scenario(duration: 120, baud: baud, isAutobaud: true))
+    let index = BaudProbe.rates.firstIndex(of: baud) ?? 0
     let first = try #require(world.server.applied.first).at
-    expect(first < Double(place) * 2.5 + 3)
-    expectEqual(world.events(.sourceOpened).first?.contains("at \(speed) baud, detected"), true)
+    expect(first < Double(index) * 2.5 + 3)
+    expectEqual(world.events(.sourceOpened).first?.contains("at \(baud) baud, detected"), true)
   }
 
-  @Test("a receiver that loses its speed setting, as one with an empty backup battery does, is found again")
+  @Test("a receiver that loses its baud rate setting, as one with an empty backup battery does, is detected again")
   func forgottenSpeed() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
     expect(world.longestGap(20..<298) <= 11)
-    // Ten seconds of silence, a second until it is opened again, and two speeds before the right one at most.
+    // Ten seconds of silence, a second until the port is opened again, and at most two wrong baud rates before the
+    // right one.
     expect(!world.applied(300..<325).isEmpty)
     expect(world.longestGap(325..<890) <= 13)
   }
 
-  @Test("a modem that was unplugged is read again when it is back, also in a run whose recordings have ended")
+  @Test("a modem that was unplugged is read again when it is back, even in a run whose recordings have ended")
   func unpluggedModem() throws {
     let world = try World.drive(
       Scenario(
@@ -238,7 +242,7 @@ struct LineScenarios {
     expect(!world.applied(440..<505).isEmpty)
   }
 
-  @Test("an epoch at the beginning of a burst that lost its date has the date of the epoch before")
+  @Test("the first epoch of a burst has the date of the epoch before it if its own date was lost")
   func undatedInBurst() throws {
     _ = try World.drive(
       Scenario(
@@ -247,7 +251,7 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a position that lost two equal digits has the same checksum, even in a sentence that lost its date")
+  @Test("a sentence whose position lost two equal digits still has a valid checksum, even if its date is lost too")
   func collisionWithoutDate() throws {
     let world = try World.drive(
       Scenario(
@@ -257,7 +261,7 @@ struct LineScenarios {
     expectEqual(world.fixesOfCollisions, 1)
   }
 
-  @Test("the last of the positions without a time that a receiver held back does not get the time of the next epoch")
+  @Test("of several delayed positions without a time, the last one does not get the time of the next epoch")
   func heldBackWithoutTime() throws {
     let world = try World.drive(
       Scenario(
@@ -266,7 +270,7 @@ struct LineScenarios {
     expectEqual(world.agent.statistics.rejected[.noTime], 9)
   }
 
-  @Test("the first fix of a modem that is read in the middle of an epoch waits for its speed")
+  @Test("a modem's first fix, if it is read in the middle of an epoch, waits for the sentence with its speed")
   func firstOfEnabledModem() throws {
     let world = try World.drive(
       Scenario(
@@ -275,7 +279,7 @@ struct LineScenarios {
     expectEqual(world.applied(76..<87).map { World.second(of: $0.live) }, [85])
   }
 
-  @Test("a position without a date that a modem has kept over a suspend gets its own date")
+  @Test("a position without a date that a modem stored before a suspend keeps its own time")
   func keptOverSuspend() throws {
     let world = try World.drive(
       Scenario(

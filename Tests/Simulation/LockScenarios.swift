@@ -7,33 +7,34 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Two daemons of one machine with the same vehicle: the first that locks its file has the vehicle, and the other one
-/// waits. In every scenario the simulation checks that nothing is sent, recorded or fetched meanwhile.
+/// Two daemons on one machine with the same vehicle: the first to lock the vehicle's file has the vehicle, and the
+/// other one waits. In every scenario, the simulation checks that a waiting daemon sends, records and fetches nothing.
 struct LockScenarios {
   private static func other(_ seconds: Range<Int>, vehicle: String = "truck-1") -> Fault {
     Fault(.otherDaemon(vehicle: vehicle), seconds)
   }
 
-  @Test("while another daemon has the vehicle nothing is sent; soon after its end the first update follows")
+  @Test("while another daemon has the vehicle, nothing is sent; the first update follows soon after that daemon ends")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(0..<300)]))
     expectEqual(world.attempts(0..<300), 0)
     expect(world.fetches.allSatisfy { $0 >= World.time(300) })
-    // An attempt every 5 s, and Fleet Engine's 5 s after an update that the other daemon may just have sent.
+    // The lock is attempted every 5 s, and Fleet Engine requires 5 s after an update, which the other daemon may just
+    // have sent.
     expect(!world.applied(305..<312).isEmpty)
     expect(world.longestGap(312..<880) <= 13)
     expectEqual(world.events(.vehicleInUse).count, 1)
     expectEqual(world.events(.vehicleFree).count, 1)
   }
 
-  @Test("a daemon that is started second does not disturb the first")
+  @Test("a second daemon does not disturb the first")
   func second() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(300..<600)]))
     expect(world.longestGap(10..<880) <= 13)
     expect(world.events(.vehicleInUse).isEmpty)
   }
 
-  @Test("a daemon that is killed while a second one waits is the second after its restart")
+  @Test("if a daemon is killed while a second one waits, it waits for the second after its restart")
   func killed() throws {
     let world = try World.drive(
       Scenario(
@@ -42,7 +43,8 @@ struct LockScenarios {
     expect(!world.applied(600..<612).isEmpty)
   }
 
-  @Test("after a reload for a vehicle that another daemon has, nothing is sent; for a free one, updates follow")
+  @Test(
+    "after a reload to a vehicle that another daemon has, nothing is sent; after one to a free vehicle, updates resume")
   func reload() throws {
     let world = try World.drive(
       Scenario(
@@ -54,7 +56,7 @@ struct LockScenarios {
   }
 
   @Test(
-    "positions queued before another process has the vehicle are delivered when it ends; none is recorded in between")
+    "positions queued before another daemon gets the vehicle are delivered after that daemon ends, and none is added")
   func backlog() throws {
     let world = try World.drive(
       Scenario(
@@ -66,7 +68,7 @@ struct LockScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a pause that begins while another daemon has the vehicle is in force afterwards; one that ends then is not")
+  @Test("a pause that begins while another daemon has the vehicle is in force afterwards, unless it has ended by then")
   func pause() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (500, .resume)]))
@@ -78,7 +80,7 @@ struct LockScenarios {
     expect(!ended.applied(300..<312).isEmpty)
   }
 
-  @Test("OFFLINE waits for the vehicle too")
+  @Test("OFFLINE is not sent until the other daemon releases the vehicle")
   func offline() throws {
     let world = try World.drive(
       Scenario(
@@ -88,7 +90,7 @@ struct LockScenarios {
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
-  @Test("a stop while another daemon has the vehicle ends the daemon at once, without an attempt")
+  @Test("a stop while another daemon has the vehicle ends the daemon at once, without a request")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -98,7 +100,7 @@ struct LockScenarios {
     expectEqual(world.attempts(0..<600), 0)
   }
 
-  @Test("a source that has not been opened yet cannot end: it is opened when the vehicle is free, and again later")
+  @Test("a source that another daemon's lock keeps closed does not end: it is opened when the vehicle is free")
   func endOfUnopened() throws {
     let world = try World.drive(
       Scenario(
@@ -107,7 +109,7 @@ struct LockScenarios {
     expect(!world.applied(385..<398).isEmpty)
   }
 
-  @Test("after a reload for a vehicle in use and back, the receiver's speed is detected again")
+  @Test("after a reload to a vehicle that is in use, and back, the receiver's baud rate is detected again")
   func inUseForAnInstant() throws {
     let world = try World.drive(
       Scenario(
@@ -118,7 +120,7 @@ struct LockScenarios {
     expect(!world.applied(290..<296).isEmpty)
   }
 
-  @Test("while new settings for a vehicle that another daemon has are read, the previous vehicle is still reported")
+  @Test("while settings with a vehicle that another daemon has are being read, the previous vehicle is still reported")
   func readWhileTaken() throws {
     let world = try World.drive(
       Scenario(

@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct NetworkScenarios {
-  @Test("a steady drive on a good network reports every ten seconds, with one token an hour")
+  @Test("a steady drive on a good network sends an update every ten seconds, and renews the token once in an hour")
   func steadyDrive() throws {
     let world = try World.drive(Scenario(duration: 3500))
     expect((348...352).contains(world.server.applied.count))
@@ -26,12 +26,12 @@ struct NetworkScenarios {
   }
 
   @Test(
-    "in an outage positions are queued; after it the newest is live within an interval, and none is missing",
+    "in an outage positions are queued; updates resume within 26 s of its end, and no position is missing",
     arguments: [Fault.Kind.unreachable, .unresolved, .nameServersDead, .silent])
   func outage(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(kind, 300..<900)]))
     expect(world.applied(301..<900).isEmpty)
-    // A request may hang until its own deadline.
+    // A request may hang until its deadline.
     expect(!world.applied(900..<926).isEmpty)
     expect(world.longestGap(10..<1480) <= 13)
     expect(world.agent.delivery.backlog.isEmpty)
@@ -48,7 +48,9 @@ struct NetworkScenarios {
     expect(!world.applied(603..<613).isEmpty)
   }
 
-  @Test("an interface that flaps every second causes no storm", arguments: [Fault.Kind.unreachable, .providerDown])
+  @Test(
+    "an interface that flaps every second causes no storm of requests",
+    arguments: [Fault.Kind.unreachable, .providerDown])
   func flapping(kind: Fault.Kind) throws {
     var scenario = Scenario(duration: 900, faults: [Fault(kind, 0..<900)])
     scenario.acts = (1..<900).map { ($0, .networkUp) }
@@ -56,7 +58,7 @@ struct NetworkScenarios {
     expect(world.attempts.count + world.fetches.count <= 12 * 15)
   }
 
-  @Test("name servers that do not answer delay only the requests, which time out")
+  @Test("if name servers do not respond, requests time out, and no position is lost")
   func deadNameServers() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.nameServersDead, 0..<300)]))
     expect(world.applied(0..<300).isEmpty)
@@ -64,7 +66,7 @@ struct NetworkScenarios {
     expect(world.longestGap(5..<590) <= 13)
   }
 
-  @Test("a captive portal is distinguished from Fleet Engine, and retried with a growing backoff")
+  @Test("a captive portal is distinguished from Fleet Engine, and requests are retried with a growing backoff")
   func captivePortal() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.captivePortal, 300..<2100)]))
     expect(world.events(.offline).contains { $0.contains("(untrusted)") })
@@ -73,7 +75,8 @@ struct NetworkScenarios {
     expect(world.longestGap(10..<3600) <= 13)
   }
 
-  @Test("in a tunnel without sky and network no position is invented, and after it none is missing")
+  @Test(
+    "in a tunnel without satellites or a network no position is invented, and none from before or after it is missing")
   func tunnel() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.silent, 300..<420), Fault(.noFix, 302..<419)]))
@@ -84,28 +87,29 @@ struct NetworkScenarios {
     expectEqual(world.events(.fixRegained).count, 1)
   }
 
-  @Test("with a packet loss of a third every position is delivered")
+  @Test("with a packet loss of 33 %, every position is delivered")
   func loss() throws {
     let world = try World.drive(Scenario(duration: 3600, faults: [Fault(.loss(0.33), 0..<3500)]))
     expect(world.longestGap(30..<3500) <= 16)
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a response that is lost after the server has applied the update costs a repetition and no position")
+  @Test("if a response is lost after the server has applied the update, no position is lost")
   func answerLost() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.answersLost, 200..<202)]))
     expect(world.longestGap(5..<590) <= 13)
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a certificate from the future is reported as a clock that is behind")
+  @Test("a certificate that is not yet valid is reported as a clock that may be behind")
   func certificateNotYetValid() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.certificateNotYetValid, 100..<300)]))
     expect(world.events(.offline).contains { $0.contains("clock, which may be behind") })
     expect(!world.applied(300..<370).isEmpty)
   }
 
-  @Test("a reload for another vehicle ends a request that hangs, and its first update is accepted at once")
+  @Test(
+    "a reload to another vehicle cancels a request that hangs, and the new vehicle's first update is accepted at once")
   func otherVehicleWhileHanging() throws {
     let world = try World.drive(
       Scenario(

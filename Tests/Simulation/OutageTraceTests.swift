@@ -14,7 +14,7 @@ struct OutageTraceTests {
       Fault(.silent, 180..<420), Fault(.noFix, 270..<330), Fault(.answers(503, "UNAVAILABLE"), 600..<720),
     ])
 
-  @Test("after no coverage, a tunnel and a server that is down, the track is complete except for the tunnel")
+  @Test("after a lack of coverage, a tunnel and an outage of Fleet Engine, the track is complete except for the tunnel")
   func outage() throws {
     let world = try World.drive(OutageTraceTests.scenario)
     expect(world.applied(181..<420).isEmpty && world.applied(600..<720).isEmpty)
@@ -26,7 +26,7 @@ struct OutageTraceTests {
     try OutageTraceTests.write(world.trace)
   }
 
-  /// Only if `OUTAGE_TRACE` is set.
+  /// Writes the trace to the file that `OUTAGE_TRACE` names, if it is set.
   private static func write(_ text: String) throws {
     guard let path = getenv("OUTAGE_TRACE") else { return }
     let file = try #require(fopen(path, "w"), "OUTAGE_TRACE names a file that cannot be written")

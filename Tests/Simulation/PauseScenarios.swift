@@ -9,10 +9,10 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// In every scenario the simulation checks that nothing is sent, recorded or fetched during a pause, and that no
-/// position of it is sent later.
+/// In every scenario, the simulation checks that nothing is sent, recorded or fetched during a pause, and that no
+/// position from a pause is sent later.
 struct PauseScenarios {
-  @Test("during a pause on a good network nothing is sent, and the first update follows within two seconds after it")
+  @Test("during a pause nothing is sent, and the first update follows within two seconds of its end")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))
     expect(world.applied(301..<600).isEmpty)
@@ -24,7 +24,7 @@ struct PauseScenarios {
     expectEqual(world.events(.pauseEnded), ["The pause has ended after 5 min"])
   }
 
-  @Test("positions queued before a pause are delivered after it, and none of the pause")
+  @Test("after a pause, positions queued before it are delivered, and none from the pause")
   func backlog() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(300, .pause), (600, .resume)]))
@@ -34,9 +34,9 @@ struct PauseScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("after a power cut during a pause, at any effect, the vehicle is paused again", arguments: 0..<3)
+  @Test("after a power cut at any effect during a pause, the vehicle is still paused", arguments: 0..<3)
   func powerCut(effects: Int) throws {
-    // A pause has no effects of its own; each change of address has one.
+    // There are no effects during a pause; each change of address adds one.
     let world = try World.drive(
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<350)],
@@ -53,7 +53,7 @@ struct PauseScenarios {
   }
 
   @Test(
-    "after a power cut during `pause` the vehicle is paused from the moment when the pause was on disk, or not at all",
+    "after a power cut during `pause`, the vehicle is paused only if the pause was already on disk",
     arguments: 0..<3)
   func cutWhilePausing(effects: Int) throws {
     let world = try World.drive(
@@ -66,7 +66,7 @@ struct PauseScenarios {
   }
 
   @Test(
-    "after a power cut during `resume` the vehicle is paused or not, and resumes when requested again",
+    "after a power cut during `resume`, the vehicle may still be paused, and a second `resume` ends the pause",
     arguments: 0..<4)
   func cutWhileResuming(effects: Int) throws {
     let world = try World.drive(
@@ -94,7 +94,7 @@ struct PauseScenarios {
     expectEqual(world.applied(1000..<1003).map(\.vehicle), ["truck-2"])
   }
 
-  @Test("a stop during a pause ends the daemon at once, without an attempt")
+  @Test("a stop during a pause ends the daemon at once, without a request")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -106,14 +106,16 @@ struct PauseScenarios {
     expect(world.copy.count >= 7)
   }
 
-  @Test("a recording that ends during a pause ends the daemon, with its positions undelivered")
+  @Test("when a recording ends during a pause, the daemon ends without a request")
   func sourceEnds() throws {
     let world = try World.drive(Scenario(duration: 600, acts: [(300, .pause), (400, .sourceEnded)]))
     expectEqual(world.finishedAt, World.time(400))
     expectEqual(world.attempts(300..<600), 0)
   }
 
-  @Test("pauses a second apart violate no limit of Fleet Engine, even with a request in flight", arguments: 0..<10)
+  @Test(
+    "pausing and resuming every second violates no limit of Fleet Engine, even with a request in flight",
+    arguments: 0..<10)
   func flapping(tenth: Int) throws {
     var acts = [(second: Int, act: Scenario.Act)]()
     for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
@@ -122,7 +124,7 @@ struct PauseScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("if there is no fix when the pause ends, the position of the pause is not sent: the next fix is the first")
+  @Test("if there is no fix when a pause ends, nothing is sent until the next fix")
   func noFixAfterwards() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 500..<700)], acts: [(300, .pause), (600, .resume)]))
@@ -130,7 +132,7 @@ struct PauseScenarios {
     expect(!world.applied(700..<703).isEmpty)
   }
 
-  @Test("no position is sent from a receiver that is an hour ahead when the pause ends, even after slow responses")
+  @Test("no position is sent from a receiver that is an hour ahead when a pause ends, even after slow responses")
   func aheadAtTheEnd() throws {
     let world = try World.drive(
       Scenario(
@@ -141,7 +143,7 @@ struct PauseScenarios {
     expect(!world.applied(460..<483).isEmpty)
   }
 
-  @Test("the watchdog is notified throughout a pause, parked, without a fix and without a network")
+  @Test("the watchdog is notified throughout a pause of a parked vehicle without a fix or a network")
   func watchdog() throws {
     let world = try World(
       Scenario(

@@ -7,9 +7,9 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct PerformanceTests {
-  /// The target of a release build is 50 ms. The bound here allows for a debug build on a busy machine, and detects
+  /// The target for a release build is 50 ms. The bound here allows for a debug build on a busy machine, and detects
   /// an endless loop.
-  @Test("an hour at one fix a second is simulated fast enough for thousands of runs")
+  @Test("a simulated hour with one fix per second takes less than ten seconds of processor time")
   func hour() throws {
     var best = Duration.seconds(3600)
     for _ in 0..<3 {

@@ -12,9 +12,10 @@ import Timekeeping
 
 struct PowerScenarios {
   @Test(
-    "a daemon that is killed every few seconds keeps five seconds between updates, and continues", arguments: [6, 9])
+    "a daemon that is killed every few seconds sends updates at least five seconds apart, and keeps sending them",
+    arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {
-    // The kill hits an effect: of the start, of a request, or of its response.
+    // Each kill comes at an effect of the start, of a request, or of its response.
     let acts = stride(from: 50, to: 170, by: period).map {
       (second: $0, act: Scenario.Act.kill(afterEffects: 5 + $0 / period % 7, seconds: 1))
     }
@@ -25,7 +26,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "positions collected in an outage are on disk five seconds after it, unless a kill or a full disk comes just then",
+    "positions of an outage are on disk five seconds after its end, unless a kill or a full disk prevents the write",
     arguments: [true, false])
   func whileAnOutageIsWritten(isKilled: Bool) throws {
     let killed = Scenario(
@@ -53,7 +54,7 @@ struct PowerScenarios {
     expect(!world.lostAt.isEmpty)
   }
 
-  @Test("after an outage updates are sent every five seconds at once, whatever was attempted during it")
+  @Test("after an outage, updates are sent every five seconds again at once, however many attempts failed during it")
   func rhythmAfterOutage() throws {
     let world = try World.drive(
       Scenario(duration: 300, faults: [Fault(.unreachable, 100..<200)], settings: [.interval(5)]))
@@ -63,11 +64,11 @@ struct PowerScenarios {
   }
 
   @Test(
-    "positions on disk are delivered within an interval of the network's return, without a fix",
+    "after a restart without a fix, positions on disk are delivered within an interval of the network's return",
     arguments: [true, false])
-  func withoutReceiver(isOfPower: Bool) throws {
+  func withoutReceiver(isPowerCut: Bool) throws {
     let act =
-      isOfPower ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
+      isPowerCut ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
     let world = try World.drive(
       Scenario(
         duration: 600, faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600)], acts: [(310, act)],
@@ -76,12 +77,12 @@ struct PowerScenarios {
     expect(first.at < 412 && first.live.time > Scenario.boot + .seconds(285))
     expectNil(first.timeSinceUpdate)
     expect(world.agent.delivery.backlog.isEmpty)
-    // The other positions have arrived as well, and nothing is repeated without need.
+    // The other positions have arrived as well, and none is repeated unnecessarily.
     expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
     expect(world.applied(440..<600).isEmpty)
   }
 
-  @Test("a power cut during an outage costs only the positions of the last five seconds")
+  @Test("a power cut during an outage loses only the positions of the last five seconds")
   func inOutage() throws {
     let world = try World.drive(
       Scenario(
@@ -95,7 +96,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("in a long outage a power cut costs the positions of at most a minute", arguments: 0..<13)
+  @Test("in a long outage, a power cut loses at most the positions of the last minute", arguments: 0..<13)
   func inLongOutage(part: Int) throws {
     let cut = 600 + 5 * part
     let world = try World.drive(
@@ -107,7 +108,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("in a long outage positions are collected for a minute")
+  @Test("in a long outage, positions are committed to disk once a minute")
   func collected() throws {
     let lost = try (0..<13).map { part in
       try World.drive(
@@ -119,7 +120,9 @@ struct PowerScenarios {
     expect(lost.max() ?? 0 >= 5 && lost.min() == 0, "\(lost)")
   }
 
-  @Test("before an outage has lasted two minutes, a power cut costs five seconds", arguments: 0..<4)
+  @Test(
+    "in the first two minutes of an outage, a power cut loses only the positions of the last five seconds",
+    arguments: 0..<4)
   func beforeLongOutage(part: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -129,7 +132,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("once a server is reached after a long outage, collected positions are on disk after five seconds")
+  @Test("once a server is reached after a long outage, positions are on disk within five seconds again")
   func afterLongOutage() throws {
     let steady = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unreachable, 200..<600)], settings: [.batch(1)]))
@@ -143,7 +146,9 @@ struct PowerScenarios {
     expect(world.lostInCuts.allSatisfy { $0.id > Scenario.boot + .seconds(600) })
   }
 
-  @Test("a response to an abandoned request proves that a server is reached", arguments: [300, 340, 380])
+  @Test(
+    "late responses to abandoned requests show that the server is reached, so a power cut loses only five seconds",
+    arguments: [300, 340, 380])
   func lateResponses(cut: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -152,7 +157,7 @@ struct PowerScenarios {
     expect(world.lostInCuts.count <= 1)
   }
 
-  @Test("the position of a stop in a long outage is on disk at once", arguments: [418, 430, 455])
+  @Test("the position where the vehicle stops in a long outage is on disk at once", arguments: [418, 430, 455])
   func stopInLongOutage(cut: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -163,7 +168,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a power cut on a good network costs no position that was sent")
+  @Test("a power cut on a good network loses no position that was sent")
   func online() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(400, .powerCut(afterEffects: 0, seconds: 20))]))
     expect(world.longestGap(10..<390) <= 13)
@@ -171,7 +176,7 @@ struct PowerScenarios {
     expect(world.longestGap(425..<880) <= 13)
   }
 
-  @Test("wherever the power is cut, only the last seconds are lost", arguments: 0..<40)
+  @Test("at whatever effect the power is cut, only positions of the last seconds are lost", arguments: 0..<40)
   func anyBoundary(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -181,7 +186,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("with a power cut every two minutes during an hour with a bad network, the track is delivered")
+  @Test("despite a power cut every two minutes during an hour on a bad network, the track is delivered")
   func often() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 9, seconds: 8))
@@ -193,7 +198,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("with power cuts while a full backlog is thinned repeatedly, the track stays within one error bound")
+  @Test("despite power cuts while a full backlog is thinned repeatedly, the track stays within the reported error")
   func whileThinned() throws {
     let acts = [900, 1502, 2111, 2803, 3404].enumerated().map {
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 3, seconds: 8))
@@ -207,18 +212,18 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("positions that a killed run left on disk are counted, also if the next run ends before it reads them")
+  @Test("positions that a killed run left on disk stay there if the next run ends before it reads them")
   func thinnedAndUnread() throws {
     let world = try World.drive(
       Scenario(
         duration: 420, drive: .random, faults: [Fault(.unreachable, 100..<420)],
         acts: [(400, .kill(afterEffects: 0, seconds: 17))], settings: [.maxLocations(3), .commitInterval(5)]))
     expect(world.removals.contains { $0.reason == .thinned })
-    // The file is read with the first request, or after some seconds.
+    // A run reads the file when its first request has ended, or after some seconds.
     expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)
   }
 
-  @Test("after a power cut while a bad position is being isolated, it is isolated again, and all others are delivered")
+  @Test("a bad position is isolated and all others are delivered, even if the power is cut during the isolation")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     // Positions of the outage only: after a power cut, later positions are reported at other times.
@@ -245,9 +250,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test(
-    "with a full disk positions are kept in memory and nothing is lost; status and journal report it until there is space"
-  )
+  @Test("while the disk is full, positions stay in memory and none is lost; the journal reports the fault and its end")
   func diskFull() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 300..<600)]))
@@ -257,7 +260,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("positions of a vehicle that came back while the disk was full stay in the file when the run ends")
+  @Test("positions of a vehicle that is configured again while the disk is full stay in the file when the run ends")
   func unreadAtEnd() throws {
     let world = try World.drive(
       Scenario(
@@ -267,7 +270,7 @@ struct PowerScenarios {
     expect(world.finishedAt != nil && world.pending["truck-1"]?.count == 1)
   }
 
-  @Test("a power cut while the disk is full costs only what was recorded since it filled up")
+  @Test("a power cut while the disk is full loses only positions recorded since the disk filled up")
   func diskFullAndCut() throws {
     let world = try World.drive(
       Scenario(
@@ -277,7 +280,7 @@ struct PowerScenarios {
     expect((8...12).contains(world.lostInCuts.count))
   }
 
-  @Test("a temporary disk failure loses nothing, and a power cut afterwards costs only the last seconds")
+  @Test("a temporary disk failure loses no position, and a power cut after it only those of the last seconds")
   func diskFails() throws {
     let world = try World.drive(
       Scenario(
@@ -289,7 +292,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a file that is damaged in an outage is set aside, and its replacement gets everything in memory")
+  @Test("a backlog file that is damaged in an outage is renamed, and a new one gets all positions in memory")
   func diskDamaged() throws {
     let world = try World.drive(
       Scenario(
@@ -303,7 +306,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "a file that is deleted in an outage is rewritten from memory, and a power cut afterwards costs nothing more")
+    "a backlog file deleted in an outage is rewritten from memory, and a later power cut loses only the last seconds")
   func diskDeleted() throws {
     let world = try World.drive(
       Scenario(
@@ -317,7 +320,8 @@ struct PowerScenarios {
   }
 
   @Test(
-    "a power cut while a deleted file is rewritten costs its contents, and nothing recorded later", arguments: 0..<6)
+    "a power cut while a deleted backlog file is rewritten loses its contents, but nothing recorded later",
+    arguments: 0..<6)
   func diskDeletedAndCut(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -328,7 +332,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a file that is deleted in an outage just before the end is complete for the next run")
+  @Test("a backlog file that is deleted just before the daemon stops in an outage is complete for the next run")
   func deletedBeforeEnd() throws {
     let world = try World.drive(
       Scenario(
@@ -338,7 +342,7 @@ struct PowerScenarios {
     expect(world.disk.held["truck-1"]?.count ?? 0 >= 29)
   }
 
-  @Test("with a power cut and another vehicle in the settings, each vehicle gets its own positions")
+  @Test("after reloads to another vehicle and back with a power cut in between, each vehicle gets its own positions")
   func cutAndReload() throws {
     let world = try World.drive(
       Scenario(
@@ -353,7 +357,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("after an hour of suspend an update is sent within two seconds of the resume, if there is a network")
+  @Test("after a suspend of an hour, an update is sent within three seconds of the resume")
   func sleep() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     expect(world.applied(301..<3900).isEmpty)
@@ -369,7 +373,7 @@ struct PowerScenarios {
     expect(world.events(.offline).isEmpty)
   }
 
-  @Test("a suspend at any time during a request loses nothing", arguments: 0..<10)
+  @Test("a suspend at any time during a request loses no position", arguments: 0..<10)
   func sleepInFlight(tenth: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -379,7 +383,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a clock step during a suspend has no effect")
+  @Test("a clock step during a suspend does not affect updates")
   func sleepAndStep() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
@@ -387,7 +391,8 @@ struct PowerScenarios {
     expect(world.longestGap(604..<1480) <= 13)
   }
 
-  @Test("a vehicle that drives away during a suspend is not reported as parked, even if its date was wrong before")
+  @Test(
+    "a vehicle that drives away during a suspend is not reported where it was parked, even if the date had been wrong")
   func drivenWhileSuspended() throws {
     _ = try World.drive(
       Scenario(
@@ -395,7 +400,8 @@ struct PowerScenarios {
         wallError: 946_080_000, noise: 0.0, isDateless: true, hasCertificates: true))
   }
 
-  @Test("a process that is killed repeatedly uses its token until it expires, and requests no other")
+  @Test(
+    "a daemon that is killed repeatedly reuses its cached token, and fetches the next one only shortly before expiry")
   func killed() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))
@@ -403,13 +409,13 @@ struct PowerScenarios {
     let world = try World.drive(Scenario(duration: 3600, acts: acts, tokenLife: 3060))
     expect(world.runNumber == acts.count)
     expectEqual(world.boots, 0)
-    // One at the start, one in the last ten minutes of its lifetime.
+    // One token is fetched at the start, and one in the last ten minutes of the first token's lifetime.
     expectEqual(world.fetches.count, 2, "\(world.fetches)")
     expectEqual(world.events(.tokenRestored).count, acts.count)
     expect(world.events(.tokenNotRestored).isEmpty)
   }
 
-  @Test("a token of a previous boot is found but not used, and each boot requests one")
+  @Test("a cached token of a previous boot is discarded, and each boot requests a new one")
   func otherBoot() throws {
     let world = try World.drive(
       Scenario(
@@ -422,7 +428,7 @@ struct PowerScenarios {
       Array(repeating: "The cached token is discarded: it was stored before the last reboot", count: 2))
   }
 
-  @Test("a token that expired while the program was not running is not used")
+  @Test("a cached token that expired while the daemon was not running is discarded")
   func expiredMeanwhile() throws {
     let world = try World.drive(
       Scenario(duration: 900, acts: [(200, .kill(afterEffects: 0, seconds: 400))], tokenLife: 300))
@@ -430,7 +436,7 @@ struct PowerScenarios {
     expect(!world.applied(600..<620).isEmpty)
   }
 
-  @Test("after a kill on a good network the first update succeeds although the token provider is down")
+  @Test("after a kill on a good network the first update succeeds even if the token provider is down")
   func providerDownAfterKill() throws {
     let world = try World.drive(
       Scenario(
@@ -441,7 +447,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "the position of a stop in a long outage is not written if the full backlog drops it as the oldest in that step")
+    "the position of a stop in a long outage is not written if the full backlog drops it as its oldest at that moment")
   func droppedStop() throws {
     let world = try World.drive(
       Scenario(
@@ -451,7 +457,7 @@ struct PowerScenarios {
     expect(world.removals.contains { $0.reason == .full && Int($0.at.nanoseconds / 1_000_000_000) == 241 })
   }
 
-  @Test("a report from before the stop, in the same burst of fixes, is not the position of the stop")
+  @Test("in a burst of fixes, a position reported before the stop is not taken for the position of the stop")
   func stopInBurst() throws {
     _ = try World.drive(
       Scenario(
@@ -463,7 +469,7 @@ struct PowerScenarios {
         ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)], hasRing: true))
   }
 
-  @Test("what a deleted file had of a vehicle is lost if the settings name another one before the next commit")
+  @Test("positions in a deleted backlog file are lost if the settings name another vehicle before the next commit")
   func deletedBeforeOtherVehicle() throws {
     let world = try World.drive(
       Scenario(

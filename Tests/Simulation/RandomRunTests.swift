@@ -7,15 +7,15 @@ import Testing
 @testable import SimulatedWorld
 
 struct RandomRunTests {
-  /// The number of runs in the suite, plus a fifth of it in the second range; `SIMULATION_RUNS` sets another number,
-  /// `SIMULATION_SEED` the first seed.
+  /// The number of runs of the first range of seeds; a fifth as many are of the second range. `SIMULATION_RUNS` sets
+  /// another number, and `SIMULATION_SEED` another first seed.
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
-  /// Continues after a failure, and prints the number of runs: for `scripts/simulate.py`.
-  private static let goesOn = number("SIMULATION_GOES_ON") != nil
-  /// Whether a failing scenario is reduced to the smallest that still fails, which takes seconds; not for
-  /// `scripts/mutants.py`.
+  /// Whether the tests continue after a failure and print the number of runs, for `scripts/simulate.py`.
+  private static let continuesAfterFailure = number("SIMULATION_GOES_ON") != nil
+  /// Whether a failing scenario is reduced to the smallest one that still fails, which takes seconds.
+  /// `scripts/mutants.py` disables this.
   private static let shrinks = number("SIMULATION_SHRINKS") != 0
 
   private static func number(_ name: String) -> Int? {
@@ -25,37 +25,39 @@ struct RandomRunTests {
   private static let parts = 8
   private static let tally = Mutex(CoverageTally())
 
-  @Test("whatever fails, the invariants hold", arguments: 0..<parts)
+  @Test("the invariants hold in random drives with all kinds of faults", arguments: 0..<parts)
   func invariants(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs, from: RandomRunTests.firstSeed, part: part)
   }
 
-  @Test("whatever fails around the daemon as well, the invariants hold", arguments: 0..<parts)
+  @Test(
+    "the invariants hold in random drives that also have faults of settings, credentials and directories",
+    arguments: 0..<parts)
   func ring(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 
-  /// Runs one part of these scenarios, until one fails, or all of them on request. The last part checks the cases that
-  /// all runs have met.
+  /// Runs one part of these scenarios: until one fails, or all of them if `continuesAfterFailure` is set. The last part
+  /// to end checks the cases that all runs together cover.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
     var count = 0
-    defer { if goesOn { print("ran \(count)") } }
+    defer { if continuesAfterFailure { print("ran \(count)") } }
     for index in stride(from: part, to: runs, by: parts) {
       let world = try World.observe(Scenario(random: UInt64(firstSeed + index)))
       try world.appendRecord()
       count += 1
       guard world.violations.isEmpty else {
         Issue.record("\(try World.reproduction(of: world, shrinks: shrinks))")
-        guard goesOn else { return }
+        guard continuesAfterFailure else { return }
         continue
       }
       tally.withLock { $0.add(world.coverage) }
     }
-    let whole = tally.withLock { $0.endPart() == 2 * parts ? $0 : nil }
-    if let whole { try check(whole) }
+    let completeTally = tally.withLock { $0.endPart() == 2 * parts ? $0 : nil }
+    if let completeTally { try check(completeTally) }
   }
 
-  /// Fails if a case that used to be met no longer is; prints the table for another number of runs.
+  /// Fails if a case that used to be covered no longer is. Prints the table if `SIMULATION_RUNS` is set.
   private static func check(_ tally: CoverageTally) throws {
     let names = Coverage().list.map(\.name)
     let expectations = try CoverageTally.expectations()
@@ -69,7 +71,7 @@ struct RandomRunTests {
   @Test(
     "seeds that once found a bug pass",
     arguments: [
-      // A position was due while a request was in flight, without a fix after it: it waited for the heartbeat.
+      // A position that became due while a request was in flight, with no fix after it, waited for the heartbeat.
       103_032,
       // After a restart the stored time was forgotten within a minute, and a dateless fix got the machine's wrong
       // date.

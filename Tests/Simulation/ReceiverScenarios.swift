@@ -10,14 +10,14 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct ReceiverScenarios {
-  @Test("one timestamp from the future is rejected and nothing else changes")
+  @Test("a single fix with a timestamp in the future is rejected, and updates continue")
   func oneStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))
     expectEqual(world.agent.statistics.rejected, [.future: 1])
     expect(world.longestGap(5..<590) <= 12)
   }
 
-  @Test("after a first timestamp from the future, correct ones are accepted within seconds")
+  @Test("if the first timestamp is in the future, correct ones are accepted within seconds")
   func firstStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 1..<2)]))
     expect(world.longestGap(7..<590) <= 14)
@@ -33,7 +33,7 @@ struct ReceiverScenarios {
     expect(world.longestGap(7..<590) <= 14)
   }
 
-  @Test("epochs without a time that arrive together, in the wrong order, give a fix each")
+  @Test("epochs without a time that arrive together and in the wrong order give one fix each")
   func untimedSwapped() throws {
     _ = try World.drive(
       Scenario(
@@ -55,7 +55,8 @@ struct ReceiverScenarios {
     expect(forGood.longestGap(5..<290) <= 16)
   }
 
-  @Test("a parked vehicle stays for some seconds where it was when its positions jump, whatever their time")
+  @Test(
+    "if a parked vehicle's positions jump, its old position is reported for some seconds, whatever their timestamps")
   func heldThroughJump() throws {
     for scenario in [
       Scenario(
@@ -77,7 +78,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "without a GPS fix the last position is repeated with its age, and new ones follow at once when the fix is back")
+    "without a fix the last position is repeated with its age, and new positions follow at once when the fix is back")
   func lostAndBack() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)]))
     let repeats = world.applied(320..<600)
@@ -100,29 +101,28 @@ struct ReceiverScenarios {
     expect(ages.count == parked.count && ages == ages.sorted())
   }
 
-  @Test("in stop-and-go traffic each stop and start is reported when it happens")
+  @Test("in stop-and-go traffic, each start is reported within 12 s")
   func city() throws {
     let world = try World.drive(Scenario(duration: 3600, drive: .city))
     expect(world.longestGap(5..<3590) <= 52)
-    // The start is detected 3 s after it happens, and reported within the minimum interval of 5 s.
+    // A start is detected after 3 s, and reported within the minimum interval of 5 s.
     let starts = stride(from: 70, to: 3500, by: 70)
     for start in starts {
       expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")
     }
   }
 
-  @Test(
-    "an epoch that is sent twice gives one fix, and fixes out of order are rejected with that reason and cost nothing")
+  @Test("an epoch that is sent twice gives one fix; fixes out of order are rejected as such, and updates continue")
   func disorder() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))
     expectEqual(world.agent.statistics.rejected, [.outOfOrder: 50])
-    // The fix that waits for its successor when the disorder ends is the missing one.
+    // One fix is missing: the one that waits for its successor when the disorder ends.
     expectEqual(world.agent.statistics.fixes, 900 - 1)
     expect(world.longestGap(5..<890) <= 13)
   }
 
-  @Test("fixes that were delayed for a minute are stale, except for those of the last seconds")
+  @Test("if the fixes of a minute arrive at once, all but those of the last seconds are rejected as stale")
   func heldBack() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
     expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
@@ -130,7 +130,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "a clock that is wrong at boot, or jumps by fifty years, changes nothing",
+    "a machine clock that is wrong at boot, or jumps by decades, does not affect updates and token requests",
     arguments: [nil, 0, 1_576_800_000, -1_576_800_000])
   func wallClock(error: Int64?) throws {
     let steps: [(second: Int, act: Scenario.Act)] = [
@@ -143,7 +143,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "a receiver without a date waits until the clock is plausible, and follows it when it is set",
+    "a receiver without a date is used once the machine's clock is plausible, and follows the clock when it is set",
     arguments: [nil, -864_000, -820_000, 86_400, 31_536_000] as [Int64?])
   func dateless(error: Int64?) throws {
     let world = try World.drive(
@@ -155,7 +155,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "a receiver without a date whose time of day is half a day from the machine's clock gets the date that is nearer to it",
+    "a fix without a date, half a day from the machine's clock, gets the date that is nearer to the clock",
     arguments: [
       Scenario(
         seed: 65_109, duration: 152, drive: .steady(14.0),
@@ -177,7 +177,7 @@ struct ReceiverScenarios {
     expect(world.agent.statistics.acceptedFixes > 0)
   }
 
-  @Test("epochs without a time that come in one burst are distinguished by their first sentence, and none is used")
+  @Test("epochs without a time that arrive in one burst are distinguished by their first sentence, and none is used")
   func untimedBurst() throws {
     let world = try World.drive(
       Scenario(

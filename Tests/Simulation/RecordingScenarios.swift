@@ -11,7 +11,7 @@ import Timekeeping
 
 /// A recording in place of a receiver.
 struct RecordingScenarios {
-  @Test("a recording in a pipe that ends is delivered to its last position, including the backlog")
+  @Test("when a recording in a pipe ends, all its positions are delivered, including the backlog")
   func pipe() throws {
     let world = try World.drive(
       Scenario(
@@ -22,7 +22,7 @@ struct RecordingScenarios {
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("an epoch in a pipe that is complete only when the next one begins is reported then, however late")
+  @Test("an epoch in a pipe that is complete only when the next epoch begins is reported at that time, however late")
   func late() throws {
     let world = try World.drive(
       Scenario(
@@ -31,7 +31,7 @@ struct RecordingScenarios {
     expect(world.longestGap(5..<620) <= 13)
   }
 
-  @Test("a file is replayed as fast as its positions are processed, and waits during a pause")
+  @Test("a file is replayed as fast as its positions are processed, but not during a pause")
   func file() throws {
     let world = try World.drive(
       Scenario(
@@ -53,7 +53,7 @@ struct RecordingScenarios {
     expect(world.attempts.isEmpty)
   }
 
-  @Test("the last epoch of a pause in a pipe, which ends with the first one after it, is a position after the pause")
+  @Test("in a pipe, the last epoch of a pause ends with the first epoch after it, and gives a position after the pause")
   func epochAcrossResume() throws {
     let world = try World.drive(
       Scenario(
@@ -62,7 +62,7 @@ struct RecordingScenarios {
     expect(!world.applied(224..<247).isEmpty)
   }
 
-  @Test("the last epoch of a pause in a pipe ends after the pause also if later ones of the pause cannot be read")
+  @Test("in a pipe, the last readable epoch of a pause ends after the pause, even if noise damages later epochs of it")
   func epochBeforeNoise() throws {
     let world = try World.drive(
       Scenario(
@@ -71,7 +71,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
   }
 
-  @Test("an epoch from a pipe that noise left incomplete may end only with the first one after a suspend")
+  @Test("in a pipe, an epoch that noise made incomplete may not end until the first epoch after a suspend")
   func incompleteOverSuspend() throws {
     _ = try World.drive(
       Scenario(
@@ -79,7 +79,7 @@ struct RecordingScenarios {
         acts: [(343, .suspend(1))], noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
   }
 
-  @Test("what comes out of a pipe in one piece is replayed at its own pace")
+  @Test("epochs that arrive from a pipe in one burst are replayed at their own pace")
   func burstInPipe() throws {
     _ = try World.drive(
       Scenario(
@@ -89,7 +89,8 @@ struct RecordingScenarios {
         hasCertificates: true))
   }
 
-  @Test("a sentence that lost two equal bytes has the same checksum: in a pipe its epoch may end seconds later")
+  @Test(
+    "a sentence that lost two equal bytes still has a valid checksum, and its epoch in a pipe may end seconds later")
   func collisionInPipe() throws {
     _ = try World.drive(
       Scenario(
@@ -97,7 +98,7 @@ struct RecordingScenarios {
         recording: .pipe, hasRing: true))
   }
 
-  @Test("an epoch with a collision of checksums in a pipe ends four seconds later if the next three are damaged")
+  @Test("in a pipe, an epoch with a checksum collision ends four seconds later if the next three epochs are damaged")
   func collisionBeforeDamage() throws {
     let world = try World.drive(
       Scenario(
@@ -108,7 +109,7 @@ struct RecordingScenarios {
     expectEqual(world.fixesOfCollisions, 1)
   }
 
-  @Test("a wrong time of a sentence with a valid checksum delays the positions after it by at most a minute")
+  @Test("a wrong time in a sentence with a valid checksum delays the positions after it by at most a minute")
   func wrongTimeInPipe() throws {
     let world = try World.drive(
       Scenario(
@@ -118,7 +119,7 @@ struct RecordingScenarios {
     expectEqual(world.fixesOfCollisions, 1)
   }
 
-  @Test("if the first epoch of a recording lost its date, the machine's date is used until five others agree")
+  @Test("if the first epoch of a recording has lost its date, the machine's date is used until five other fixes agree")
   func firstDateLost() throws {
     let world = try World.drive(
       Scenario(
@@ -130,7 +131,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
   }
 
-  @Test("a corrupted sentence with a valid checksum may give a wrong fix a minute later, when a pipe is read")
+  @Test("a corrupted sentence with a valid checksum may cause a wrong fix when it is read from a pipe a minute later")
   func collisionReadLater() throws {
     let world = try World.drive(
       Scenario(
@@ -144,7 +145,8 @@ struct RecordingScenarios {
     expect(world.fixesOfCollisions > 0)
   }
 
-  @Test("a wrong time with a valid checksum, which a pipe gives a minute later, is rejected and delays it by a minute")
+  @Test(
+    "a wrong time with a valid checksum, read from a pipe a minute later, is rejected and delays replay by a minute")
   func wrongTimeAMinuteLater() throws {
     let world = try World.drive(
       Scenario(

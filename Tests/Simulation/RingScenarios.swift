@@ -18,7 +18,8 @@ struct RingScenarios {
     return scenario
   }
 
-  @Test("the daemon waits for a late credential, answers requests meanwhile, and then sends updates")
+  @Test(
+    "the daemon answers requests while it waits for a missing credential, and sends updates once the credential exists")
   func lateCredential() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (50, .ask(.status)), (55, .ask(.metrics)), (60, .pause), (70, .resume), (80, .ask(.reload)), (101, .ask(.reload)),
@@ -28,7 +29,7 @@ struct RingScenarios {
     expect(world.applied(0..<100).isEmpty && !world.applied(101..<130).isEmpty)
   }
 
-  @Test("a missing credential ends the process after a quarter of an hour, and systemd restarts it")
+  @Test("if a credential is missing for a quarter of an hour, the daemon exits, and systemd restarts it")
   func neverCredential() throws {
     var scenario = scenario([Fault(.credentialMissing, 0..<1200)], [])
     scenario.duration = 1200
@@ -36,7 +37,7 @@ struct RingScenarios {
     expect(world.runNumber == 1 && world.attempts.isEmpty)
   }
 
-  @Test("after a mistake that cannot concern the vehicle, a restart uses the last working settings")
+  @Test("after a mistake in the settings that cannot concern the vehicle, a restart uses the last working settings")
   func keptSettings() throws {
     let fault = Fault(.settingsWrong(mayConcernVehicle: false), 90..<200)
     let world = try World.drive(scenario([fault], [(100, .kill(afterEffects: 0, seconds: 2)), (250, .ask(.reload))]))
@@ -44,14 +45,14 @@ struct RingScenarios {
     expect(!world.applied(130..<190).isEmpty)
   }
 
-  @Test("after a mistake that may concern the vehicle, the unit fails until it is corrected")
+  @Test("after a mistake in the settings that may concern the vehicle, a restart fails until the mistake is corrected")
   func failedSettings() throws {
     let fault = Fault(.settingsWrong(mayConcernVehicle: true), 90..<200)
     let world = try World.drive(scenario([fault], [(100, .kill(afterEffects: 0, seconds: 2))]))
     expect(world.applied(130..<200).isEmpty && !world.applied(200..<230).isEmpty)
   }
 
-  @Test("when a directory of the service is deleted, systemd restarts it with a new one")
+  @Test("when a directory of the service is deleted, systemd restarts the service with a new directory")
   func deletedDirectory() throws {
     let world = try World.drive(scenario([], [(100, .deleteDirectory(noticedAfter: 5000))]))
     expect(world.runNumber == 1 && !world.applied(130..<160).isEmpty)
@@ -67,7 +68,7 @@ struct RingScenarios {
 
   // MARK: - Settings that need a confirmation
 
-  @Test("a token provider that does not know the vehicle is rolled back in time, and no update is missed meanwhile")
+  @Test("settings whose token provider does not know the vehicle are rolled back at the timeout, and updates continue")
   func takenBack() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
@@ -80,14 +81,14 @@ struct RingScenarios {
     expect(!world.ring.keptEdition.isTokenWrong)
   }
 
-  @Test("a provider that works is confirmed by the first update with its token")
+  @Test("settings with a working token provider are confirmed by the first update with its token")
   func confirmed() throws {
     let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
     expect(world.events(.settingsConfirmed).count == 1 && world.events(.settingsTakenBack).isEmpty)
     expect(world.ring.keptEdition.number == 1 && world.ring.confirmation == nil)
   }
 
-  @Test("time without a network does not count towards the confirmation of settings")
+  @Test("time without a network does not count towards the confirmation timeout of settings")
   func withoutNetwork() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (80, .network(false)), (180, .network(true)),
@@ -96,14 +97,16 @@ struct RingScenarios {
     expectEqual(ends.map { Int($0) / 5 }, [220 / 5])
   }
 
-  @Test("whenever the process or the power ends, the settings are rolled back, and only once", arguments: 0..<14)
+  @Test(
+    "wherever the process is killed or the power is cut, the wrong settings are rolled back, and updates resume",
+    arguments: 0..<14)
   func cuts(effects: Int) throws {
-    for (second, isOfPower) in [(60, true), (60, false), (100, true), (100, false), (119, true), (119, false)] {
+    for (second, isPowerCut) in [(60, true), (60, false), (100, true), (100, false), (119, true), (119, false)] {
       let acts: [(second: Int, act: Scenario.Act)] = [
         (60, .edit(isTokenWrong: true, confirm: 60)),
         (
           second,
-          isOfPower ? .powerCut(afterEffects: effects, seconds: 20) : .kill(afterEffects: effects, seconds: 2)
+          isPowerCut ? .powerCut(afterEffects: effects, seconds: 20) : .kill(afterEffects: effects, seconds: 2)
         ),
       ]
       let world = try World.drive(scenario([], acts))
@@ -112,7 +115,8 @@ struct RingScenarios {
     }
   }
 
-  @Test("another vehicle is set while the backlog's file is damaged: a new file gets what the previous one has")
+  @Test(
+    "if the backlog file is damaged at a reload to another vehicle, a new file gets the previous vehicle's positions")
   func otherVehicleWithDamagedFile() throws {
     let world = try World.drive(
       Scenario(
@@ -122,7 +126,7 @@ struct RingScenarios {
     expectEqual(world.events(.storeSetAside).count, 1)
   }
 
-  @Test("after a token has expired that could not be renewed, updates continue minutes later, with the next token")
+  @Test("after a token that could not be renewed has expired, updates resume minutes later, with the next token")
   func tokenEndsBetweenRenewals() throws {
     let world = try World.drive(
       Scenario(
@@ -133,7 +137,7 @@ struct RingScenarios {
     expect(world.applied(205..<271).isEmpty && !world.applied(271..<275).isEmpty)
   }
 
-  @Test("if the newest position proves to be misdated before anything was sent, the one before it is sent once")
+  @Test("if the newest position proves to be misdated before anything is sent, the previous position is sent once")
   func newestMisdated() throws {
     let world = try World.drive(
       Scenario(

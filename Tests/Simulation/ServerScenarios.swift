@@ -9,7 +9,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct ServerScenarios {
-  @Test("a server that takes fourteen seconds gets one request at a time, and every position")
+  @Test("a server that takes fourteen seconds to respond gets one request at a time, and every position")
   func slowServer() throws {
     let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))
     expect(world.longestGap(10..<1180) <= 16)
@@ -17,7 +17,7 @@ struct ServerScenarios {
     expect(world.events(.offline).isEmpty)
   }
 
-  @Test("during minutes of 503 few requests are sent, and nothing is lost")
+  @Test("during twenty minutes of 503 few requests are sent, and no position is lost")
   func storm() throws {
     let world = try World.drive(Scenario(duration: 2400, faults: [Fault(.answers(503, "UNAVAILABLE"), 300..<1500)]))
     expect(world.attempts(300..<1500) < 140)
@@ -26,7 +26,7 @@ struct ServerScenarios {
   }
 
   @Test(
-    "a server that requests a wait of two minutes gets no request for that time, in any form of the header",
+    "a server that asks for a wait of two minutes, by Retry-After or RetryInfo, gets no request for that time",
     arguments: [
       Fault.Kind.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "120"),
       .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "120s"),
@@ -42,7 +42,7 @@ struct ServerScenarios {
   }
 
   @Test(
-    "Retry-After as a date is relative to the response's own date, whatever this machine's clock shows",
+    "Retry-After as a date is relative to the response's own date, whatever the machine's clock shows",
     arguments: [0, nil])
   func retryAfterDate(wallError: Int64?) throws {
     // 450 s after boot.
@@ -52,7 +52,7 @@ struct ServerScenarios {
     expect(!world.applied(449..<475).isEmpty)
   }
 
-  @Test("a 401 during a drive costs one new token and one request")
+  @Test("a 401 during a drive causes one additional token and one additional request")
   func unauthenticated() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
     expectEqual(world.fetches.count, 2)
@@ -61,7 +61,7 @@ struct ServerScenarios {
     expect(world.events(.tokenRefused).isEmpty)
   }
 
-  @Test("a permanent 403 is reported now and then, and costs few requests and tokens an hour")
+  @Test("a permanent 403 is reported, and causes few requests and tokens an hour")
   func deniedForEver() throws {
     let world = try World.drive(
       Scenario(duration: 7500, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 300..<7500)]))
@@ -71,7 +71,7 @@ struct ServerScenarios {
     expect(!world.events(.tokenRefused).isEmpty)
   }
 
-  @Test("a role that is missing from the start: the first warning is about it, and three requests are made in a minute")
+  @Test("a role that is missing from the start is reported once, and at most three requests are made in a minute")
   func deniedFromStart() throws {
     let world = try World.drive(
       Scenario(duration: 60, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 0..<60)]))
@@ -81,7 +81,7 @@ struct ServerScenarios {
     expect(world.events(.backfillRefused).isEmpty)
   }
 
-  @Test("past locations that are denied are omitted, and live updates continue")
+  @Test("past positions that are denied are omitted from requests, and live updates continue")
   func pastDenied() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 200..<400), Fault(.deniesPast, 0..<1200)]))
@@ -91,7 +91,7 @@ struct ServerScenarios {
     expect(world.agent.delivery.backlog.count > 15)
   }
 
-  @Test("one bad past location is isolated and dropped, all others are delivered")
+  @Test("one bad past position is isolated and dropped, and all others are delivered")
   func badPosition() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -101,13 +101,11 @@ struct ServerScenarios {
     expectEqual(world.removals.filter { $0.reason == .rejected }.count, 1)
     expect(world.agent.delivery.backlog.isEmpty)
     expectEqual(past.filter { !world.arrivedSeconds.contains($0) }, [bad])
-    // Live updates continue meanwhile.
+    // Live updates continue while the position is isolated.
     expect(world.applied(615..<1500).count > 80)
   }
 
-  @Test(
-    "a server that rejects past locations that it already has, after lost responses: the others wait, and live updates continue"
-  )
+  @Test("if a server rejects past positions that it already has, the others stay queued, and live updates continue")
   func repeatsRefused() throws {
     let world = try World.drive(
       Scenario(
@@ -115,13 +113,13 @@ struct ServerScenarios {
         faults: [Fault(.unreachable, 200..<400), Fault(.answersLost, 400..<430), Fault(.refusesRepeats, 0..<1500)]))
     expect(world.attempts(430..<1500) > world.applied(430..<1500).count)
     expect(world.applied(440..<1500).count > 80)
-    // It looks like one that accepts none.
+    // The server looks like one that accepts no past positions.
     expect(!world.events(.backfillRefused).isEmpty)
     expect((1..<50).contains(world.agent.delivery.pendingCount))
     expect(!world.removals.contains { [.rejected, .thinned, .full, .expired].contains($0.reason) })
   }
 
-  @Test("updates of a vehicle that does not exist are rare, and the remedy is reported")
+  @Test("for a vehicle that does not exist, few updates are attempted, and the remedy is reported")
   func missing() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))
     expect(world.attempts(0..<3600) < 120)
@@ -131,7 +129,7 @@ struct ServerScenarios {
   }
 
   @Test(
-    "a wait that a server requests ends with the run, or with other settings",
+    "a wait that the server has asked for ends when the run ends or the settings change",
     arguments: zip(
       [
         Scenario(

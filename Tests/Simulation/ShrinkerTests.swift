@@ -6,7 +6,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct ShrinkerTests {
-  @Test("of many faults only the one that causes the failure remains, as short as possible")
+  @Test("shrinking keeps only the fault that causes the failure, and makes it as short as possible")
   func smallest() throws {
     let whole = Scenario(random: 7)
     var scenario = whole

@@ -9,10 +9,10 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Two receivers that disagree. In every scenario the simulation checks that live positions never go back in time.
+/// Two receivers that disagree. In every scenario, the simulation checks that live positions never go back in time.
 struct SourcesScenarios {
   @Test(
-    "failover to a receiver whose clock lags, and failback: no fix that its own filter accepts is rejected",
+    "no fix is rejected after failover to a receiver whose clock lags, or after failback",
     arguments: [0, 400, 3000, 8000])
   func lag(milliseconds: Int) throws {
     let world = try World.drive(
@@ -21,7 +21,7 @@ struct SourcesScenarios {
     expectEqual(world.events(.sourceChosen).count, 3)
     expect(world.agent.statistics.rejected.isEmpty)
     expect(world.longestGap(5..<298) <= 11)
-    // The device is unplugged: that is known at once, and the other receiver is good already. Its clock may have to
+    // The disconnection is detected at once, and the second receiver is already good. That receiver's clock may have to
     // catch up.
     expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
     // At failback from a clock that lags, the timestamps jump ahead by that lag.
@@ -29,7 +29,8 @@ struct SourcesScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a receiver whose clock lags by half a minute is rejected until five fixes agree, and then accepted")
+  @Test(
+    "after failover to a receiver whose clock lags by half a minute, its fixes are accepted once five of them agree")
   func contradicted() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
@@ -46,7 +47,7 @@ struct SourcesScenarios {
     expectEqual(world.events(.sourceChosen).count, 1)
   }
 
-  @Test("failover to a receiver whose positions are wrong: they are reported as they are")
+  @Test("after failover to a receiver whose positions are wrong, they are reported unchanged")
   func farOff() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
@@ -64,7 +65,7 @@ struct SourcesScenarios {
     expect(world.events(.fixLost).isEmpty)
   }
 
-  @Test("with the two receivers failing in turn for twenty minutes, updates never stop")
+  @Test("while two receivers fail in turn for twenty minutes, updates never stop")
   func flicker() throws {
     let faults = stride(from: 100, to: 1300, by: 60).flatMap {
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]
@@ -74,7 +75,7 @@ struct SourcesScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("positions that the first receiver dates decades ahead, while no other time is known, are dropped as misdated")
+  @Test("positions that the first receiver dates years ahead while no other time is known are dropped as misdated")
   func rolledOver() throws {
     let world = try World.drive(
       Scenario(

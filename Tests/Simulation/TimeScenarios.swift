@@ -8,9 +8,9 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Wrong time references, and the time that the daemon computes.
+/// Wrong time references, and the time that the daemon computes from them.
 struct TimeScenarios {
-  /// The first right fix is at Fleet Engine within one interval.
+  /// Expects that the first correct fix reaches Fleet Engine within one interval, and that no update is ignored.
   private func expectRecovery(of world: World, at second: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     let first = world.applied(second..<(second + 12)).first {
       !$0.isIgnored && $0.live.time >= Scenario.boot + .seconds(second)
@@ -21,7 +21,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "with a receiver that is ahead, by leap seconds or years, nothing from the future is sent, and nothing is ignored",
+    "with a receiver that is seconds to decades ahead, no position from the future is sent, and no update is ignored",
     arguments: [18, 3600, 86_400, 50_000_000, 1_650_000_000], [1, 100])
   func aheadReceiver(seconds: Int, from: Int) throws {
     for length in [5, 25, 120] {
@@ -30,7 +30,7 @@ struct TimeScenarios {
     }
   }
 
-  @Test("a position that was dropped because its time was wrong is not part of the track that is thinned later")
+  @Test("a position that was dropped for its wrong time is not part of the track that is thinned later")
   func droppedAndThinned() throws {
     let world = try World.drive(
       Scenario(
@@ -38,7 +38,7 @@ struct TimeScenarios {
         faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)], wallError: 1_576_800_000, noise: 0.0,
         settings: [.maxLocations(2)], hasCertificates: true))
     expect(world.removals.contains { $0.reason == .misdated })
-    // Here it was delivered before that, and the vehicle was at the reported position at that time.
+    // Here the misdated position was delivered before the thinning; the vehicle was there at the reported time too.
     let delivered = try World.drive(
       Scenario(
         seed: 374_056, duration: 227, drive: .steady(0),
@@ -50,7 +50,7 @@ struct TimeScenarios {
     expectEqual(delivered.removals.map(\.reason), [.delivered, .thinned, .thinned])
   }
 
-  @Test("a position whose impossible date was corrected but whose time of day is wrong is removed as misdated")
+  @Test("a position whose impossible date was corrected, but whose time of day is wrong, is removed as misdated")
   func impossibleDate() throws {
     let parked = try World.drive(
       Scenario(
@@ -65,7 +65,8 @@ struct TimeScenarios {
         wallError: 1_576_800_000, noise: 0.0, second: Scenario.Second(lag: 0, metresOff: 60.0), hasCertificates: true))
   }
 
-  @Test("a receiver that was right is corrected by its own time when its clock jumps, even if every response took 12 s")
+  @Test(
+    "if the clock of a receiver that was right jumps, its own earlier time corrects it, even if responses took 12 s")
   func leapsInSlowNetwork() throws {
     let ahead = 1_650_000_000
     _ = try World.drive(
@@ -81,7 +82,7 @@ struct TimeScenarios {
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
   }
 
-  @Test("a receiver whose error changes for some seconds is corrected again, and nothing is late")
+  @Test("a receiver whose clock error changes for some seconds is corrected again, and no position is late")
   func leapsAgain() throws {
     _ = try World.drive(
       Scenario(
@@ -95,7 +96,7 @@ struct TimeScenarios {
     expect(world.applied(177..<190).allSatisfy { $0.at - Double(World.second(of: $0.live)) < 5 })
   }
 
-  @Test("a receiver whose clock jumps before Fleet Engine has responded is outvoted by an iat and a clock that agree")
+  @Test("a receiver clock that jumps before Fleet Engine's first response is outvoted by an iat and a clock that agree")
   func leapsWithoutServer() throws {
     _ = try World.drive(
       Scenario(
@@ -106,8 +107,7 @@ struct TimeScenarios {
         ], acts: [(176, .resume), (24, .pause)], noise: 0.0))
   }
 
-  @Test(
-    "a receiver clock that jumped before a slow first response is corrected by that, and late by its delay at most")
+  @Test("a slow first response corrects a receiver clock that jumped before it, to within the response's delay")
   func leaptBeforeSlowResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -117,7 +117,7 @@ struct TimeScenarios {
     expect((14...15).contains(world.slowestResponse.wholeSeconds))
     let corrected = try #require(world.applied(520..<530).first)
     expect((0...16).contains(Int(corrected.at) - World.second(of: corrected.live)))
-    // The same for a receiver without a date.
+    // The same holds for a receiver without a date.
     _ = try World.drive(
       Scenario(
         seed: 304_959, duration: 119, drive: .steady(14.0),
@@ -127,8 +127,7 @@ struct TimeScenarios {
         ], noise: 0.0, isDateless: true, hasCertificates: true))
   }
 
-  @Test(
-    "a receiver clock that jumps after slow responses that are an hour ahead is corrected by these, so it may be late")
+  @Test("slow responses that are an hour ahead correct a receiver clock that jumps later, so its positions may be late")
   func leapsAfterSlowResponses() throws {
     let world = try World.drive(
       Scenario(
@@ -139,7 +138,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "with a provider without a Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
+    "if the provider sends no Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
     arguments: [18, 3600, 50_000_000], [5, 25, 120])
   func undatedProvider(ahead: Int, length: Int) throws {
     for backdating in [0, 2] as [Int64] {
@@ -152,7 +151,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "with a provider without a Date, a wrong clock agrees with no iat, and the receiver's time is used at once",
+    "if the provider sends no Date and the machine's clock is wrong, the receiver's time is used at once",
     arguments: [18, -18, 3600, -3600, 946_080_000, nil] as [Int64?], [0, 2, 60] as [Int64])
   func undatedProviderAndClock(wallError: Int64?, backdating: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: backdating), 0..<400)]
@@ -162,11 +161,11 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a restored clock and a cached token or early iat agree on the past: Fleet Engine's first response corrects that, and nothing is lost",
+    "if clock and iat agree on a past time, Fleet Engine's first response corrects it, and no position is dropped",
     arguments: [60, 1200] as [Int64])
   func staleClockAndToken(seconds: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: seconds), 0..<400), Fault(.unreachable, 100..<200)]
-    // It is known that one update has a wrong time, so only the rest is checked.
+    // One update is known to have a wrong time, so only the others are checked.
     let world = try World.run(
       Scenario(
         duration: 400, faults: faults, acts: [(150, .kill(afterEffects: 0, seconds: 6))], wallError: -seconds))
@@ -178,7 +177,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "after a kill following the first update of a boot, the next run knows the time, and sends nothing from the future")
+    "after a kill that follows the first update of a boot, the next run knows the time, and sends no future position")
   func aheadAndKilled() throws {
     let world = try World.drive(
       Scenario(
@@ -189,7 +188,7 @@ struct TimeScenarios {
     expect(!world.server.applied.contains { $0.isIgnored })
   }
 
-  @Test("a receiver without leap seconds is reported, and so is the moment when it has them")
+  @Test("a receiver that does not know the leap seconds is reported, and so is its correction")
   func leapSeconds() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
     expectEqual(world.events(.receiverClock).count, 2)
@@ -197,7 +196,7 @@ struct TimeScenarios {
     expect(!world.applied(5..<20).isEmpty)
   }
 
-  @Test("a receiver that reports local time is corrected to the second, though each response took 12 s")
+  @Test("a receiver that reports local time is corrected to the second, even if each response takes 12 s")
   func localTime() throws {
     let world = try World.drive(
       Scenario(
@@ -240,7 +239,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "one wrong time of Fleet Engine or the provider is outvoted at its next correct response",
+    "one wrong time of Fleet Engine or the token provider is outvoted at its next correct response",
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])
   func lyingServers(seconds: Int64, wallError: Int64?) throws {
@@ -255,7 +254,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a machine's clock that is years wrong does not affect the verification of certificates when the receiver knows the time",
+    "a wrong machine clock does not affect the verification of certificates if the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
   func certificates(wallError: Int64?) throws {
     let world = try World.drive(Scenario(duration: 400, wallError: wallError, hasCertificates: true))
@@ -263,7 +262,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a machine's clock that is years ahead delays the first update until the receiver's time has agreed with elapsed time for 5 s",
+    "if the machine's clock is years ahead, the first update waits until the receiver's time has been steady for 5 s",
     arguments: [315_360_000, 946_080_000] as [Int64])
   func firstUpdate(wallError: Int64) throws {
     let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))
@@ -271,14 +270,14 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver that is years ahead does not affect the verification of certificates when the machine's clock is right")
+    "a receiver that is years ahead does not affect the verification of certificates if the machine's clock is right")
   func certificatesAndReceiver() throws {
     let faults = [Fault(.ahead(315_360_000), 0..<400)]
     let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
     expect(world.longestGap(40..<390) <= 14)
   }
 
-  @Test("a provider that is half an hour behind costs a vehicle without a fix none of its stored positions")
+  @Test("if the token provider is half an hour behind, a vehicle without a fix loses none of its stored positions")
   func providerBehind() throws {
     let world = try World.drive(
       Scenario(
@@ -291,7 +290,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver whose error changes when it learns the leap seconds is corrected again, and nothing is late",
+    "a receiver whose clock error changes when it learns the leap seconds is corrected again, and no position is late",
     arguments: [3600, 50_000_000])
   func leapSecondsLater(seconds: Int) throws {
     let faults = [Fault(.ahead(seconds), 128..<300), Fault(.ahead(18), 128..<180)]
@@ -310,12 +309,12 @@ struct TimeScenarios {
           acts: [(491, .powerCut(afterEffects: 3, seconds: 39))], noise: 0, settings: [.maxLocations(8)],
           hasCertificates: true))
       expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
-      // A clock jump is not a detour of the vehicle, which would be one of 180 m.
+      // A clock jump is not taken for a detour of the vehicle, which would be 180 m long.
       expect(world.agent.delivery.backlog.thinnedWithin < 60)
     }
   }
 
-  @Test("positions of the previous run are not thinned by those of a receiver that is ahead since")
+  @Test("positions of the previous run are not thinned because of those of a receiver that is ahead in this run")
   func thinnedAcrossRuns() throws {
     let world = try World.drive(
       Scenario(
@@ -330,7 +329,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "Fleet Engine is an hour behind while the only receiver with a time, or with a fix, lags by 8 s: the provider's time is used",
+    "if Fleet Engine is an hour behind and the only usable receiver lags by 8 s, the token provider's time is used",
     arguments: [
       (
         Scenario(
@@ -349,7 +348,7 @@ struct TimeScenarios {
     expect(world.longestGap(seconds) <= 22)
   }
 
-  @Test("positions that an unconfirmed time suppresses are sent when it expires, also while a run drains")
+  @Test("positions that an unconfirmed time suppresses are sent when that time expires, even while a run drains")
   func lapseWhileDraining() throws {
     let world = try World.drive(
       Scenario(
@@ -359,7 +358,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a position whose time the servers contradict is not repeated, and without a fix nothing is sent",
+    "a position whose time the servers contradict is not repeated, so nothing is sent until the next fix",
     arguments: [
       (
         Scenario(
@@ -384,7 +383,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a time that a server has given once, against the receiver's, expires after a minute: one update is ahead",
+    "a time that a server gave only once, against the receiver's, expires after a minute, and one update is ahead",
     arguments: [
       (
         Scenario(
@@ -413,7 +412,8 @@ struct TimeScenarios {
     expectEqual(ahead.map { Int($0.at) }, [second])
   }
 
-  @Test("a position from the future that was accepted before the time was known is repeated to carry older ones")
+  @Test(
+    "a position from the future that was accepted before the time was known is repeated, to deliver older positions")
   func repeatedFromFuture() throws {
     let world = try World.drive(
       Scenario(
@@ -427,7 +427,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a wrong date that comes from the machine's clock or an earlier fix is corrected or counted, whatever the time of day",
+    "a position with a wrong date from the machine's clock or an earlier fix is corrected, or removed and counted",
     arguments: [
       Scenario(
         seed: 215_439, duration: 88, drive: .steady(14), faults: [Fault(.ahead(50_000_000), 67..<79)],
@@ -456,7 +456,8 @@ struct TimeScenarios {
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
-  @Test("a program that is killed as the second response arrives knows only the first one's time, which is not stored")
+  @Test(
+    "a daemon that is killed as the second response arrives knows only the first response's time, which is not stored")
   func killedAtSecondResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -469,7 +470,7 @@ struct TimeScenarios {
     expectEqual(world.runNumber, 2)
   }
 
-  @Test("a program that is killed after the first response does not know the time afterwards, and asks again")
+  @Test("a daemon that is killed after the first response does not know the time after its restart")
   func killedAfterFirstResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -480,9 +481,9 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a queued position that only one time contradicts may be sent early: one of a receiver that lags is then ignored",
+    "a queued position that only one time contradicts may be sent early; those of a lagging receiver are then ignored",
     arguments: [
-      // By an `iat` it is up to 7 s early.
+      // With an `iat` as that time, the position is up to 7 s early.
       (
         Scenario(
           seed: 284_617, duration: 21, drive: .steady(14),
@@ -510,7 +511,7 @@ struct TimeScenarios {
         hasCertificates: true))
   }
 
-  @Test("positions that were queued before their own time are misdated, even if the vehicle is stationary")
+  @Test("positions that were queued before their own timestamps are misdated, even if the vehicle is stationary")
   func thinnedWhileStanding() throws {
     let scenarios = [
       Scenario(
@@ -530,8 +531,7 @@ struct TimeScenarios {
     }
   }
 
-  @Test(
-    "a position that is an hour old by a server's wrong clock is not repeated; updates continue with the next fixes")
+  @Test("a position that is an hour old by a server's wrong clock is not repeated; updates resume with the next fixes")
   func hourOldByServer() throws {
     let world = try World.drive(
       Scenario(
@@ -541,8 +541,7 @@ struct TimeScenarios {
     expect(!world.applied(185..<190).isEmpty)
   }
 
-  @Test(
-    "if all queued positions lie in the future, the oldest is sent, even if only the others are from a previous run")
+  @Test("if all queued positions are from the future, the oldest is sent, even if it is the only one of this run")
   func oldestOfFuture() throws {
     let world = try World.drive(
       Scenario(
@@ -555,7 +554,7 @@ struct TimeScenarios {
     expectEqual(world.applied(368..<369).map { World.second(of: $0.live) }, [382])
   }
 
-  @Test("a time that only one response of each run has given is not known to the next run")
+  @Test("a time that only one response of a run has given is not known to the next run")
   func oneTimeOfEachRun() throws {
     let world = try World.drive(
       Scenario(
@@ -566,7 +565,7 @@ struct TimeScenarios {
     expect(!world.applied(20..<23).isEmpty)
   }
 
-  @Test("a position from the future that was sent when its time had come is not repeated")
+  @Test("a position from the future that is sent once its time has come is not repeated")
   func queuedFromFuture() throws {
     let world = try World.drive(
       Scenario(

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct TokenScenarios {
-  @Test("an outage of the provider that is shorter than the last fifth of the token's lifetime has no effect")
+  @Test("an outage of the token provider that is shorter than the last fifth of the token's lifetime has no effect")
   func shortOutage() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 480..<590)], tokenLife: 600))
@@ -16,14 +16,14 @@ struct TokenScenarios {
     expect((236...241).contains(world.server.applied.count))
   }
 
-  @Test("without a token positions are queued, and none is missing when the provider is back")
+  @Test("without a token positions are queued, and all are delivered when the token provider is back")
   func downPastExpiry() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 400..<1500)], tokenLife: 600))
     expect(world.applied(602..<1500).isEmpty)
     expect(!world.applied(1500..<1625).isEmpty)
     expect(world.longestGap(10..<2380) <= 13)
-    // From the fifth minute on at most one a minute.
+    // From 850 s on, at most one token is requested each minute.
     expect(
       (1..<world.fetches.count).allSatisfy { index in
         let (before, fetch) = (World.seconds(world.fetches[index - 1]), World.seconds(world.fetches[index]))
@@ -33,7 +33,7 @@ struct TokenScenarios {
   }
 
   @Test(
-    "an invalid token is not used, and the provider is not retried at short intervals",
+    "an invalid token is not used, and the token provider is not retried at short intervals",
     arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
   func unusable(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
@@ -43,7 +43,7 @@ struct TokenScenarios {
     expect(!world.events(.tokenFailed).isEmpty)
   }
 
-  @Test("a clock step is reported once, and again when the clock is right; nothing else changes")
+  @Test("a clock step is reported once, and so is its correction; updates and token requests continue as usual")
   func clockSteps() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(500, .clockStep(3600)), (900, .clockStep(-3600))], tokenLife: 300))
@@ -54,7 +54,7 @@ struct TokenScenarios {
     expect((6...8).contains(world.fetches.count))
   }
 
-  @Test("a clock in 1970 or 2038 at boot is reported with its error", arguments: [nil, 378_691_200])
+  @Test("a machine clock that is in 1970 or 2038 at boot is reported with its error", arguments: [nil, 378_691_200])
   func wrongAtBoot(error: Int64?) throws {
     let world = try World.drive(Scenario(duration: 900, wallError: error, tokenLife: 300))
     expectEqual(world.events(.clockWrong).count, 1)
@@ -63,14 +63,14 @@ struct TokenScenarios {
     expect(world.longestGap(5..<890) <= 12)
   }
 
-  @Test("tokens with a lifetime of forty seconds are renewed in time for a whole drive")
+  @Test("tokens with a lifetime of forty seconds are renewed in time throughout a drive")
   func shortLife() throws {
     let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))
     expect(world.longestGap(5..<1190) <= 12)
     expect(world.fetches.count <= 42)
   }
 
-  @Test("a token whose lifetime is computed from the receiver's time is used longer by the receiver's delay at most")
+  @Test("a token whose expiry is computed from the receiver's time is used too long by at most the receiver's delay")
   func receiverDelay() throws {
     _ = try World.drive(
       Scenario(
@@ -82,7 +82,8 @@ struct TokenScenarios {
         ], tokenLife: 40, noise: 0))
   }
 
-  @Test("after invalid tokens the next fetch may come long after the current token has expired")
+  @Test(
+    "after invalid tokens from the token provider, the next fetch may come long after the current token has expired")
   func expiresDuringWait() throws {
     let world = try World.drive(
       Scenario(

@@ -11,12 +11,12 @@ import Timekeeping
 
 /// Servers that accept the compact form of updates, and servers that do not.
 struct UpdateFormScenarios {
-  /// In the order of arrival: whether each update was compact.
+  /// Whether each update was compact, in the order of arrival.
   private func isCompact(_ world: World, _ seconds: Range<Int>) -> [Bool] {
     world.applied(seconds).map(\.isCompact)
   }
 
-  @Test("a server that accepts compact updates gets only those, and each position once")
+  @Test("a server that accepts compact updates gets only compact ones, and each position once")
   func accepted() throws {
     let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.unreachable, 600..<900)]))
     expect(isCompact(world, 0..<1800).allSatisfy { $0 })
@@ -26,7 +26,7 @@ struct UpdateFormScenarios {
   }
 
   @Test(
-    "a server that rejects compact updates gets plain ones within a second, and one more probe, also across a power cut",
+    "a server that rejects compact updates gets plain ones within 2 s, and one more probe, even across a power cut",
     arguments: [
       Fault.FormRefusal.status(400, "INVALID_ARGUMENT"), .status(403, "PERMISSION_DENIED"), .status(500, "INTERNAL"),
       .status(501, "UNIMPLEMENTED"), .page(400), .page(406), .page(413), .page(415), .page(502),
@@ -40,7 +40,7 @@ struct UpdateFormScenarios {
     expect(try #require(world.server.applied.first).at < World.seconds(first.at) + 2)
     expect(isCompact(world, 0..<3000).allSatisfy { !$0 })
     expectEqual(world.events(.compactUpdatesRefused).count, 1)
-    // Each rejected one is an additional attempt; the power cut may interrupt another.
+    // Each rejected update is an additional attempt; the power cut may interrupt another attempt.
     let refused = world.attempts.count - world.server.applied.count
     expect((2...3).contains(refused))
     expectEqual(world.attempts(0..<500), world.applied(0..<500).count + 1)
@@ -49,17 +49,17 @@ struct UpdateFormScenarios {
     expect(world.fetches.count <= 2)
   }
 
-  @Test("a firewall's page for compact updates proves nothing, and does not keep the vehicle offline")
+  @Test("a firewall's page in response to compact updates is not treated as a rejection of that form; updates continue")
   func firewall() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.refusesCompact(1, .page(403)), 0..<4000)]))
     expect(try #require(world.server.applied.first).at < 30)
     expect(world.longestGap(40..<3980) <= 13)
-    // Tried again after 10 and 20 min.
+    // The compact form is tried again after 10 and 20 min.
     expect((4...5).contains(world.attempts.count - world.server.applied.count))
     expect(world.events(.compactUpdatesRefused).isEmpty)
   }
 
-  @Test("a server that stops accepting compact updates gets plain ones after three rejections, with every position")
+  @Test("a server that stops accepting compact updates gets plain ones after three rejections, and every position")
   func changedMind() throws {
     let world = try World.drive(
       Scenario(
@@ -67,14 +67,15 @@ struct UpdateFormScenarios {
     expect(isCompact(world, 0..<1000).allSatisfy { $0 })
     expect(!isCompact(world, 1200..<1600).contains(true))
     expectEqual(world.mostFormRefusals, 3)
-    // The first probe after 10 min is in time for the second pair, which ends the negotiation.
+    // The first probe, after 10 min, is rejected too. The negotiation ends with this second pair of a rejection and an
+    // acceptance.
     expectEqual(world.events(.compactUpdatesRefused).count, 1)
     expect(world.arrivedSeconds.count >= 390)
     expect(world.agent.delivery.backlog.isEmpty)
     expect(world.removals.allSatisfy { $0.reason == .delivered })
   }
 
-  @Test("after some minutes with another server, compact updates are tried again, and accepted")
+  @Test("after five minutes with a server that rejects compact updates, they are tried again, and accepted")
   func otherServer() throws {
     let world = try World.drive(
       Scenario(duration: 3000, faults: [Fault(.refusesCompact(1, .page(415)), 1000..<1300)]))
@@ -84,7 +85,7 @@ struct UpdateFormScenarios {
   }
 
   @Test(
-    "a server that rejects one compact update in ten gets compact ones, and loses no position",
+    "a server that rejects one compact update in ten still gets compact updates, and no position is lost",
     arguments: 1...6 as ClosedRange<UInt64>)
   func sometimes(seed: UInt64) throws {
     let world = try World.drive(
@@ -99,30 +100,31 @@ struct UpdateFormScenarios {
     expect(isCompact(world, 0..<3600).count { $0 } > 150)
   }
 
-  @Test("after an hour of 503 the first update is compact: an overloaded server does not prove anything about the form")
+  @Test("after an hour of 503 updates are compact: an overloaded server says nothing about the form")
   func unavailable() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(503, "UNAVAILABLE"), 0..<3600)]))
     expect(isCompact(world, 3600..<4200).allSatisfy { $0 })
     expect(world.applied(3600..<3640).count > 0)
   }
 
-  @Test("when plain updates are rejected as well, the form is not the cause: one more request in an hour")
+  @Test(
+    "if plain updates are rejected as well, the compact form is not the cause, and is not tried again within the hour")
   func otherCause() throws {
-    func attempts(_ status: Int, _ code: String) throws -> World {
+    func drive(_ status: Int, _ code: String) throws -> World {
       try World.drive(Scenario(duration: 3600, faults: [Fault(.answers(status, code), 0..<1800)]))
     }
-    let world = try attempts(400, "INVALID_ARGUMENT")
+    let world = try drive(400, "INVALID_ARGUMENT")
     let early = world.attempts.prefix(3).map { World.seconds($0.at) }
     expect(early[1] - early[0] < 2)
     expect(early[2] - early[1] > 2)
     expect(!world.applied(1800..<2110).isEmpty)
-    // Not tried again within the hour.
+    // The compact form is not tried again within the hour.
     expect(!isCompact(world, 1800..<3600).contains(true))
     expect(world.events(.compactUpdatesRefused).isEmpty)
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a position that is sent in both forms, 14 s apart, is repeated a heartbeat after the second")
+  @Test("if a position is sent in both forms, 14 s apart, the next heartbeat is counted from the second")
   func comparedLate() throws {
     let world = try World.drive(
       Scenario(
@@ -132,7 +134,7 @@ struct UpdateFormScenarios {
     expectEqual(world.applied(57..<117).map { World.second(of: $0.live) }, [42, 106])
   }
 
-  @Test("a position that proves to be from the future after its compact update was refused is not sent once more")
+  @Test("a position that proves to be from the future after its compact update was rejected is not sent again")
   func refusedFromFuture() throws {
     let world = try World.drive(
       Scenario(
@@ -144,7 +146,7 @@ struct UpdateFormScenarios {
     expectEqual(world.applied(4..<11).map { World.second(of: $0.live) }, [8])
   }
 
-  @Test("the next heartbeat is due an interval after a position was sent again in the plain form")
+  @Test("if a position is sent again in the plain form, the next heartbeat is counted from the plain update")
   func heartbeatAfterPlainForm() throws {
     let world = try World.drive(
       Scenario(
