@@ -23,7 +23,7 @@ struct TimeEstimatorTests {
   }
 
   @Test(
-    "a clock error of less than half a minute is not reported, and without a reference none is",
+    "a clock error of less than half a minute is not reported; without a reference, no error is reported",
     arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var estimator = observed()
@@ -76,7 +76,7 @@ struct TimeEstimatorTests {
     expectNil(estimator.clockChange(at: moment(9, ahead: 0)))
   }
 
-  @Test("hours of suspend change nothing: elapsed time continues")
+  @Test("references stay valid over hours of suspend, because elapsed time continues")
   func suspend() {
     var estimator = observed()
     expectNil(estimator.clockChange(at: moment(36_000, ahead: 0)))
@@ -124,7 +124,7 @@ struct TimeEstimatorTests {
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
     expectNil(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds)
     expectNil(estimator.error(at: moment(10, ahead: 0)))
-    // Without a clock that confirms the receiver, a server has more weight until it is right again.
+    // Without a clock that confirms the receiver, the server has more weight, until its time is right again.
     expectEqual(estimator.time(at: moment(10, ahead: -1_000_000))?.1, .fleetEngine)
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
     expectEqual(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(20))
@@ -132,7 +132,7 @@ struct TimeEstimatorTests {
   }
 
   @Test(
-    "a server that contradicts its confirmed time is accepted when it repeats the new one, or another reference agrees")
+    "a server's time that contradicts its confirmed one is accepted when repeated, or when another reference agrees")
   func contradiction() {
     let late = moment(30, ahead: -86_400)
     var estimator = observed()
@@ -199,7 +199,7 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(501))
   }
 
-  @Test("a clock that is stepped away from a token's iat no longer agrees with it")
+  @Test("after a step the machine's clock no longer agrees with a token's iat, and the receiver's time is used")
   func issueAndStep() {
     let estimator = issued()
     expectEqual(estimator.estimate(at: moment(600, ahead: 0))?.reference, .tokenProvider)

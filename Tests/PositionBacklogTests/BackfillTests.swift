@@ -16,7 +16,7 @@ struct BackfillTests {
     var backlog = Backlog()
     var backfill: Backfill
     var token: AccessToken
-    /// The server's response to these seconds of past positions; nil: it accepts.
+    /// The server's response to past positions of these seconds; nil: accepted.
     var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
     /// Ten seconds pass for each request.
     var now = BootInstant.boot
@@ -201,7 +201,7 @@ struct BackfillTests {
     var bench = try Bench(300)
     bench.answer = { _ in .permissionDenied }
     for _ in 0..<100 { _ = bench.request() }
-    // After 10, 140, 390 and 880 s.
+    // The rejections are after 10, 140, 390 and 880 s.
     expectEqual(bench.refusals, 4)
     expectEqual(bench.backfill.suspendedUntil(with: bench.token, at: bench.now), .boot + .seconds(1850))
     expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
@@ -323,7 +323,7 @@ struct BackfillTests {
     expect(bench.sizes.contains(100))
   }
 
-  @Test("a failing network gets fewer positions per request, down to eight, and more again as it recovers")
+  @Test("requests have fewer past positions after network failures, down to eight, and more as the network recovers")
   func failingNetwork() throws {
     var bench = try Bench(1000)
     for _ in 0..<8 { _ = bench.request(.network) }

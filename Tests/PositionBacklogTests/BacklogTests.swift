@@ -27,7 +27,7 @@ struct BacklogTests {
     expectEqual(seconds(try backlog([10, 30, 20, 5, 40]).records), [5, 10, 20, 30, 40])
   }
 
-  @Test("a batch has the oldest positions that are older than the live one and not too old")
+  @Test("a batch contains the oldest positions from before the live one that are not too old")
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
@@ -91,7 +91,7 @@ struct BacklogTests {
         }
         model.records = backlog.records
         var ids = Array(model.records.prefix(Int.random(in: 0...4, using: &random)).map(\.id))
-        // The newest, others, some that do not exist, and one twice.
+        // Also the newest record, random ones, some that do not exist, and one twice.
         if Bool.random(using: &random), let last = model.records.last { ids.append(last.id) }
         for _ in 0..<Int.random(in: 0...3, using: &random) {
           ids.append(stamp(Int64.random(in: 0...second + 1, using: &random)))
@@ -184,7 +184,7 @@ struct BacklogTests {
     expectEqual(
       backlog.breakSegment(at: try location(25).time),
       [.changed([Backlog.Record(try location(30), interpolationError: .infinity)])])
-    // A second break there changes nothing; a queued position is itself the endpoint of both segments.
+    // A second segment break there changes nothing; a queued position is itself the endpoint of both segments.
     expectEqual(backlog.breakSegment(at: try location(25).time), [])
     expectEqual(
       backlog.breakSegment(at: try location(30).time),

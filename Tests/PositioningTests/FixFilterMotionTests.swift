@@ -167,7 +167,7 @@ struct FixFilterMotionTests {
     var bench = Bench()
     var speed = 30.0
     for second in 0..<60 {
-      // Eight metres per second squared down, four up, and a turn of ninety degrees at 10 m/s.
+      // Braking at 8 m/s² and accelerating at 4 m/s²; then a turn of ninety degrees at 10 m/s.
       if (10..<14).contains(second) { speed = max(speed - 8, 0) } else if second >= 30 { speed = min(speed + 4, 30) }
       let east = second.isMultiple(of: 2) ? 8.0 : -8
       expectNil(try bench.drive(Double(second), by: speed, speed: nil, east: east), "second \(second)")

@@ -211,7 +211,7 @@ struct FixFilterQualityTests {
   func drifted() throws {
     var bench = Bench()
     try bench.warmUp()
-    // Drifts sideways by 9 m a second, which no speed explains.
+    // The position drifts sideways by 9 m a second, which no speed explains.
     for second in 1...10 { expectNil(try bench.rejection(east: Double(second) * 9)) }
     try expectEqual(bench.rejection(east: 40), .jump)
     expectNil(try bench.rejection(east: 40))

@@ -113,7 +113,7 @@ struct FixFilterTests {
     expectNil(rejection(filter.evaluate(try fix(3), at: moment(3))))
   }
 
-  @Test("after a delayed fix, a punctual one is not rejected as from the future")
+  @Test("after a delayed fix, a punctual one is not rejected as being from the future")
   func lateThenPunctual() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -284,7 +284,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("a clock that is wrong by half a day does not change the date of a dateless receiver with every fix")
+  @Test("with a clock that is wrong by half a day, a dateless receiver's date does not change from fix to fix")
   func datelessHalfDay() throws {
     var filter = filter()
     let results = try (20..<60).flatMap { (second: Int64) in

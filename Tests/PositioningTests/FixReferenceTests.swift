@@ -11,7 +11,7 @@ struct FixReferenceTests {
 
   /// - Parameters:
   ///   - north: metres from the origin.
-  ///   - second: since the start.
+  ///   - second: seconds since the start.
   private func reference(
     _ north: Double, east: Double = 0, at second: Double, speed: Double? = nil, heading: Double? = nil,
     accuracy: Double? = 3, mode: Fix.Mode = .threeD

@@ -52,7 +52,7 @@ struct FreezeDetectorTests {
     expect(detector.isFrozen)
   }
 
-  @Test("time that does not advance covers no distance")
+  @Test("a timestamp that does not advance adds no distance")
   func time() throws {
     var detector = FreezeDetector()
     for second in [9.0, 9, 9, 8, 7] { detector.observe(try reference(at: second, speed: 100)) }

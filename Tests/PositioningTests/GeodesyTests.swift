@@ -73,7 +73,7 @@ struct GeodesyTests {
     expect((0..<360).contains(seen))
   }
 
-  @Test("from a point to itself there is no heading and no distance")
+  @Test("from a point to itself there is no heading, and the distance is zero")
   func coincident() throws {
     let point = try #require(Coordinate(latitude: 1, longitude: 2))
     expectNil(point.heading(to: point))

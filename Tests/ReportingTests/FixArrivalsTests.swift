@@ -11,7 +11,7 @@ struct FixArrivalsTests {
   }
 
   @Test(
-    "the next fix is predicted by the receiver's period, although fixes arrive early or late",
+    "the next fix is predicted from the receiver's period, although fixes arrive early or late",
     arguments: [0.1, 0.2, 1, 2])
   func jitter(period: Double) {
     var arrivals = FixArrivals()

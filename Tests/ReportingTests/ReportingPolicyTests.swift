@@ -49,7 +49,7 @@ struct ReportingPolicyTests {
     }
   }
 
-  @Test("while moving, the first fix is reported at once, then one per interval")
+  @Test("the first fix of a moving vehicle is reported at once, then one fix per interval")
   func interval() throws {
     var bench = Bench()
     expectNil(bench.policy.reason(at: .boot))

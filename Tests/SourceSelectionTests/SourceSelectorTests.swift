@@ -8,13 +8,13 @@ import Timekeeping
 
 /// Transcripts: the sources' fixes, second by second, and the source that is used.
 struct SourceSelectorTests {
-  /// A list of sources with one fix a second from those with reception.
+  /// A list of sources, of which those with reception report one fix a second.
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
 
     var selector: SourceSelector
     var now = 0
-    /// Indices of the sources that give good fixes, and of those that give bad ones (2D with a huge HDOP).
+    /// Indices of the sources that report good fixes, and of those that report bad ones (with a huge HDOP).
     var good: Set<Int> = []
     var bad: Set<Int> = []
     /// The number of seconds by which the clock of each source is ahead.
@@ -103,7 +103,7 @@ struct SourceSelectorTests {
     expectEqual(bench.handle(.ended, from: 0).last, .ended)
   }
 
-  @Test("the source of higher priority is used from its first fix, the other is ignored")
+  @Test("the source of higher priority is used from its first fix on, and the other is ignored")
   func preferred() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -267,7 +267,7 @@ struct SourceSelectorTests {
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)
-    // The first is removed, a new one is inserted before the second.
+    // The first source is removed, and a new one inserted before the second.
     _ = bench.selector.handle(
       .replaced([
         SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),

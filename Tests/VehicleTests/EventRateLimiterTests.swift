@@ -80,7 +80,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.network(.lost, names: [], at: at(600)), .networkLost(suppressed: 1))
   }
 
-  @Test("clock steps are reported at most once a minute, with the number of unreported ones")
+  @Test("clock steps are reported at most once a minute, with the number of suppressed reports")
   mutating func clockSteps() {
     expectEqual(eventLimiter.clockStepped(.seconds(5), at: at(0)), .clockStepped(.seconds(5), suppressed: 0))
     for second in [10, 20, 59] { expectNil(eventLimiter.clockStepped(.seconds(-5), at: at(second))) }

@@ -61,7 +61,7 @@ struct LifecycleTests {
     expectEqual(stopped.state, .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
-  @Test("a run that is stopped for a restart has that result, unless a stop was already requested")
+  @Test("a run that is stopped for a restart ends with the result `restarting`, unless a stop was already requested")
   func restart() {
     var lifecycle = Lifecycle()
     expectEqual(lifecycle.stop(until: LifecycleTests.soon, isRestart: true), true)

@@ -58,7 +58,7 @@ struct NetworkGateTests {
     expect(!gate.isAbsent)
   }
 
-  @Test("a response although no network is visible ends the suppression, until an attempt fails")
+  @Test("a response without a visible network ends the suppression, until an attempt fails")
   mutating func provenWrong() {
     _ = update(NetworkState(), at: 0)
     gate.reached()
@@ -69,7 +69,7 @@ struct NetworkGateTests {
     expect(gate.absentSince == at(10) && gate.earliest == at(190))
   }
 
-  @Test("after a visible network is lost, attempts are suppressed even if there was a response before it was visible")
+  @Test("after a visible network is lost, attempts are suppressed despite an earlier response without a network")
   mutating func provenWrongIsForgotten() {
     _ = update(NetworkState(), at: 0)
     gate.reached()

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct RepeatLimiterTests {
-  @Test("the first event is reported, then one every ten minutes with the number of suppressed ones")
+  @Test("the first event is reported, then one every ten minutes with the number of suppressed events")
   func row() {
     var limiter = RepeatLimiter()
     var admitted: [(second: Int, suppressed: Int)] = []

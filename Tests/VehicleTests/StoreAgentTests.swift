@@ -139,7 +139,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.deadline, at: 5), ["commit +1 +2"])
     expectNil(bench.deadline)
     expectEqual(bench.handle(.ended(.committed)), [])
-    // A written record has to be deleted.
+    // A record that was written has to be deleted from the file.
     expectEqual(bench.remove(1, 2, at: 6), [])
     expectEqual(bench.written(), ["commit -1 -2"])
     expectEqual(bench.now, 11)
@@ -220,7 +220,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), [])
   }
 
-  @Test("a record that was removed while its write failed is not written")
+  @Test("a record that is removed during a write that fails is not written again")
   func duringFailure() throws {
     var bench = Bench.open(interval: .zero)
     _ = try bench.add(1)
@@ -321,7 +321,7 @@ struct StoreAgentTests {
     expectNil(bench.deadline)
   }
 
-  @Test("a full disk on which nothing can be dropped leaves the backlog in memory, and is reported")
+  @Test("if the disk is full and nothing can be dropped, the backlog stays in memory, and that is reported")
   func noRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -456,7 +456,8 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
   }
 
-  @Test("when vehicle and directory change together, records in memory are written for the vehicle they belong to")
+  @Test(
+    "when vehicle and directory change together, records in memory are written for the vehicle to which they belong")
   func movesWithVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -616,7 +617,7 @@ struct StoreAgentTests {
     expectEqual(bench.written(), ["commit -7 -9"])
   }
 
-  @Test("a file that proves damaged at the end is replaced as at any other time")
+  @Test("a file that is found damaged at the end is replaced as at any other time")
   func damagedAtEnd() throws {
     var bench = Bench.open()
     _ = try bench.add(3)

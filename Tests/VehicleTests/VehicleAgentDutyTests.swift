@@ -83,7 +83,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "vehicles of deliveries, and of trips whose state another system sets, send nothing during a pause",
+    "delivery vehicles, and trip vehicles whose state another system sets, send nothing during a pause",
     arguments: [true, false])
   func noState(isDelivery: Bool) throws {
     var fixture = try fixture {
@@ -114,7 +114,7 @@ struct VehicleAgentDutyTests {
     expectEqual(StoredRunState.name(of: trips.delivery.endpoint.vehicle), "trips/p/truck-1")
   }
 
-  @Test("after a resume while OFFLINE is in flight, ONLINE follows the response, and OFFLINE is not reported")
+  @Test("if a pause ends while OFFLINE is in flight, ONLINE follows the response, and OFFLINE is not reported")
   func resumeUnderWay() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -410,7 +410,7 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.snapshot().duty, .online)
   }
 
-  @Test("vehicles of deliveries, and of trips whose state another system sets, have no duty", arguments: [true, false])
+  @Test("delivery vehicles, and trip vehicles whose state another system sets, have no duty", arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     var fixture = try fixture {
       if isDelivery {

@@ -31,7 +31,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
-  @Test("when the other process ends, the next fix is sent, and no earlier fix")
+  @Test("after the other process ends, the next fix is sent, but no earlier fix")
   func free() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)

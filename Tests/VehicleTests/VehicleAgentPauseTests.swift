@@ -99,7 +99,7 @@ struct VehicleAgentPauseTests {
   }
 
   @Test(
-    "an invalid pause file means a pause with an unknown start",
+    "a pause file without a valid time means a pause with an unknown start",
     arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
   func note(text: String) {
     expectNil(PauseRecord(text: text).since)

@@ -14,9 +14,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct VehicleAgentTests {
-  @Test(
-    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record removed"
-  )
+  @Test("at the first fix the position is queued, a token fetched, and the update sent; then the record is removed")
   func firstUpdate() throws {
     var fixture = try AgentFixture()
     let first = try fixture.drive(to: 0)
