@@ -17,8 +17,7 @@ struct EventRateLimiterTests {
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
   @Test(
-    "a rejection is reported once in ten minutes per reason, and again after an accepted fix; a duplicate is never reported"
-  )
+    "each reason of rejection is reported once in ten minutes, and again after an accepted fix; duplicates never are")
   mutating func rejections() {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(0)), .fixRejected(.stale, suppressed: 0))
     expectNil(eventLimiter.fixRejected(.stale, at: at(1)))

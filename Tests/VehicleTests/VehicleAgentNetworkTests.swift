@@ -85,8 +85,7 @@ struct VehicleAgentNetworkTests {
   }
 
   @Test(
-    "while the machine's clock is not set, certificates are verified at the receiver's time, never before the build date"
-  )
+    "if the machine's clock is not set, certificates are verified at the receiver's time, never before the build date")
   func certificates() throws {
     var fixture = try AgentFixture()
     let build = fixture.agent.configuration.filter.buildDate
