@@ -23,7 +23,7 @@ struct TimeEstimatorTests {
   }
 
   @Test(
-    "a clock that is off by less than half a minute is not reported, and without a reference no clock is",
+    "a clock error of less than half a minute is not reported; without a reference, no error is reported",
     arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var estimator = observed()
@@ -42,7 +42,7 @@ struct TimeEstimatorTests {
     for second in 2..<20 { expectNil(estimator.clockChange(at: moment(second, ahead: ahead))) }
   }
 
-  @Test("the restored time is still valid minutes after the restart")
+  @Test("a restored time is still used minutes after the restart")
   func restored() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
@@ -50,7 +50,7 @@ struct TimeEstimatorTests {
     expect(estimator.estimate(at: moment(900, ahead: -86_400))?.serverBounds != nil)
   }
 
-  @Test("a cached estimate is not used after a newer observation, or a restored time, of the same moment")
+  @Test("a cached estimate is not used after a newer observation, or a restored time, at the same moment")
   func cached() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     let now = moment(10, ahead: 3600)
@@ -76,12 +76,12 @@ struct TimeEstimatorTests {
     expectNil(estimator.clockChange(at: moment(9, ahead: 0)))
   }
 
-  @Test("hours of suspend change nothing: elapsed time continues")
+  @Test("references stay valid over hours of suspend, because elapsed time continues")
   func suspend() {
     var estimator = observed()
     expectNil(estimator.clockChange(at: moment(36_000, ahead: 0)))
     expect(estimator.clockChange(at: moment(36_001, ahead: 100)) != nil)
-    // After a day without an observation it no longer counts.
+    // After a day without an observation the reference is no longer used.
     expectNil(estimator.clockChange(at: moment(86_401, ahead: 100_000)))
   }
 
@@ -97,7 +97,7 @@ struct TimeEstimatorTests {
     expectNil(estimator.error(at: moment(60, ahead: 0)))
   }
 
-  @Test("the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
+  @Test("timestamps at the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
   func extremes(milliseconds: Int64) {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
@@ -114,7 +114,8 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(6, ahead: 0))?.1, .fleetEngine)
   }
 
-  @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next response")
+  @Test(
+    "a server's wrong time is outvoted by a steady receiver and the machine's clock, and by the server's next response")
   func outvoted() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     for second in 0..<10 {
@@ -123,7 +124,7 @@ struct TimeEstimatorTests {
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
     expectNil(estimator.estimate(at: moment(10, ahead: 0))?.serverBounds)
     expectNil(estimator.error(at: moment(10, ahead: 0)))
-    // Without a clock that confirms the receiver, a server has more weight until it is right again.
+    // Without a clock that confirms the receiver, the server has more weight, until its time is right again.
     expectEqual(estimator.time(at: moment(10, ahead: -1_000_000))?.1, .fleetEngine)
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
     expectEqual(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(20))
@@ -131,7 +132,7 @@ struct TimeEstimatorTests {
   }
 
   @Test(
-    "a server that contradicts its confirmed time is accepted when it repeats the new one, or another reference agrees")
+    "a server's time that contradicts its confirmed one is accepted when repeated, or when another reference agrees")
   func contradiction() {
     let late = moment(30, ahead: -86_400)
     var estimator = observed()
@@ -154,7 +155,7 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(3641))
   }
 
-  /// A receiver that is steadily ahead by this, and the `iat` of a token received in second 10.
+  /// A receiver that is steadily ahead by this number of seconds, and the `iat` of a token received in second 10.
   private func issued(receiver: Int = 18, backdating: Int = 0) -> TimeEstimator {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     for second in 0..<10 {
@@ -173,8 +174,7 @@ struct TimeEstimatorTests {
       let latest = estimate?.serverBounds?.latest(at: .boot + .seconds(10))
       expectEqual(latest.map { $0 < TimeEstimatorTests.truth + .seconds(15) }, true)
     }
-    // The clock is wrong, or the token is older than the clock shows: the provider has cached it, or sets its iat
-    // early.
+    // The clock is wrong, or the `iat` is too old, because the provider caches or backdates its tokens.
     for (ahead, backdating) in [(18, 0), (-18, 0), (6, 0), (0, 6), (0, 60), (-1_000_000, 0), (60, 60)] {
       let estimator = issued(backdating: backdating)
       expectEqual(estimator.estimate(at: moment(10, ahead: ahead))?.reference, .gnss, "\(ahead) \(backdating)")
@@ -199,7 +199,7 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(501))
   }
 
-  @Test("a clock that is stepped away from a token's iat no longer agrees with it")
+  @Test("after a step the machine's clock no longer agrees with a token's iat, and the receiver's time is used")
   func issueAndStep() {
     let estimator = issued()
     expectEqual(estimator.estimate(at: moment(600, ahead: 0))?.reference, .tokenProvider)

@@ -28,7 +28,7 @@ struct VehicleClockTests {
     .failure(TransportFailure(kind, "certificate"))
   }
 
-  @Test("without an observation there is no clock error, and the best time is that of a clock that is set")
+  @Test("without an observation there is no clock error, and the best time is the machine's clock, if that is set")
   func nothing() {
     var clock = clock(responses: 0)
     expectEqual(clock.review(at: moment(1)), VehicleClock.Review())
@@ -40,7 +40,7 @@ struct VehicleClockTests {
     expectNil(clock.bestTime(at: moment(1, ahead: -1_000_000)))
   }
 
-  @Test("the first response gives bounds, the second confirms them; each review reports changes once")
+  @Test("the first response gives time bounds, the second confirms them; each review reports changes once")
   func reviews() {
     var clock = clock(responses: 1)
     var review = clock.review(at: moment(1))
@@ -51,14 +51,14 @@ struct VehicleClockTests {
     expect(!review.hasNewBounds && !review.hasNewVerdict)
 
     clock.observe(.fleetEngine, moment(3).wall, sentAt: moment(3).boot, at: moment(3).boot)
-    // The result is still that of the last review.
+    // The verdict is still that of the last review.
     expect(!clock.verdict.isConfirmed)
     expect(clock.confirmedBounds(at: moment(3)) != nil)
     expect(clock.review(at: moment(3)).hasNewVerdict)
     expect(clock.verdict.isConfirmed)
   }
 
-  @Test("a receiver alone gives the time and the limit of live positions, but no bounds")
+  @Test("a receiver alone gives the time and the latest timestamp of live positions, but no time bounds")
   func receiver() throws {
     var clock = clock(responses: 0)
     for second in 0..<10 { clock.observe(.gnss, moment(second).wall, at: moment(second).boot) }
@@ -69,7 +69,7 @@ struct VehicleClockTests {
     expect(limit.latest >= moment(10).wall)
   }
 
-  @Test("timestamps count as from the future a few seconds after the latest possible time")
+  @Test("a timestamp is from the future if it is a few seconds after the latest possible time")
   func latest() throws {
     var clock = clock(responses: 2)
     _ = clock.review(at: moment(10))
@@ -78,7 +78,7 @@ struct VehicleClockTests {
     expectEqual(clock.liveLimit?.isFleetEngine, true)
   }
 
-  @Test("the limit from an unconfirmed time ends when that time expires")
+  @Test("the latest timestamp of live positions by an unconfirmed time expires with that time")
   func expiry() throws {
     var clock = clock(responses: 1)
     // The machine's clock disagrees, so that nothing confirms the response.
@@ -90,7 +90,7 @@ struct VehicleClockTests {
     expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
   }
 
-  @Test("a machine's clock that is wrong is reported once, and once when it is correct again")
+  @Test("a wrong machine clock is reported once, and once more when it is correct again")
   func wrong() {
     var clock = clock(responses: 2)
     expect(clock.review(at: moment(2, ahead: 500)).clockChange != nil)
@@ -100,7 +100,7 @@ struct VehicleClockTests {
     expectNil(clock.error(at: moment(4)))
   }
 
-  @Test("a certificate that has expired by a clock far ahead is verified at the receiver's time, at once")
+  @Test("a certificate that has expired by a clock far ahead is verified at the receiver's time once that is known")
   func certificate() {
     let ahead = 10 * 86_400
     var clock = clock(responses: 0)
@@ -113,7 +113,7 @@ struct VehicleClockTests {
     expect(!clock.review(at: moment(11, ahead: ahead)).hasNewCertificateTime)
   }
 
-  @Test("bounds of the previous run count as confirmed")
+  @Test("time bounds of the previous run are confirmed")
   func restored() throws {
     var before = clock(responses: 2)
     let confirmed = before.confirmedBounds(at: moment(2))

@@ -94,7 +94,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.due(try Bench.location(0)), at: 50), [])
   }
 
-  @Test("a full backlog is thinned only for a position that is not delivered")
+  @Test("a full backlog is thinned only if the position that was sent is not delivered")
   func full() throws {
     var bench = try Bench { $0.maxLocations = 3 }
     for second in 0..<3 { _ = bench.handle(.due(try Bench.location(second)), at: Double(second)) }
@@ -106,19 +106,19 @@ struct DeliveryAgentTests {
     try expectEqual(bench.send(30), ["add 30", "send 2 with past"])
     let effects = bench.handle(.ended(id: 2, Bench.failure(.unavailable)), at: 31)
     expectEqual(effects.prefix(2), ["failed unavailable", "remove [21, 22] thinned"])
-    // An abandoned request does not exceed the limit either.
+    // After a cancelled request too, the backlog is thinned to the limit.
     _ = bench.handle(.due(try Bench.location(31)), at: 31)
     try expectEqual(bench.send(40), ["add 40", "send 3 with past"])
     expectEqual(bench.handle(.cancel, at: 41).prefix(2), ["cancel 3", "remove [30, 31] thinned"])
     expectEqual(bench.agent.backlog.count, 2)
   }
 
-  @Test("a position that becomes due while another one, which is not queued, is sent again counts against the limit")
+  @Test("a position that becomes due while an unqueued one is about to be sent again counts toward the limit")
   func fullBesideAnother() throws {
     var bench = try Bench { $0.maxLocations = 1 }
     _ = bench.handle(.due(try Bench.location(0)), at: 0)
     try expectEqual(bench.send(10, isDue: false), ["send 1 with past"])
-    // Possibly rejected for its form: it is compared with the plain one.
+    // The 400 may be due to the compact form, so the position is to be sent again in the plain form.
     let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
     expectEqual(bench.handle(.ended(id: 1, refusal), at: 11), ["resends rejected"])
     try expectEqual(bench.send(12).prefix(2), ["add 12", "remove [0] full"])
@@ -141,7 +141,8 @@ struct DeliveryAgentTests {
     expect(bench.agent.failure == nil && !bench.agent.isIdle)
   }
 
-  @Test("after a failure the position is queued and sent with the next; the failure lasts until an update is accepted")
+  @Test(
+    "after a failure the position is queued and sent with the next one; the failure lasts until an update is accepted")
   func failed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -181,9 +182,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.ended(id: 5, .failed(failure)), at: 40.1), ["resends network"])
   }
 
-  @Test(
-    "a compact update that is rejected is sent again unchanged in the plain form: no outage, and no position is suspected"
-  )
+  @Test("a rejected compact update is sent again in the plain form, without an outage, and no position is suspected")
   func refusedForm() throws {
     for status in [400, 403, 413] {
       var bench = try Bench()
@@ -194,7 +193,7 @@ struct DeliveryAgentTests {
       let category = status == 403 ? "permissionDenied" : "rejected"
       expectEqual(bench.handle(.ended(id: 1, refusal), at: 10.1), ["resends \(category)"])
       expect(bench.agent.failure == nil && bench.agent.earliest.at == .boot + .seconds(11))
-      // The same positions, although there is a newer one.
+      // The same positions are sent, although there is a newer one.
       try expectEqual(bench.send(11, isDue: false), ["send 2 with past, plain"])
       expectEqual(
         bench.handle(.ended(id: 2, .accepted), at: 11.1),
@@ -205,7 +204,7 @@ struct DeliveryAgentTests {
     }
   }
 
-  @Test("a position that proves to be from the future after its compact update was rejected is not sent once more")
+  @Test("a position that is found to be from the future after its compact update was rejected is not sent again")
   func refusedFromFuture() throws {
     var bench = try Bench()
     let refusal = UpdateOutcome.failed(UpdateFailure(.rejected, "no", from: .deliveries, httpStatus: 400))
@@ -229,7 +228,7 @@ struct DeliveryAgentTests {
     try expectEqual(bench.send(12, isDue: false), ["send 3, plain"])
   }
 
-  @Test("the first reset of a request is retried soon, over another connection; the next ones back off as after 503")
+  @Test("a request is retried within a second after a first reset; after further resets it backs off as after 503")
   func resets() throws {
     for kind in [TransportFailure.Kind.broken, .unprocessed] {
       var bench = try Bench()
@@ -275,7 +274,7 @@ struct DeliveryAgentTests {
     }
   }
 
-  @Test("a position that becomes due during a request is pending after it, without another fix")
+  @Test("a position that becomes due during a request is pending after that request, without another fix")
   func dueMeanwhile() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -297,7 +296,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.cancel, at: 22), [])
   }
 
-  @Test("a network that comes up resets the backoff, once in 30 s, but not a wait that the server requested")
+  @Test("a network that comes up resets the backoff, at most once in 30 s, but not a wait that the server requested")
   func networkUp() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -311,7 +310,7 @@ struct DeliveryAgentTests {
     expect(bench.agent.earliest.at <= .boot + .seconds(103 + 40))
   }
 
-  @Test("a position that is rejected alone is replaced by the newest pending one, until a newer one comes")
+  @Test("a live position that is rejected alone is replaced by the newest pending one")
   func rejectedLive() throws {
     var bench = try Bench()
     _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
@@ -324,7 +323,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.ended(id: 3, .accepted), at: 301).last, "accepted -10 and 0")
   }
 
-  @Test("past positions count as rejected when the update without them is accepted, and not when it is denied too")
+  @Test("past positions are reported as rejected if the update without them is accepted, but not if it is denied too")
   func backlogRejection() throws {
     for isTokenDenied in [false, true] {
       var bench = try Bench()
@@ -356,7 +355,7 @@ struct DeliveryAgentTests {
   }
 
   @Test(
-    "another vehicle begins with an empty state, and the minimum interval of the previous one is stored for its return")
+    "another vehicle begins with an empty state; the previous vehicle, if configured again, keeps its minimum interval")
   func otherVehicle() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -375,7 +374,7 @@ struct DeliveryAgentTests {
   func tidies() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
-    // A receiver's timestamps count once they have agreed with elapsed time for minutes.
+    // A receiver's timestamps are used once they have agreed with elapsed time for minutes.
     bench.agent.observe(Bench.start - .seconds(300), at: .boot)
     expectEqual(bench.handle(.expire, at: 1), [])
     bench.agent.observe(Bench.start, at: .boot + .seconds(300))
@@ -388,7 +387,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 302), ["remove [-50] misdated"])
   }
 
-  @Test("the backlog alone causes a request an interval after the last, or minutes after a rejection")
+  @Test("the backlog alone causes a request one interval after the last one, or two minutes after a rejection")
   func backfill() throws {
     var bench = try Bench()
     let newest = try Bench.location(0)
@@ -400,7 +399,7 @@ struct DeliveryAgentTests {
     _ = bench.handle(.ended(id: 1, Bench.failure(.permissionDenied)), at: 1)
     _ = try bench.send(0, isDue: false, at: 2)
     _ = bench.handle(.ended(id: 2, .accepted), at: 3)
-    // Two minutes from the response to the request without it.
+    // Two minutes after the response to the request without past positions.
     expectEqual(bench.agent.backfillDeadline(before: newest.time) { _ in token }, .boot + .seconds(123))
     let next = try Bench.token(2)
     expectEqual(bench.agent.backfillDeadline(before: newest.time) { _ in next }, .boot + .seconds(12))

@@ -46,17 +46,17 @@ struct UpdateFormNegotiationTests {
       return negotiation.failed(form, failure, at: now)
     }
 
-    /// Everything is accepted until the compact form is tried.
+    /// Updates are accepted until the compact form is tried again.
     ///
-    /// - Returns: seconds.
-    mutating func waitForTrial() -> Int64 {
+    /// - Returns: the seconds until then.
+    mutating func secondsUntilCompactProbe() -> Int64 {
       let start = now
       while form == .plain, now - start < .seconds(200_000) { _ = accept() }
       return (now - start).wholeSeconds
     }
   }
 
-  @Test("as long as nothing is rejected every update is compact, and nothing is stored")
+  @Test("as long as no update is rejected, every update is compact, and nothing is stored")
   func accepted() {
     var bench = Bench()
     expectEqual(bench.negotiation.summary, .untested)
@@ -65,19 +65,19 @@ struct UpdateFormNegotiationTests {
   }
 
   @Test(
-    "a rejection and an acceptance, twice, ten minutes apart, end the use of the compact form",
+    "if the compact form is rejected and the plain one accepted, twice, ten minutes apart, updates stay plain",
     arguments: [400, 403, 406, 413, 415, 500, 501, 502])
   func refused(status: Int) throws {
     var bench = Bench()
     expectEqual(bench.fail(status), true)
     expectEqual(bench.negotiation.summary, .fallback(until: nil))
     expectEqual(bench.accept(), .plain)
-    expectEqual(bench.waitForTrial(), 590)
+    expectEqual(bench.secondsUntilCompactProbe(), 590)
     expectEqual(bench.fail(status), true)
     expectEqual(bench.accept(), .plain)
     expectEqual(bench.negotiation.summary, .rejected(httpStatus: status))
-    expect(bench.waitForTrial() >= 200_000)
-    // For this server and release.
+    expect(bench.secondsUntilCompactProbe() >= 200_000)
+    // The result applies to this server and release only.
     let text = try #require(bench.stored)
     var next = Bench()
     next.negotiation.restore(text)
@@ -88,7 +88,7 @@ struct UpdateFormNegotiationTests {
     }
   }
 
-  @Test("the first of the two rejections counts in the next run too, until a compact update is accepted")
+  @Test("the first of the two rejections is remembered in the next run, until a compact update is accepted")
   func nextRun() throws {
     var bench = Bench()
     _ = bench.fail(415)
@@ -107,9 +107,7 @@ struct UpdateFormNegotiationTests {
     expect(last.negotiation.summary != .rejected(httpStatus: 415))
   }
 
-  @Test(
-    "when the plain update is rejected too, the form is not the cause: plain until one is accepted, and for an hour after"
-  )
+  @Test("if the plain update is rejected too, updates are plain until one is accepted, and for an hour after that")
   func otherCause() {
     var bench = Bench()
     expectEqual(bench.fail(400), true)
@@ -119,11 +117,11 @@ struct UpdateFormNegotiationTests {
     }
     expectEqual(bench.accept(), .plain)
     expectNil(bench.stored)
-    expectEqual(bench.waitForTrial(), 3590)
+    expectEqual(bench.secondsUntilCompactProbe(), 3590)
     expectEqual(bench.accept(), .compact)
   }
 
-  @Test("a comparison that the network interrupts is continued")
+  @Test("a comparison of the forms continues after failures of the network")
   func interrupted() {
     var bench = Bench()
     _ = bench.fail(415)
@@ -134,7 +132,7 @@ struct UpdateFormNegotiationTests {
   }
 
   @Test(
-    "failures that do not depend on the form change nothing",
+    "failures that do not depend on the form do not change it",
     arguments: [
       (401, nil), (429, nil), (503, nil), (nil, .unreachable), (nil, .unresolved), (nil, .refused), (nil, .unprocessed),
       (nil, .certificateUntrusted),
@@ -148,7 +146,7 @@ struct UpdateFormNegotiationTests {
   }
 
   @Test(
-    "other failures of compact updates prove nothing, but after two the attempts are plain until one is accepted",
+    "after two other failures of compact updates, updates are plain until one is accepted and a wait is over",
     arguments: [(nil, .timedOut), (nil, .broken), (404, nil), (200, nil)] as [(Int?, TransportFailure.Kind?)])
   func silence(status: Int?, transport: TransportFailure.Kind?) {
     var bench = Bench()
@@ -160,16 +158,16 @@ struct UpdateFormNegotiationTests {
     // The wait doubles while the probe fails, up to a day.
     var waits: [Int64] = []
     for _ in 0..<10 {
-      waits.append(bench.waitForTrial())
+      waits.append(bench.secondsUntilCompactProbe())
       expectEqual(bench.fail(status, transport), false)
       expectEqual(bench.accept(), .plain)
     }
     expect(waits.prefix(3) == [590, 1190, 2390] && waits.last == 86_390)
-    _ = bench.waitForTrial()
+    _ = bench.secondsUntilCompactProbe()
     expectEqual(bench.accept(), .compact)
   }
 
-  @Test("after an acceptance, three failures in a row with a response reopen the comparison; without a response ten")
+  @Test("after an acceptance, three failures in a row with a response, or ten without one, reopen the comparison")
   func reopened() {
     for isReset in [false, true] {
       var bench = Bench()
@@ -180,8 +178,8 @@ struct UpdateFormNegotiationTests {
       expectEqual(bench.form, .compact)
       expectEqual(bench.fail(isReset ? nil : 400, isReset ? .broken : nil, isOpen: isReset), !isReset)
       expectEqual(bench.accept(), .plain)
-      // Another server: the compact form is accepted again.
-      _ = bench.waitForTrial()
+      // Later the compact form is tried again, and accepted.
+      _ = bench.secondsUntilCompactProbe()
       expectEqual(bench.accept(), .compact)
     }
     var tunnel = Bench()
@@ -192,7 +190,7 @@ struct UpdateFormNegotiationTests {
     expectEqual(tunnel.form, .plain)
   }
 
-  @Test("with compact_updates = off everything is plain, and the result so far is kept")
+  @Test("with compact_updates = off all updates are plain, and the result so far is kept")
   func off() {
     var bench = Bench(.off)
     for _ in 0..<10 { expectEqual(bench.accept(), .plain) }
@@ -216,7 +214,7 @@ struct UpdateFormNegotiationTests {
     for _ in 0..<2 {
       _ = bench.fail(415)
       _ = bench.accept()
-      _ = bench.waitForTrial()
+      _ = bench.secondsUntilCompactProbe()
     }
     let text = try #require(bench.stored)
     for count in 0..<text.utf8.count {
@@ -240,7 +238,7 @@ struct UpdateFormNegotiationTests {
     }
   }
 
-  @Test("a server that rejects one compact update in ten seldom loses the compact form within an hour")
+  @Test("with a server that rejects one compact update in ten, the compact form is rarely given up within an hour")
   func random() {
     var ended = 0
     for seed in 0..<500 as Range<UInt64> {
@@ -254,8 +252,8 @@ struct UpdateFormNegotiationTests {
       }
       if case .rejected = bench.negotiation.summary { ended += 1 }
     }
-    // At the start and ten minutes later, or three in a row and ten minutes later: a probability of one and three in a
-    // hundred.
+    // Rejected at the start and ten minutes later: a probability of 1 %. Three in a row and another ten minutes later:
+    // 3 %.
     expect(ended <= 35, "\(ended)")
   }
 }

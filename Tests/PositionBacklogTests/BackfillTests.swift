@@ -16,13 +16,13 @@ struct BackfillTests {
     var backlog = Backlog()
     var backfill: Backfill
     var token: AccessToken
-    /// The server's response to these seconds of past positions; nil: it accepts.
+    /// The server's response to past positions of these seconds; nil: accepted.
     var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
     /// Ten seconds pass for each request.
     var now = BootInstant.boot
-    /// The last live position that was accepted, from 200,000 s on.
+    /// The last accepted live position. Live positions have times from 200,000 s on.
     var live: VehicleLocation?
-    /// Whether it may be sent again: it is older than the live position.
+    /// Whether `live` may be sent again, as a control: it is older than the next live position.
     var hasControl = true
     var delivered: [Int64] = []
     var refused: [Int64] = []
@@ -55,7 +55,7 @@ struct BackfillTests {
       return VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: 200_000) + (now - .boot))
     }
 
-    /// One request; the network fails it unless the argument is `nil`.
+    /// Sends one request, which fails with `trouble` unless that is nil.
     /// - Returns: whether it was accepted.
     mutating func request(_ trouble: UpdateFailure.Category? = nil) -> Bool {
       now = now + .seconds(10)
@@ -74,9 +74,9 @@ struct BackfillTests {
         return true
       }
       if !backfill.isControl { delivered += seconds }
-      let given = backfill.accepted(ids)
-      refused += given.map { $0.milliseconds / 1000 }
-      _ = backlog.remove(ids, .delivered) + backlog.remove(given, .rejected)
+      let dropped = backfill.accepted(ids)
+      refused += dropped.map { $0.milliseconds / 1000 }
+      _ = backlog.remove(ids, .delivered) + backlog.remove(dropped, .rejected)
       return true
     }
 
@@ -102,12 +102,12 @@ struct BackfillTests {
   }
 
   @Test(
-    "one bad record among n costs at most log2 n + 4 rejections, and each is followed by the live position alone",
+    "one bad record among n costs at most log2 n + 4 rejections, and no other record is lost",
     arguments: [1, 2, 3, 7, 50, 64, 99, 100])
   func onePoison(size: Int) throws {
     for poison in 0..<Int64(size) {
       var bench = try Bench(Int64(size) + 300, limit: size)
-      // The server has accepted some before.
+      // The server accepts some records before these.
       for second in -5..<0 as Range<Int64> { try bench.add(second) }
       bench.answer = { $0.contains(poison) ? .rejected : nil }
       bench.drain()
@@ -148,7 +148,7 @@ struct BackfillTests {
     expectEqual(Set(bench.refused), poisons)
     expect(bench.backlog.isEmpty)
     expectEqual(Set(bench.delivered), Set(0..<600).subtracting(poisons))
-    // At most a hundred to bisect, and two more.
+    // At most seven rejections to bisect a hundred records, and four more.
     expect(bench.refusals <= poisons.count * 11)
   }
 
@@ -163,7 +163,7 @@ struct BackfillTests {
   }
 
   @Test(
-    "an undocumented limit on the number is detected and respected, and loses no position",
+    "an undocumented limit on the number of past positions is detected and respected, and no position is lost",
     arguments: [1, 3, 20, 60, 99])
   func unknownLimit(limit: Int) throws {
     var bench = try Bench(1440)
@@ -177,12 +177,12 @@ struct BackfillTests {
   }
 
   @Test(
-    "a server that rejects every past position loses none of them, and is probed less and less often",
+    "if a server rejects every past position, none is dropped, and the server is probed less and less often",
     arguments: [1, 2, 300])
   func allRefused(count: Int64) throws {
     var bench = try Bench(count)
     bench.answer = { _ in .rejected }
-    // A day.
+    // A day of requests.
     for _ in 0..<8640 { _ = bench.request() }
     expect(bench.refused.isEmpty)
     expectEqual(bench.backlog.count, Int(count))
@@ -201,7 +201,7 @@ struct BackfillTests {
     var bench = try Bench(300)
     bench.answer = { _ in .permissionDenied }
     for _ in 0..<100 { _ = bench.request() }
-    // After 10, 140, 390 and 880 s.
+    // The rejections are after 10, 140, 390 and 880 s.
     expectEqual(bench.refusals, 4)
     expectEqual(bench.backfill.suspendedUntil(with: bench.token, at: bench.now), .boot + .seconds(1850))
     expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
@@ -213,7 +213,7 @@ struct BackfillTests {
     expectEqual(bench.delivered.count, 300)
   }
 
-  @Test("when a request without past positions is denied too, the next have none until one is accepted")
+  @Test("if a request without past positions is denied too, the next requests have none until one is accepted")
   func tokenDenied() throws {
     var bench = try Bench(300)
     for _ in 0..<5 { expect(!bench.request(.permissionDenied)) }
@@ -236,7 +236,7 @@ struct BackfillTests {
   }
 
   @Test(
-    "requests that are rejected at random drop no position, and all are delivered", arguments: [0.02, 0.1, 0.37])
+    "if requests are rejected at random, no position is dropped, and all are delivered", arguments: [0.02, 0.1, 0.37])
   func randomRefusals(rate: Double) throws {
     for seed in UInt64(1)...200 {
       var random = SplitMix64(seed: seed)
@@ -250,7 +250,7 @@ struct BackfillTests {
     }
   }
 
-  @Test("a bad record among random rejections is dropped when they end")
+  @Test("a bad record among random rejections is dropped when the random rejections end")
   func poisonAmongRandomRefusals() throws {
     for seed in UInt64(1)...50 {
       var random = SplitMix64(seed: seed)
@@ -266,7 +266,7 @@ struct BackfillTests {
     }
   }
 
-  @Test("a record that is rejected for an hour, and then not, is delivered")
+  @Test("records that are rejected for an hour and then accepted are delivered")
   func refusedForAWhile() throws {
     var bench = try Bench(60)
     bench.answer = { _ in .rejected }
@@ -277,7 +277,7 @@ struct BackfillTests {
     expectEqual(bench.delivered.count, 60)
   }
 
-  @Test("a record that was rejected alone causes no more requests while none can confirm that")
+  @Test("a record that was rejected alone causes no more requests until an older live position can be the control")
   func nothingSettles() throws {
     var bench = try Bench(1)
     bench.hasControl = false
@@ -289,18 +289,18 @@ struct BackfillTests {
     }
     expectEqual(requests, 3)
     expect(bench.refused.isEmpty)
-    // A fix comes, and with it a position to compare.
+    // A fix arrives, so that the last live position can be the control.
     bench.hasControl = true
     bench.answer = { $0.contains(0) ? .rejected : nil }
     bench.drain(200)
     expectEqual(bench.refused, [0])
   }
 
-  @Test("a live position that is rejected alone changes nothing in the backlog")
+  @Test("a live position that is rejected even alone removes nothing from the backlog")
   func liveRefused() throws {
     var bench = try Bench(300)
     for _ in 0..<10 {
-      // With the backlog, and without.
+      // The first request has past positions, the second has none.
       let accepted = (bench.request(.rejected), bench.request(.rejected))
       expect(accepted == (false, false))
     }
@@ -310,20 +310,20 @@ struct BackfillTests {
     expectEqual(bench.delivered.count, 300)
   }
 
-  @Test("one live position that was rejected, followed by an accepted one, costs no position of the backlog")
+  @Test("a rejected live position that is followed by an accepted one removes nothing from the backlog")
   func liveRefusedOnce() throws {
     var bench = try Bench(300)
     _ = bench.request(.rejected)
     bench.drain()
     expect(bench.refused.isEmpty)
     expectEqual(bench.delivered.count, 300)
-    // A single apparent limit is not considered one.
+    // A single rejection is not considered a limit on the number of past positions.
     for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
     bench.drain()
     expect(bench.sizes.contains(100))
   }
 
-  @Test("a failing network gets fewer positions per request, down to eight, and more again as it recovers")
+  @Test("requests have fewer past positions after network failures, down to eight, and more as the network recovers")
   func failingNetwork() throws {
     var bench = try Bench(1000)
     for _ in 0..<8 { _ = bench.request(.network) }
@@ -331,7 +331,7 @@ struct BackfillTests {
     expectEqual(bench.sizes, [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
   }
 
-  @Test("a failing network halves the batch also while rejected positions are bisected")
+  @Test("a failing network halves the batch even while rejected positions are bisected")
   func failingNetworkWhileBisecting() throws {
     var bench = try Bench(1000)
     bench.answer = { $0.count == 100 ? .rejected : nil }
@@ -341,7 +341,7 @@ struct BackfillTests {
     expectEqual(bench.sizes, [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 16, 32])
   }
 
-  @Test("batches that a failing network made smaller are not considered a limit of the server")
+  @Test("batches that are smaller due to a failing network are not considered a limit of the server")
   func failingNetworkIsNoLimit() throws {
     var bench = try Bench(2000)
     bench.answer = { $0.count > 60 ? .rejected : nil }
@@ -353,7 +353,7 @@ struct BackfillTests {
     expect(bench.sizes.suffix(10).allSatisfy { (30...60).contains($0) }, "\(bench.sizes)")
   }
 
-  @Test("two coincidental rejections, far apart, are not considered a limit on the number")
+  @Test("two coincidental rejections, far apart, are not considered a limit on the number of past positions")
   func rejectionsFarApart() throws {
     var bench = try Bench(4000)
     for _ in 0..<2 {
@@ -365,7 +365,7 @@ struct BackfillTests {
     }
   }
 
-  @Test("a limit on the number that no longer applies is forgotten")
+  @Test("a limit on the number of past positions is forgotten when it no longer applies")
   func formerLimit() throws {
     var bench = try Bench(20_000)
     bench.answer = { $0.count > 50 ? .rejected : nil }
@@ -376,7 +376,7 @@ struct BackfillTests {
     expectEqual(bench.sizes.last, 100)
   }
 
-  @Test("a request has at most the allowed number of bytes, and at least one position")
+  @Test("the number of past positions in a request is limited by their size in bytes")
   func bytes() throws {
     var bench = try Bench(0, limit: 1000)
     let coordinate = try #require(Coordinate(latitude: -48.1234567, longitude: -111.1234567))

@@ -27,7 +27,7 @@ struct BacklogTests {
     expectEqual(seconds(try backlog([10, 30, 20, 5, 40]).records), [5, 10, 20, 30, 40])
   }
 
-  @Test("a batch is the oldest positions from before the live one")
+  @Test("a batch contains the oldest positions from before the live one that are not too old")
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
@@ -43,14 +43,14 @@ struct BacklogTests {
     expect(!backlog.contains(Timestamp(seconds: 31)))
   }
 
-  @Test("when it is full, a record that its neighbours interpolate is removed first, and the change contains that")
+  @Test("from a full backlog, records that can be interpolated are removed first, and the removal is reported")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
     expectEqual(seconds(backlog.records), [10, 40])
     expect(changes.contains(.removed([stamp(20), stamp(30)], .thinned)))
     expect(backlog.append(try location(50), limit: 0).isEmpty)
-    // A smaller limit applies with the next record: two are endpoints, and the older of them is removed.
+    // A smaller limit applies from the next record on: endpoints are not thinned, so the older ones are removed.
     let last = backlog.append(try location(60), limit: 1)
     expectEqual(seconds(backlog.records), [60])
     expect(last.contains { $0.isRemoval(.full) })
@@ -77,7 +77,7 @@ struct BacklogTests {
     }
   }
 
-  @Test("removals from anywhere, in any order, leave the right records and report them")
+  @Test("removals from any place, in any order, leave the right records and report what was removed")
   func removals() throws {
     var random = SplitMix64(seed: 2)
     for _ in 0..<200 {
@@ -91,7 +91,7 @@ struct BacklogTests {
         }
         model.records = backlog.records
         var ids = Array(model.records.prefix(Int.random(in: 0...4, using: &random)).map(\.id))
-        // The newest, others, some that do not exist, and one twice.
+        // Also the newest record, random ones, some that do not exist, and one twice.
         if Bool.random(using: &random), let last = model.records.last { ids.append(last.id) }
         for _ in 0..<Int.random(in: 0...3, using: &random) {
           ids.append(stamp(Int64.random(in: 0...second + 1, using: &random)))
@@ -160,7 +160,7 @@ struct BacklogTests {
   }
 
   @Test(
-    "nothing is thinned between stored records and those queued before these were read: their clock may be another",
+    "nothing is thinned between restored records and those queued before the restore, whose clocks may differ",
     arguments: [false, true])
   func restoredBeside(isSegmentBroken: Bool) throws {
     var backlog = Backlog()
@@ -173,7 +173,7 @@ struct BacklogTests {
     expectEqual(backlog.records.map(\.interpolationError), [0, 0, 0, .infinity, 0])
     _ = backlog.append(try location(120), limit: 5)
     expectEqual(seconds(backlog.records), [10, 30, 100, 120])
-    // Each restored position between queued ones is a segment of its own.
+    // Each restored position between queued ones is a separate segment.
     _ = backlog.restore(try self.backlog([50, 105, 130]).records, limit: 100)
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [50, 100, 105, 120, 130])
   }
@@ -184,7 +184,7 @@ struct BacklogTests {
     expectEqual(
       backlog.breakSegment(at: try location(25).time),
       [.changed([Backlog.Record(try location(30), interpolationError: .infinity)])])
-    // A second break there changes nothing; a queued position is itself the endpoint of both segments.
+    // A second segment break there changes nothing; a queued position is itself the endpoint of both segments.
     expectEqual(backlog.breakSegment(at: try location(25).time), [])
     expectEqual(
       backlog.breakSegment(at: try location(30).time),
@@ -192,7 +192,7 @@ struct BacklogTests {
     expectEqual(backlog.breakSegment(at: try location(45).time), [])
     for second in [50, 60] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50])
-    // Nor across a delivered position that late ones precede, unless its time was wrong.
+    // A delivered position breaks the segment even if late positions precede it, unless its time was wrong.
     expectEqual(backlog.breakSegment(at: try location(65).time), [])
     for second in [63, 70, 80] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70])
@@ -202,7 +202,7 @@ struct BacklogTests {
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70, 90])
   }
 
-  @Test("a time is stored once: its first position stays")
+  @Test("of two positions with the same time, the first is kept")
   func once() throws {
     var backlog = try backlog([10, 20])
     expect(backlog.append(try location(10), limit: 9).isEmpty)

@@ -8,7 +8,7 @@ import Timekeeping
 struct StoreReadingTests {
   private let start = BootInstant.boot + .seconds(100)
 
-  @Test("reading is requested when the hold-off is over, or at once when a request has ended")
+  @Test("the store is due for reading when the hold-off is over, or at once when a request has ended")
   func due() {
     var reading = StoreReading()
     expect(reading.dueAt == nil && !reading.isPending)
@@ -24,7 +24,7 @@ struct StoreReadingTests {
     expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("a response ends the wait and reports since when it lasted, requested or not; a later one has no effect")
+  @Test("the end of reading returns when the wait began, requested or not; a second end returns nil")
   func answer() {
     var reading = StoreReading()
     expectNil(reading.ended())
@@ -36,7 +36,7 @@ struct StoreReadingTests {
     expectEqual(reading.ended(), start)
   }
 
-  @Test("a store that fails before it is asked is still read later; a failure after that ends the wait")
+  @Test("a store that fails before reading begins is still read later; a failure of the reading ends the wait")
   func failure() {
     var reading = StoreReading()
     reading.found(at: start)

@@ -10,8 +10,8 @@ import Timekeeping
 
 /// The thinned track of a full backlog, checked by interpolation.
 struct TrackThinningTests {
-  /// A seeded drive with bends, stops, gaps and a receiver's noise.
-  struct Road {
+  /// A drive made from a seed, with bends, stops, gaps and a receiver's noise.
+  struct SeededDrive {
     var random: SplitMix64
     var coordinate: Coordinate
     var heading: Double
@@ -49,7 +49,7 @@ struct TrackThinningTests {
     }
   }
 
-  /// The position at a time of a reader who interpolates linearly between known positions.
+  /// The position at a time, interpolated linearly between the positions of a track; nil outside the track.
   static func interpolate(_ track: [VehicleLocation], at time: Timestamp) -> Coordinate? {
     var (low, high) = (0, track.count)
     while low < high {
@@ -73,8 +73,8 @@ struct TrackThinningTests {
         + (end.coordinate.latitude - start.coordinate.latitude) * fraction, longitude: longitude)
   }
 
-  /// The largest distance between a position of `all` and its interpolation from `kept`; nil if there is one that
-  /// cannot be interpolated.
+  /// The largest distance between a position of `all` and its interpolation from `kept`; nil if a position cannot be
+  /// interpolated.
   static func worst(of all: [VehicleLocation], to kept: [VehicleLocation]) -> Double? {
     var worst = 0.0
     for location in all {
@@ -91,10 +91,10 @@ struct TrackThinningTests {
     // At the equator, in the north, in the far south, and across the antimeridian.
     let places: [(Double, Double)] = [(0, 0), (48, 11), (-68, 179.9), (71, -179.9)]
     let (latitude, longitude) = places[Int(seed % 4)]
-    var road = try Road(seed: seed, latitude: latitude, longitude: longitude)
+    var drive = try SeededDrive(seed: seed, latitude: latitude, longitude: longitude)
     var (backlog, all, thinned) = (Backlog(), [VehicleLocation](), 0)
     for _ in 0..<3000 {
-      let location = road.next()
+      let location = drive.next()
       all.append(location)
       for change in backlog.append(location, limit: 400) {
         guard case .removed(let ids, let reason) = change else { continue }
@@ -112,10 +112,10 @@ struct TrackThinningTests {
   }
 
   @Test(
-    "the bound holds across restarts: stored records have their interpolation error",
+    "the error bound holds across restarts, because records are stored with their interpolation error",
     arguments: 1...12 as ClosedRange<UInt64>)
   func restarts(seed: UInt64) throws {
-    var road = try Road(seed: seed)
+    var drive = try SeededDrive(seed: seed)
     var (backlog, all, stored, reportedError) = (Backlog(), [VehicleLocation](), [Backlog.ID: Backlog.Record](), 0.0)
     func follow(_ changes: [Backlog.Change]) {
       for change in changes {
@@ -127,7 +127,7 @@ struct TrackThinningTests {
       }
     }
     for number in 1...3000 {
-      let location = road.next()
+      let location = drive.next()
       all.append(location)
       follow(backlog.append(location, limit: 400))
       guard number % 350 == 0 else { continue }
@@ -146,21 +146,23 @@ struct TrackThinningTests {
   func growth() throws {
     var errors = [Double]()
     for limit in [1000, 500, 250] {
-      var road = try Road(seed: 3)
+      var drive = try SeededDrive(seed: 3)
       var backlog = Backlog()
-      for _ in 0..<1200 { _ = backlog.append(road.next(), limit: limit) }
+      for _ in 0..<1200 { _ = backlog.append(drive.next(), limit: limit) }
       errors.append(backlog.thinnedWithin)
     }
     expectEqual(errors, errors.sorted())
     expect(errors[0] < 25)
   }
 
-  @Test("arrival and departure of every stop stay, and positions between them are removed first", arguments: [5, 6, 7])
+  @Test(
+    "the first and last position of every stop are preserved, and positions between them are removed first",
+    arguments: [5, 6, 7])
   func stops(seed: UInt64) throws {
-    var road = try Road(seed: seed)
+    var drive = try SeededDrive(seed: seed)
     var (backlog, all) = (Backlog(), [VehicleLocation]())
     for _ in 0..<2000 {
-      all.append(road.next())
+      all.append(drive.next())
       if let last = all.last { _ = backlog.append(last, limit: 600) }
     }
     let kept = Set(backlog.records.map(\.location))
@@ -172,38 +174,38 @@ struct TrackThinningTests {
     expect(kept.count { $0.speed == 0 } < all.count { $0.speed == 0 } / 2)
   }
 
-  @Test("a night in the garage is a segment break: the positions before and after it stay")
+  @Test("a night in the garage is a segment break: the positions before and after it are preserved")
   func gap() throws {
-    var road = try Road(seed: 9)
+    var drive = try SeededDrive(seed: 9)
     var (backlog, ends) = (Backlog(), [VehicleLocation]())
     for trip in 0..<8 {
       for index in 0..<100 {
-        let location = road.next()
+        let location = drive.next()
         if index == 0 || index == 99 { ends.append(location) }
         _ = backlog.append(location, limit: 300)
       }
-      if trip < 7 { road.time = road.time + .seconds(30_000) }
+      if trip < 7 { drive.time = drive.time + .seconds(30_000) }
     }
     let kept = Set(backlog.records.map(\.location))
     expect(ends.allSatisfy { kept.contains($0) })
   }
 
-  @Test("the bound holds while the oldest are delivered, some in the middle are rejected, and some are added late")
+  @Test("the error bound holds while the oldest positions are delivered, others are rejected, and some are added late")
   func disturbed() throws {
     for seed in 31...42 as ClosedRange<UInt64> {
-      var road = try Road(seed: seed)
+      var drive = try SeededDrive(seed: seed)
       var random = SplitMix64(seed: seed)
       var (backlog, all, elsewhere, late) = (Backlog(), [VehicleLocation](), [VehicleLocation](), VehicleLocation?.none)
       var detour: Backlog.ID?
       for _ in 0..<2500 {
-        var location = road.next()
+        var location = drive.next()
         let event = Int.random(in: 0..<200, using: &random)
-        // Far off the road: interpolation differs depending on whether the reader has this position.
+        // Far off the track: interpolation differs depending on whether this position is known.
         if event == 1 || event == 2 { location.coordinate = location.coordinate.moved(by: 3000, heading: 20) }
         all.append(location)
         switch event {
         case 0:
-          // An interrupted delivery.
+          // Part of the backlog is delivered.
           let batch = backlog.sendable(before: location.time, age: .seconds(700_000)).prefix(60)
           elsewhere += batch.map(\.location)
           _ = backlog.remove(batch.map(\.id), .delivered)
@@ -238,14 +240,14 @@ struct TrackThinningTests {
 
   @Test("when nothing can be thinned, each new position removes the oldest")
   func nothingToThin() throws {
-    var road = try Road(seed: 1)
+    var drive = try SeededDrive(seed: 1)
     var backlog = Backlog()
     var reasons = [Backlog.Removal: Int]()
     for _ in 0..<300 {
       // A kilometre and more per side, in different directions: no straight line interpolates it.
-      road.heading += 90
-      road.coordinate = road.coordinate.moved(by: 5000, heading: road.heading)
-      for change in backlog.append(road.next(step: 100), limit: 100) {
+      drive.heading += 90
+      drive.coordinate = drive.coordinate.moved(by: 5000, heading: drive.heading)
+      for change in backlog.append(drive.next(step: 100), limit: 100) {
         if case .removed(let ids, let reason) = change { reasons[reason, default: 0] += ids.count }
       }
       expect(backlog.count <= 100)
@@ -262,8 +264,8 @@ struct TrackThinningTests {
     }
     var times = [Duration]()
     for limit in [1000, 16_000] {
-      var road = try Road(seed: 4)
-      let locations = (0..<(limit * 2)).map { _ in road.next() }
+      var drive = try SeededDrive(seed: 4)
+      let locations = (0..<(limit * 2)).map { _ in drive.next() }
       var (backlog, thinnings) = (Backlog(), 0)
       let before = processorTime()
       for location in locations {

@@ -8,11 +8,12 @@ import Timekeeping
 
 /// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted.
 struct FixFilterEdgeTests {
-  /// The rejections of an NMEA recording that is received at its own times, a sentence per second.
-  private static func refused(_ sentences: [String]) -> [FixRejection?] {
+  /// The result for each fix of these NMEA sentences, which arrive one per second: why it is rejected; nil if it is
+  /// accepted.
+  private static func results(_ sentences: [String]) -> [FixRejection?] {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_400_000_000)))
     var decoder = NMEADecoder()
-    var rejections: [FixRejection?] = []
+    var results: [FixRejection?] = []
     for (second, text) in sentences.enumerated() {
       let now = Moment(boot: .boot + .seconds(100 + second), wall: Timestamp(milliseconds: 0))
       var found: [Fix] = []
@@ -20,18 +21,19 @@ struct FixFilterEdgeTests {
       decoder.expire(at: now.boot + .milliseconds(900)) { found.append($0) }
       for fix in found {
         if case .failure(let rejection) = filter.evaluate(fix, at: now) {
-          rejections.append(rejection)
+          results.append(rejection)
         } else {
-          rejections.append(nil)
+          results.append(nil)
         }
       }
     }
-    return rejections
+    return results
   }
 
   private static func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
-  /// Ten-thousandths of a minute in the digits of an angle, degrees first.
+  /// An NMEA angle (`ddmm.mmmm`): these degrees plus `value` ten-thousandths of a minute; `digits` is the width of the
+  /// degrees.
   private static func angle(_ value: Int, degrees: Int, digits: Int) -> String {
     let whole = degrees + value / 600_000
     let minutes = value % 600_000
@@ -40,12 +42,12 @@ struct FixFilterEdgeTests {
     return "\(head)\(padded(minutes / 10_000)).\(fraction)"
   }
 
-  private static func times(_ count: Int, _ body: (Int) -> String) -> [String] { (0..<count).map(body) }
+  private static func sentences(_ count: Int, _ body: (Int) -> String) -> [String] { (0..<count).map(body) }
 
-  @Test("across the antimeridian, eastward on the equator: a latitude of zero is valid")
+  @Test("fixes along the equator across the antimeridian are accepted: a latitude of zero is valid")
   func antimeridian() {
     // 108 ten-thousandths of a minute of longitude are 20 m on the equator.
-    let east = Self.times(60) { second in
+    let east = Self.sentences(60) { second in
       let offset = (second - 30) * 108
       let longitude =
         offset < 0
@@ -53,47 +55,47 @@ struct FixFilterEdgeTests {
         : Self.angle(600_000 - offset, degrees: 179, digits: 3) + ",W"
       return "GNRMC,1200\(Self.padded(second)),A,0000.0000,N,\(longitude),38.88,90,211126,,,A"
     }
-    expectEqual(Self.refused(east), Array(repeating: nil, count: 60))
+    expectEqual(Self.results(east), Array(repeating: nil, count: 60))
   }
 
-  @Test("across the equator, southward: the hemisphere changes without a jump")
+  @Test("fixes southward across the equator are accepted: the change of the hemisphere is not a jump")
   func equator() {
-    let south = Self.times(60) { second in
+    let south = Self.sentences(60) { second in
       let offset = (30 - second) * 108
       let latitude = Self.angle(abs(offset), degrees: 0, digits: 2) + (offset >= 0 ? ",N" : ",S")
       return "GNRMC,1200\(Self.padded(second)),A,\(latitude),03700.0000,E,38.88,180,211126,,,A"
     }
-    expectEqual(Self.refused(south), Array(repeating: nil, count: 60))
+    expectEqual(Self.results(south), Array(repeating: nil, count: 60))
   }
 
-  @Test("across the pole: longitude and heading turn by half a circle, and the position is continuous")
+  @Test("fixes across the pole are accepted, although longitude and heading turn by half a circle")
   func pole() {
-    let over = Self.times(60) { second in
+    let over = Self.sentences(60) { second in
       let offset = (second - 30) * 108
       let latitude = Self.angle(600_000 - abs(offset), degrees: 89, digits: 2) + ",N"
       let (longitude, heading) = offset < 0 ? ("01500.0000,E", 0) : ("16500.0000,W", 180)
       return "GNRMC,1200\(Self.padded(second)),A,\(latitude),\(longitude),38.88,\(heading),211126,,,A"
     }
-    expectEqual(Self.refused(over), Array(repeating: nil, count: 60))
+    expectEqual(Self.results(over), Array(repeating: nil, count: 60))
   }
 
-  @Test("across midnight and the end of a year")
+  @Test("fixes across midnight and the end of a year are accepted")
   func yearEnd() {
-    let text = Self.times(20) { second in
+    let text = Self.sentences(20) { second in
       let time = second < 10 ? "2359\(50 + second),A" : "0000\(Self.padded(second - 10)),A"
       return "GNRMC,\(time),4800.0000,N,01100.0000,E,0.0,,\(second < 10 ? "311226" : "010127"),,,A"
     }
-    expectEqual(Self.refused(text), Array(repeating: nil, count: 20))
+    expectEqual(Self.results(text), Array(repeating: nil, count: 20))
   }
 
   @Test("a leap second occurs twice in POSIX time: one fix is a duplicate, and the next is accepted")
   func leapSecond() {
-    let text = Self.times(20) { second in
+    let text = Self.sentences(20) { second in
       let time = second < 10 ? "2359\(51 + second)" : "0000\(Self.padded(second - 10))"
       return "GNRMC,\(time),A,4800.0000,N,01100.0000,E,0.0,,\(second < 10 ? "311216" : "010117"),,,A"
     }
     var expected: [FixRejection?] = Array(repeating: nil, count: 20)
     expected[10] = .duplicate
-    expectEqual(Self.refused(text), expected)
+    expectEqual(Self.results(text), expected)
   }
 }

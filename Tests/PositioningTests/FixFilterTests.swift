@@ -54,7 +54,7 @@ struct FixFilterTests {
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
   }
 
-  @Test("a repeated fix is a duplicate, an older one is out of order")
+  @Test("a repeated fix is rejected as a duplicate, and an older one as out of order")
   func order() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(5), at: moment(5))))
@@ -65,7 +65,7 @@ struct FixFilterTests {
   }
 
   @Test(
-    "a receiver clock that jumps is corrected at the fifth fix, and when it jumps back nothing is late",
+    "a receiver clock that jumps is corrected at the fifth fix, and when it jumps back no fix is rejected",
     arguments: [18.0, 3600, -86_400], [0.0, 18, 36])
   func leaps(error: Double, more: Double) throws {
     var filter = filter()
@@ -79,7 +79,7 @@ struct FixFilterTests {
       expect(abs((fix.time - FixFilterTests.start).inSeconds - Double(second)) <= 1, "\(second) s: \(fix.time.rfc3339)")
       accepted.append(second)
     }
-    // Each change to another error costs four fixes; the end of the error costs none.
+    // After each change to another error four fixes are rejected, and after the end of the error none.
     let missing = Set(20...23).union(more == 0 ? [] : Set(30...33).union(35...38))
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }
@@ -113,7 +113,7 @@ struct FixFilterTests {
     expectNil(rejection(filter.evaluate(try fix(3), at: moment(3))))
   }
 
-  @Test("a late fix does not make its punctual successor look early")
+  @Test("after a delayed fix, a punctual one is not rejected as being from the future")
   func lateThenPunctual() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(1), at: moment(1))))
@@ -129,7 +129,7 @@ struct FixFilterTests {
     expectNil(rejection(filter.evaluate(try fix(4), at: moment(13))))
   }
 
-  @Test("after a first timestamp from the future, five that agree with elapsed time are accepted")
+  @Test("after a first timestamp from the future, the fifth that agrees with elapsed time is accepted")
   func firstStampFromTheFuture() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(31_536_000), at: moment(0))))
@@ -137,7 +137,7 @@ struct FixFilterTests {
     expectEqual(rejections, [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
   }
 
-  @Test("old fixes that come in one burst agree with each other, and are rejected all the same", arguments: [0.1, 1.0])
+  @Test("old fixes that arrive in one burst are rejected, although they agree with each other", arguments: [0.1, 1.0])
   func burst(period: Double) throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(100), at: moment(100))))
@@ -147,7 +147,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("a jump is rejected; after five fixes there, the new position is accepted")
+  @Test("a jump is rejected until the fifth fix at the new position")
   func jump() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
@@ -169,7 +169,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("after a gap the vehicle may be far away")
+  @Test("after a gap, a fix far away is accepted")
   func gap() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
@@ -185,7 +185,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("a date before the build date is moved forward by 1024 weeks, and only then")
+  @Test("a date before the build date is moved forward by multiples of 1024 weeks; other dates are unchanged")
   func rollover() {
     let floor = FixFilterTests.buildDate
     let step = Duration.seconds(1024 * 7 * 86_400)
@@ -200,7 +200,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("a date that is 1024 weeks behind is an error of the receiver's clock, and that of a recording is not")
+  @Test("a receiver's date that is 1024 weeks behind is corrected; the date of a recording is not")
   func rolloverCorrection() throws {
     let step = Duration.seconds(1024 * 7 * 86_400)
     for (isRecording, behind) in [(false, Duration.zero), (false, step), (true, step)] {
@@ -223,8 +223,8 @@ struct FixFilterTests {
     var filter = filter { $0.usesRecordedTimes = true }
     let old = Timestamp(seconds: 1_000_000_000)
     for second in Int64(0)..<100 {
-      let kept = try fix(0, north: Double(second)) { $0.time = .utc(old + .seconds(second)) }
-      guard case .success(let accepted) = filter.evaluate(kept, at: moment(1)) else {
+      let recorded = try fix(0, north: Double(second)) { $0.time = .utc(old + .seconds(second)) }
+      guard case .success(let accepted) = filter.evaluate(recorded, at: moment(1)) else {
         Issue.record("refused at \(second)")
         return
       }
@@ -268,7 +268,7 @@ struct FixFilterTests {
   ]
 
   @Test(
-    "whatever the clock shows at first, a dateless receiver has its date as soon as the clock is right",
+    "whatever the clock showed before, a dateless receiver gets the right date as soon as the clock is right",
     arguments: clockErrors)
   func datelessClock(first: Int64) throws {
     for between in FixFilterTests.clockErrors {
@@ -276,7 +276,7 @@ struct FixFilterTests {
       let early = try errors(&filter, 20..<40, clockError: first)
       let isClockSet = FixFilterTests.start + .seconds(first + 20) >= FixFilterTests.buildDate
       expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
-      // Set to another wrong time: nothing that was accepted before is rejected.
+      // The clock is set to another wrong time: if fixes were accepted before, they still are.
       let later = try errors(&filter, 40..<60, clockError: between)
       if isClockSet { expect(!later.contains(nil), "\(first), then \(between)") }
       let right = try errors(&filter, 60..<80, clockError: 0)
@@ -284,14 +284,14 @@ struct FixFilterTests {
     }
   }
 
-  @Test("a clock that is wrong by half a day does not change the date of a dateless receiver with every fix")
+  @Test("with a clock that is wrong by half a day, a dateless receiver's date does not change from fix to fix")
   func datelessHalfDay() throws {
     var filter = filter()
-    let rejections = try (20..<60).flatMap { (second: Int64) in
+    let results = try (20..<60).flatMap { (second: Int64) in
       let clockError = 43_200 + (second % 3 - 1) * 60
       return try errors(&filter, second..<(second + 1), clockError: clockError)
     }
-    expect(Set(rejections).count == 1 && rejections[0] != nil)
+    expect(Set(results).count == 1 && results[0] != nil)
   }
 
   @Test("a recording without dates continues across midnight, whatever the clock does")

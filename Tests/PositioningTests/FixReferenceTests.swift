@@ -11,7 +11,7 @@ struct FixReferenceTests {
 
   /// - Parameters:
   ///   - north: metres from the origin.
-  ///   - second: since the start.
+  ///   - second: seconds since the start.
   private func reference(
     _ north: Double, east: Double = 0, at second: Double, speed: Double? = nil, heading: Double? = nil,
     accuracy: Double? = 3, mode: Fix.Mode = .threeD
@@ -37,7 +37,7 @@ struct FixReferenceTests {
     // The default accuracy is 15 m.
     expect(try reference(82.8, at: 1, accuracy: nil).isReachable(from: before, at: 50))
     expect(try !reference(83, at: 1, accuracy: nil).isReachable(from: before, at: 50))
-    // Negative time gives no distance.
+    // A negative time allows no distance.
     expect(try reference(10.7, at: -5, accuracy: 4).isReachable(from: before, at: 50))
     expect(try !reference(10.8, at: -5, accuracy: 4).isReachable(from: before, at: 50))
   }
@@ -56,12 +56,12 @@ struct FixReferenceTests {
     expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
   }
 
-  @Test("a heading predicts the position within 30 m and 5 m/s², for 5 s and from 3 m/s on")
+  @Test("at 3 m/s or more, a heading predicts the position within 30 m and 5 m/s², for up to 5 s")
   func followsHeading() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
-    // Due south it is further from the predicted position.
+    // A fix due south is further from the predicted position.
     expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
     expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
@@ -93,35 +93,36 @@ struct FixReferenceTests {
 
   // MARK: - Continuation
 
-  @Test("a fix continues another within 10 m and 5 m/s² of the position predicted from both velocities")
+  @Test("a fix continues another if it is within 10 m and 5 m/s² of the position predicted from both velocities")
   func continues() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
     expect(try !reference(22.6, at: 1, speed: 10, heading: 0).continues(before))
     expect(try reference(17.4, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
     expect(try !reference(17.6, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
-    // Half of the second goes north and half east.
+    // The mean of both velocities: half north and half east.
     expect(try reference(5, east: 17.4, at: 1, speed: 10, heading: 90).continues(before))
     expect(try !reference(5, east: 17.6, at: 1, speed: 10, heading: 90).continues(before))
-    // Without a direction the distance counts.
+    // Without a heading only the distance is compared.
     expect(try reference(-22.4, at: 1, speed: 10).continues(before))
     expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
-  @Test("no fix continues one of the same time, one more than 5 s before, or one without a motion")
+  @Test("a fix does not continue one with the same time, one from more than 5 s before, or one without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
     expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
     expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
     expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
-    // The same position with a speed is not a motion; at walking pace it may be rounded.
+    // A repeated position with a speed is not a continuation; at walking pace, rounding may explain it.
     let walking = try reference(0, at: 0, speed: 1.9, heading: 0)
     expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
     expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
   }
 
-  @Test("a fix without a speed continues within 10 m and 5 m/s² of the position predicted from the last three")
+  @Test(
+    "a fix without a speed continues if it is within 10 m and 5 m/s² of the prediction from the last three positions")
   func continuesPlaces() throws {
     var second = try reference(10, at: 1)
     second.inherit(from: try reference(0, at: 0))
@@ -131,12 +132,12 @@ struct FixReferenceTests {
     expect(try !reference(42.6, at: 3).continues(third))
   }
 
-  @Test("a first fix after a gap bridges it within 20 m of the position predicted by the motion before and after")
+  @Test("a first fix after a gap bridges it if within 20 m of the position predicted from the motion before and after")
   func bridges() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(619.9, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
     expect(try !reference(620.1, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
-    // With a speed but no heading nothing is known; at rest the vehicle is where it was.
+    // With a speed but no heading there is no prediction; at rest the last position is the prediction.
     expect(try !reference(600, at: 60, speed: 10).bridges(gapAfter: before))
     let parked = try reference(0, at: 0, speed: 0)
     expect(try reference(19.9, at: 60, speed: 2.9).bridges(gapAfter: parked))
@@ -154,11 +155,11 @@ struct FixReferenceTests {
     expect(try reference(90_000, at: 1).isExpected(after: before, accuracy: 10))
   }
 
-  // MARK: - Overruling
+  // MARK: - Replacing the reference
 
-  @Test("a reference that has drifted 50 m from where its reported speeds lead is replaced by any other fix")
+  @Test("a reference that has drifted 50 m from the position predicted by its speeds is replaced by any other fix")
   func outweighsDrift() throws {
-    // Two steps of a receiver that reports a speed of 0: 0.9 · step + step.
+    // The drift after two steps of a receiver that reports a speed of 0 is 0.9 · step + step.
     func drifted(by step: Double, accuracy: Double = 3) throws -> FixReference {
       var second = try reference(step, at: 1, speed: 0, accuracy: accuracy)
       second.drift(from: try reference(0, at: 0, speed: 0, accuracy: accuracy))
@@ -182,14 +183,14 @@ struct FixReferenceTests {
     expect(other.outweighs(away))
     var back = try reference(0, at: 2, speed: 0)
     back.drift(from: away)
-    // 0.9 · 60 m less 60 m.
+    // The drift is 0.9 · 60 m − 60 m.
     expect(!other.outweighs(back))
     var late = try reference(60, at: 5.1, speed: 0)
     late.drift(from: try reference(0, at: 0, speed: 0))
     expect(!other.outweighs(late))
   }
 
-  @Test("a fix with an altitude replaces a reference without one, unless it is less accurate")
+  @Test("a fix with an altitude replaces a reference without one, unless the fix is less accurate")
   func outweighsFlat() throws {
     let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
     expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))

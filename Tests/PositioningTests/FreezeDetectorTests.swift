@@ -14,7 +14,7 @@ struct FreezeDetectorTests {
     return FixReference(fix, time: time, at: .boot)
   }
 
-  /// After how many repetitions of a position, one a second, the receiver counts as frozen; nil: not within 100.
+  /// The number of repetitions of a position, one a second, after which the receiver is frozen; nil if more than 100.
   private func repetitions(speed: Double?) throws -> Int? {
     var detector = FreezeDetector()
     for second in 0...100 {
@@ -32,14 +32,14 @@ struct FreezeDetectorTests {
     try expectEqual(repetitions(speed: 2), 15)
   }
 
-  @Test("a parked vehicle may repeat its position: without a speed, or with one that a receiver reports at rest")
+  @Test("a receiver that repeats its position without a speed, or with one below 2 m/s, is not frozen")
   func parked() throws {
     expectNil(try repetitions(speed: nil))
     expectNil(try repetitions(speed: 0))
     expectNil(try repetitions(speed: 1.99))
   }
 
-  @Test("any other position, and any repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
+  @Test("another position, or a repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
   func thaws(speed: Double, north: Double) throws {
     var detector = FreezeDetector()
     for second in 0...3 { detector.observe(try reference(at: Double(second), speed: 10)) }
@@ -52,14 +52,14 @@ struct FreezeDetectorTests {
     expect(detector.isFrozen)
   }
 
-  @Test("time that does not advance covers no distance")
+  @Test("a timestamp that does not advance adds no distance")
   func time() throws {
     var detector = FreezeDetector()
     for second in [9.0, 9, 9, 8, 7] { detector.observe(try reference(at: second, speed: 100)) }
     expect(!detector.isFrozen)
   }
 
-  @Test("a corrected date does not count as elapsed time")
+  @Test("the shift of a corrected date is not treated as elapsed time")
   func redate() throws {
     var detector = FreezeDetector()
     detector.observe(try reference(at: 0, speed: 10))

@@ -6,7 +6,7 @@ import Testing
 @testable import Positioning
 
 struct GeodesyTests {
-  @Test("distances from a millimetre to ten kilometres are right within a millimetre, at any latitude")
+  @Test("distances from a millimetre to ten kilometres are accurate to a millimetre, at any latitude")
   func shortDistances() throws {
     for latitude in stride(from: -89.0, through: 89, by: 7) {
       for heading in stride(from: 0.0, to: 360, by: 30) {
@@ -20,7 +20,7 @@ struct GeodesyTests {
     }
   }
 
-  @Test("long distances stay within the promised parts in a million")
+  @Test("distances of a thousand kilometres are accurate to 20 parts per million")
   func longDistances() throws {
     var worst = 0.0
     for latitude in stride(from: -80.0, through: 80, by: 10) {
@@ -34,7 +34,7 @@ struct GeodesyTests {
     expect(worst < 20e-6)
   }
 
-  @Test("known distances between cities and across the poles are right within half a percent")
+  @Test("known distances between cities and across the poles are accurate to half a percent")
   func knownDistances() throws {
     // Paris to New York by Vincenty's formulae, and a quarter of a meridian.
     let paris = try #require(Coordinate(latitude: 48.8566, longitude: 2.3522))
@@ -64,7 +64,8 @@ struct GeodesyTests {
     expect(pole.distance(to: samePole) < 1e-6)
   }
 
-  @Test("the heading is the direction that was driven", arguments: [0.0, 0.5, 45, 90, 135, 180, 270, 359.5])
+  @Test(
+    "the heading to a moved point is the direction of the move", arguments: [0.0, 0.5, 45, 90, 135, 180, 270, 359.5])
   func headings(_ heading: Double) throws {
     let start = try #require(Coordinate(latitude: 60.1699, longitude: 24.9384))
     let seen = try #require(start.heading(to: start.moved(by: 100, heading: heading)))
@@ -72,21 +73,21 @@ struct GeodesyTests {
     expect((0..<360).contains(seen))
   }
 
-  @Test("from a point to itself there is no heading and no distance")
+  @Test("from a point to itself there is no heading, and the distance is zero")
   func coincident() throws {
     let point = try #require(Coordinate(latitude: 1, longitude: 2))
     expectNil(point.heading(to: point))
     expectEqual(point.distance(to: point), 0)
   }
 
-  @Test("a step that is not finite does not move")
+  @Test("a move by a distance or heading that is not finite does not change the point")
   func notFinite() throws {
     let point = try #require(Coordinate(latitude: 1, longitude: 2))
     expectEqual(point.moved(by: .nan, heading: 0), point)
     expectEqual(point.moved(by: 1, heading: .infinity), point)
   }
 
-  @Test("antipodes do not trap and are half a turn apart")
+  @Test("antipodes are half the circumference apart, and interpolating between them does not trap")
   func antipodes() throws {
     let point = try #require(Coordinate(latitude: 35, longitude: 20))
     let opposite = try #require(Coordinate(latitude: -35, longitude: -160))

@@ -15,7 +15,7 @@ struct MotionTrustTests {
     return count
   }
 
-  @Test("a reported speed is trusted until positions refute it, and again after twice as many fixes each time")
+  @Test("a speed is trusted until positions contradict it, and again after a number of fixes that doubles each time")
   func doubles() {
     var trust = MotionTrust()
     expect(trust.isTrusted)
@@ -30,7 +30,7 @@ struct MotionTrustTests {
     expectEqual(probations, [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
   }
 
-  @Test("an inconsistent fix during the probation restarts it, and does not double it")
+  @Test("an inconsistent fix during the probation restarts the probation, and does not double it")
   func beginsAnew() {
     var trust = MotionTrust()
     trust.note(isExplained: false)

@@ -26,7 +26,9 @@ struct ReceiverClockTests {
     expectEqual(clock.offset, .zero)
   }
 
-  @Test("five timestamps with the same error are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
+  @Test(
+    "after five timestamps with the same error the clock is corrected, leap seconds exactly",
+    arguments: [18, 3600, -86_400])
   func wrong(ahead: Int) {
     var clock = ReceiverClock()
     for second in 1..<5 { expectEqual(check(&clock, second, ahead: ahead), .wrong) }
@@ -34,11 +36,12 @@ struct ReceiverClockTests {
     expectEqual(change, clock.offset)
     expect(abs((clock.offset - .seconds(ahead)).inSeconds) <= (ahead == 18 ? 0 : 2))
     for second in 6..<20 { expectEqual(check(&clock, second, ahead: ahead), .settled(change: .zero)) }
-    // It is right again at once.
+    // When the receiver's clock is right again, the correction ends at once.
     expectEqual(check(&clock, 20, ahead: 0), .settled(change: .zero - change))
   }
 
-  @Test("local time is corrected exactly by a response that took 12 s, any other error so that no timestamp is early")
+  @Test(
+    "even if the response took 12 s, local time is corrected exactly, and other errors so that no timestamp is early")
   func localTime() {
     let bounds = TimeBounds(
       Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
@@ -68,7 +71,7 @@ struct ReceiverClockTests {
     var clock = ReceiverClock()
     for second in 21..<25 { expectEqual(check(&clock, second, delay: 100, after: right), .wrong) }
     expectEqual(check(&clock, 25, delay: 500, after: right), .settled(change: .seconds(ahead)))
-    // What was outside of the bounds does not count.
+    // An accepted timestamp outside the bounds is not used.
     let late = (time: right.time - .seconds(60), at: arrival)
     clock = ReceiverClock()
     for second in 21..<26 { _ = check(&clock, second, delay: 0, after: late) }

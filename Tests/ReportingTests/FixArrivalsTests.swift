@@ -10,7 +10,9 @@ struct FixArrivalsTests {
     .boot + .milliseconds(Int64((seconds * 1000).rounded()))
   }
 
-  @Test("the next fix is predicted on the grid, although fixes come early or late", arguments: [0.1, 0.2, 1, 2])
+  @Test(
+    "the next fix is predicted from the receiver's period, although fixes arrive early or late",
+    arguments: [0.1, 0.2, 1, 2])
   func jitter(period: Double) {
     var arrivals = FixArrivals()
     var random = SplitMix64(seed: 3)
@@ -32,7 +34,7 @@ struct FixArrivalsTests {
     expectNil(arrivals.next)
   }
 
-  @Test("a missing fix changes no prediction, and a gap keeps the period")
+  @Test("neither a missing fix nor a gap changes the predicted period")
   func gaps() {
     var arrivals = FixArrivals()
     for second in [1, 2, 3, 5, 6, 8.0] { arrivals.observe(at: FixArrivalsTests.time(second)) }
@@ -41,7 +43,7 @@ struct FixArrivalsTests {
     expectEqual(arrivals.next, FixArrivalsTests.time(101.3))
   }
 
-  @Test("a faster or slower rate is learned", arguments: [(1, 0.2), (0.2, 1.0)])
+  @Test("the prediction adapts to a faster or slower rate", arguments: [(1, 0.2), (0.2, 1.0)])
   func anotherRate(before: Double, after: Double) {
     var arrivals = FixArrivals()
     var now = 1.0

@@ -10,7 +10,7 @@ struct ReportingPolicyTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
   /// A policy, and a vehicle that drives north.
-  private struct Road {
+  private struct Bench {
     var policy: ReportingPolicy
     var metres = 0.0
 
@@ -26,13 +26,13 @@ struct ReportingPolicyTests {
       fix.heading = heading
       fix.headingAccuracy = heading.map { _ in 3 }
       let time = ReportingPolicyTests.start + .milliseconds(Int64(second * 1000))
-      policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Road.time(second))
+      policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Bench.time(second))
     }
 
-    /// The reason for a report at this second, which is then sent.
+    /// The reason for a report at this second; the position is marked as reported.
     mutating func report(_ second: Double) -> ReportingPolicy.Reason? {
-      let reason = policy.reason(at: Road.time(second))
-      if reason != nil { policy.markReported(at: Road.time(second)) }
+      let reason = policy.reason(at: Bench.time(second))
+      if reason != nil { policy.markReported(at: Bench.time(second)) }
       return reason
     }
 
@@ -49,135 +49,135 @@ struct ReportingPolicyTests {
     }
   }
 
-  @Test("moving: the first fix is reported at once, then one per interval")
+  @Test("the first fix of a moving vehicle is reported at once, then one fix per interval")
   func interval() throws {
-    var road = Road()
-    expectNil(road.policy.reason(at: .boot))
-    expectNil(road.policy.next?.at)
-    try expectEqual(road.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
+    var bench = Bench()
+    expectNil(bench.policy.reason(at: .boot))
+    expectNil(bench.policy.next?.at)
+    try expectEqual(bench.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
   }
 
-  @Test("a fix that comes half a second early is reported, instead of one that is a second old")
+  @Test("a fix that arrives up to half a second before the due time is reported at once")
   func earliness() throws {
-    var road = Road()
-    try road.observe(0)
-    expectEqual(road.report(0), .first)
-    try road.observe(9.4)
-    expectNil(road.report(9.4))
-    try road.observe(9.5)
-    expectEqual(road.report(9.5), .interval)
+    var bench = Bench()
+    try bench.observe(0)
+    expectEqual(bench.report(0), .first)
+    try bench.observe(9.4)
+    expectNil(bench.report(9.4))
+    try bench.observe(9.5)
+    expectEqual(bench.report(9.5), .interval)
   }
 
-  @Test("a first report that was late does not make all positions late: the next one is sent with its fix")
+  @Test("a first report that was late does not delay the next ones, which are sent as soon as their fix arrives")
   func lateFirstReport() throws {
-    var road = Road()
-    try road.observe(0)
-    // It had to wait for the token.
-    expectEqual(road.report(0.6), .first)
-    try expectEqual(road.drive(1...10), [])
-    expectEqual(road.policy.next?.at, Road.time(11.1))
-    expectNil(road.report(10.6))
-    var silent = road
-    try expectEqual(road.drive(11...41), ["11 interval", "21 interval", "31 interval", "41 interval"])
-    // The fix does not come.
+    var bench = Bench()
+    try bench.observe(0)
+    // The first report had to wait for the token.
+    expectEqual(bench.report(0.6), .first)
+    try expectEqual(bench.drive(1...10), [])
+    expectEqual(bench.policy.next?.at, Bench.time(11.1))
+    expectNil(bench.report(10.6))
+    var silent = bench
+    try expectEqual(bench.drive(11...41), ["11 interval", "21 interval", "31 interval", "41 interval"])
+    // The fix does not arrive.
     expectNil(silent.report(11.09))
     expectEqual(silent.report(11.1), .interval)
   }
 
-  @Test("a fix that has arrived in time and could not be sent yet is sent without waiting for another")
+  @Test("a fix that arrived in time and has not been sent is due at once, without waiting for the next fix")
   func keptFix() throws {
-    var road = Road()
-    try road.observe(0)
-    expectEqual(road.report(0), .first)
-    for fifth in 1...50 { try road.observe(Double(fifth) * 0.2) }
-    expectEqual(road.policy.next?.at, Road.time(10))
+    var bench = Bench()
+    try bench.observe(0)
+    expectEqual(bench.report(0), .first)
+    for fifth in 1...50 { try bench.observe(Double(fifth) * 0.2) }
+    expectEqual(bench.policy.next?.at, Bench.time(10))
   }
 
-  @Test("with a fast receiver the nearest fix is sent, so that the interval is as configured")
+  @Test("with a 10 Hz receiver the fix closest to the due time is sent, so the interval is exactly the configured one")
   func fastReceiver() throws {
-    var road = Road()
+    var bench = Bench()
     var reports: [Double] = []
     for tenth in 0...400 {
       let second = Double(tenth) / 10
-      try road.observe(second)
-      if road.report(second) != nil { reports.append(second) }
+      try bench.observe(second)
+      if bench.report(second) != nil { reports.append(second) }
     }
     expectEqual(reports, [0, 10, 20, 30, 40])
   }
 
-  @Test("a report waits for a fix that comes a few milliseconds late, however early the previous one came")
+  @Test("a report waits for a fix that arrives a few milliseconds late, however early the previous fix arrived")
   func lateFix() throws {
-    var road = Road()
-    try road.observe(0)
-    expectEqual(road.report(0), .first)
-    for second in 1...9 { try road.observe(Double(second) - 0.02) }
-    // The interval is over, and the next fix is expected just before.
-    expectNil(road.report(10))
-    try road.observe(10.02)
-    expectEqual(road.report(10.02), .interval)
-    var silent = road
-    // The fix does not come at all.
+    var bench = Bench()
+    try bench.observe(0)
+    expectEqual(bench.report(0), .first)
+    for second in 1...9 { try bench.observe(Double(second) - 0.02) }
+    // The interval is over, and the next fix was expected just before.
+    expectNil(bench.report(10))
+    try bench.observe(10.02)
+    expectEqual(bench.report(10.02), .interval)
+    var silent = bench
+    // The fix does not arrive at all.
     for second in 11...19 { try silent.observe(Double(second)) }
     expectNil(silent.report(20.05))
     expectEqual(silent.report(20.3), .interval)
   }
 
-  @Test("with a fix every two seconds, an interval that is not a multiple of that is kept on average")
+  @Test("with a fix every two seconds, the mean interval is the configured one, even if that is an odd number")
   func slowReceiver() throws {
-    var road = Road(.init(interval: .seconds(15)))
+    var bench = Bench(.init(interval: .seconds(15)))
     var reports: [Int] = []
     for second in stride(from: 0, through: 600, by: 2) {
       // A report that is due between two fixes would be sent here.
       for half in 0..<4 where second > 0 {
-        if road.report(Double(second - 2) + Double(half) / 2) != nil { reports.append(second - 2) }
+        if bench.report(Double(second - 2) + Double(half) / 2) != nil { reports.append(second - 2) }
       }
-      try road.observe(Double(second))
+      try bench.observe(Double(second))
     }
     expect(reports.count >= 40 && reports.count <= 41)
     expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
-  @Test("with an interval of a minute or more, a report does not wait for the next fix", arguments: [58, 60])
+  @Test("a report waits for the next fix with an interval of 58 s, but not with one of a minute", arguments: [58, 60])
   func longInterval(interval: Int) throws {
-    var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
-    try road.observe(0)
-    expectEqual(road.report(0.6), .first)
-    try expectEqual(road.drive(1...interval), [])
-    expectEqual(road.policy.next?.at, Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
+    var bench = Bench(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
+    try bench.observe(0)
+    expectEqual(bench.report(0.6), .first)
+    try expectEqual(bench.drive(1...interval), [])
+    expectEqual(bench.policy.next?.at, Bench.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
   }
 
   @Test("without a fix in time, the last position is sent when the interval is over")
   func deadline() throws {
-    var road = Road()
-    try road.observe(0)
-    _ = road.report(0)
-    try road.observe(7)
-    expectEqual(road.policy.next?.at, Road.time(10))
-    expectNil(road.report(9.9))
-    expectEqual(road.report(10), .interval)
+    var bench = Bench()
+    try bench.observe(0)
+    _ = bench.report(0)
+    try bench.observe(7)
+    expectEqual(bench.policy.next?.at, Bench.time(10))
+    expectNil(bench.report(9.9))
+    expectEqual(bench.report(10), .interval)
   }
 
-  @Test("GPS lost: the same position is sent again at each heartbeat")
+  @Test("without further fixes the same position is sent again at each heartbeat")
   func lost() throws {
-    var road = Road()
-    try road.observe(0)
-    _ = road.report(0)
-    expectEqual(road.policy.next?.at, Road.time(50))
-    expectNil(road.report(49.9))
-    expectEqual(road.report(50), .heartbeat)
-    expectEqual(road.policy.next?.at, Road.time(100))
-    expectEqual(road.report(100), .heartbeat)
-    try road.observe(103)
-    expectNil(road.report(103))
-    expectEqual(road.report(110), .interval)
+    var bench = Bench()
+    try bench.observe(0)
+    _ = bench.report(0)
+    expectEqual(bench.policy.next?.at, Bench.time(50))
+    expectNil(bench.report(49.9))
+    expectEqual(bench.report(50), .heartbeat)
+    expectEqual(bench.policy.next?.at, Bench.time(100))
+    expectEqual(bench.report(100), .heartbeat)
+    try bench.observe(103)
+    expectNil(bench.report(103))
+    expectEqual(bench.report(110), .interval)
   }
 
-  @Test("parked: the stop is reported, then heartbeats; the start is reported")
+  @Test("a stop and a start are reported, and heartbeats in between")
   func parked() throws {
-    var road = Road()
-    var reports = try road.drive(1...11)
-    reports += try road.drive(12...130, speed: 0)
-    reports += try road.drive(131...140)
+    var bench = Bench()
+    var reports = try bench.drive(1...11)
+    reports += try bench.drive(12...130, speed: 0)
+    reports += try bench.drive(131...140)
     expectEqual(
       reports,
       [
@@ -185,117 +185,116 @@ struct ReportingPolicyTests {
       ])
   }
 
-  @Test("a parked vehicle is reported with fixed position, held heading, no speed and the newest time")
+  @Test("a parked vehicle is reported with a fixed position, its last heading, a speed of 0 and the newest time")
   func locked() throws {
-    var road = Road()
-    _ = try road.drive(1...20, heading: { _ in 123 })
-    _ = try road.drive(21...31, speed: 0.3, heading: { Double($0 * 30 % 360) })
-    let place = road.policy.newest
-    _ = try road.drive(32...60, speed: 0.6, heading: { Double($0 * 30 % 360) })
-    let later = try #require(road.policy.newest)
+    var bench = Bench()
+    _ = try bench.drive(1...20, heading: { _ in 123 })
+    _ = try bench.drive(21...31, speed: 0.3, heading: { Double($0 * 30 % 360) })
+    let place = bench.policy.newest
+    _ = try bench.drive(32...60, speed: 0.6, heading: { Double($0 * 30 % 360) })
+    let later = try #require(bench.policy.newest)
     expectEqual(later.coordinate, place?.coordinate)
     expectEqual(later.heading, 123)
     expectEqual(later.speed, 0)
     expectEqual(later.time, ReportingPolicyTests.start + .seconds(60))
   }
 
-  @Test(
-    "a slow vehicle keeps the heading of the road: the last course from 2 m/s on, without the accuracy of another one")
+  @Test("below 2 m/s a vehicle keeps its last heading, without a heading accuracy")
   func heldHeading() throws {
-    var road = Road()
-    try road.observe(1, speed: 14, heading: 90)
-    try road.observe(2, speed: 2, heading: 95)
-    expectEqual(road.policy.newest?.heading, 95)
-    expectEqual(road.policy.newest?.headingAccuracy, 3)
+    var bench = Bench()
+    try bench.observe(1, speed: 14, heading: 90)
+    try bench.observe(2, speed: 2, heading: 95)
+    expectEqual(bench.policy.newest?.heading, 95)
+    expectEqual(bench.policy.newest?.headingAccuracy, 3)
     for second in 3...9 {
-      try road.observe(Double(second), speed: 1.9, heading: Double(second * 40))
-      expectEqual(road.policy.newest?.heading, 95)
-      expectNil(road.policy.newest?.headingAccuracy)
+      try bench.observe(Double(second), speed: 1.9, heading: Double(second * 40))
+      expectEqual(bench.policy.newest?.heading, 95)
+      expectNil(bench.policy.newest?.headingAccuracy)
     }
-    try road.observe(10, speed: 3, heading: 190)
-    expectEqual(road.policy.newest?.heading, 190)
+    try bench.observe(10, speed: 3, heading: 190)
+    expectEqual(bench.policy.newest?.heading, 190)
   }
 
   @Test("a vehicle that has not driven yet has no heading, parked or not")
   func noHeading() throws {
-    var road = Road()
+    var bench = Bench()
     for second in 0...20 {
-      try road.observe(Double(second), speed: 0.4, heading: 123)
-      expectNil(road.policy.newest?.heading)
+      try bench.observe(Double(second), speed: 0.4, heading: 123)
+      expectNil(bench.policy.newest?.heading)
     }
-    expect(road.policy.isParked)
+    expect(bench.policy.isParked)
   }
 
   @Test("the course of a receiver without speed is used while its positions move")
   func courseWithoutSpeed() throws {
-    var road = Road()
-    for second in 0...12 { try road.observe(Double(second), speed: nil, heading: 77) }
-    expectEqual(road.policy.newest?.heading, 77)
-    let metres = road.metres
+    var bench = Bench()
+    for second in 0...12 { try bench.observe(Double(second), speed: nil, heading: 77) }
+    expectEqual(bench.policy.newest?.heading, 77)
+    let metres = bench.metres
     for second in 13...30 {
-      road.metres = metres - 14
-      try road.observe(Double(second), speed: nil, heading: second < 25 ? 77 : 200)
+      bench.metres = metres - 14
+      try bench.observe(Double(second), speed: nil, heading: second < 25 ? 77 : 200)
     }
-    expectEqual(road.policy.newest?.heading, 77)
+    expectEqual(bench.policy.newest?.heading, 77)
   }
 
-  @Test("without a reported speed the distance covered is used")
+  @Test("without a reported speed, parking is detected by the distance covered")
   func noSpeed() throws {
-    var road = Road()
-    for second in 0...20 { try road.observe(Double(second), speed: nil) }
-    expect(!road.policy.isParked)
-    let metres = road.metres
+    var bench = Bench()
+    for second in 0...20 { try bench.observe(Double(second), speed: nil) }
+    expect(!bench.policy.isParked)
+    let metres = bench.metres
     for second in 21...60 {
-      road.metres = metres - 14
-      try road.observe(Double(second), speed: nil)
+      bench.metres = metres - 14
+      try bench.observe(Double(second), speed: nil)
     }
-    expect(road.policy.isParked)
+    expect(bench.policy.isParked)
   }
 
-  @Test("distance makes a report due, but never within five seconds")
+  @Test("a report is due after the configured distance, but never within five seconds of the last one")
   func distance() throws {
-    var road = Road(.init(distance: 50))
-    try expectEqual(road.drive(1...16), ["1 first", "6 distance", "11 distance", "16 distance"])
+    var bench = Bench(.init(distance: 50))
+    try expectEqual(bench.drive(1...16), ["1 first", "6 distance", "11 distance", "16 distance"])
   }
 
-  @Test("a request makes a report due once, with the newest position, but never within five seconds")
+  @Test("a request makes the newest position due once, but never within five seconds of the last report")
   func request() throws {
-    var road = Road()
-    road.policy.request()
-    expectNil(road.policy.next)
-    try expectEqual(road.drive(1...2), ["1 first"])
-    road.policy.request()
-    try expectEqual(road.drive(3...17), ["6 requested", "16 interval"])
-    // The same position again.
-    road.policy.request()
-    expectNil(road.report(20.9))
-    expectEqual(road.report(21), .requested)
-    expectNil(road.report(31))
-    expectEqual(road.report(71), .heartbeat)
+    var bench = Bench()
+    bench.policy.request()
+    expectNil(bench.policy.next)
+    try expectEqual(bench.drive(1...2), ["1 first"])
+    bench.policy.request()
+    try expectEqual(bench.drive(3...17), ["6 requested", "16 interval"])
+    // The same position is sent again.
+    bench.policy.request()
+    expectNil(bench.report(20.9))
+    expectEqual(bench.report(21), .requested)
+    expectNil(bench.report(31))
+    expectEqual(bench.report(71), .heartbeat)
   }
 
   @Test("a requested position that was accepted before it was due is not reported again")
   func requestAnswered() throws {
-    var road = Road()
-    _ = try road.drive(1...8)
-    road.policy.request()
-    try road.policy.markReported(#require(road.policy.newest), at: Road.time(8))
-    expectNil(road.report(14))
+    var bench = Bench()
+    _ = try bench.drive(1...8)
+    bench.policy.request()
+    try bench.policy.markReported(#require(bench.policy.newest), at: Bench.time(8))
+    expectNil(bench.report(14))
   }
 
-  @Test("a turn makes a report due, across north as well, and only at speed")
+  @Test("a turn makes a report due, also across north, but not at low speed")
   func heading() throws {
-    var road = Road(.init(heading: 30))
-    try expectEqual(road.drive(1...8, heading: { $0 < 7 ? 350 : 25 }), ["1 first", "7 heading"])
-    var across = Road(.init(heading: 30))
+    var bench = Bench(.init(heading: 30))
+    try expectEqual(bench.drive(1...8, heading: { $0 < 7 ? 350 : 25 }), ["1 first", "7 heading"])
+    var across = Bench(.init(heading: 30))
     try expectEqual(across.drive(1...9, heading: { $0 < 7 ? 355 : 5 }), ["1 first"])
-    var slow = Road(.init(heading: 30))
+    var slow = Bench(.init(heading: 30))
     try expectEqual(slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }), ["1 first"])
   }
 
-  @Test("a corner makes a report due when the straight line would miss it, but never within five seconds")
+  @Test("a corner that the straight line would miss makes a report due, but never within five seconds of the last one")
   func deviation() throws {
-    var road = Road(.init(deviation: 10))
+    var bench = Bench(.init(deviation: 10))
     // North for eight seconds, then east: 14 m a second.
     func place(_ second: Int) throws -> Coordinate {
       let corner = try #require(Coordinate(latitude: 48, longitude: 11)).moved(
@@ -307,47 +306,47 @@ struct ReportingPolicyTests {
       var fix = Fix(coordinate: try place(second))
       fix.speed = 14
       let accepted = FixFilter.Accepted(fix: fix, time: ReportingPolicyTests.start + .seconds(second))
-      road.policy.observe(accepted, at: Road.time(Double(second)))
-      if let reason = road.report(Double(second)) { reports.append("\(second) \(reason)") }
+      bench.policy.observe(accepted, at: Bench.time(Double(second)))
+      if let reason = bench.report(Double(second)) { reports.append("\(second) \(reason)") }
     }
     // One second after the corner the line misses it by 13.7 m.
     expectEqual(reports, ["1 first", "9 deviation", "19 interval"])
-    var off = Road()
+    var off = Bench()
     for second in 1...10 {
       let accepted = FixFilter.Accepted(
         fix: Fix(coordinate: try place(second)), time: ReportingPolicyTests.start + .seconds(second))
-      off.policy.observe(accepted, at: Road.time(Double(second)))
+      off.policy.observe(accepted, at: Bench.time(Double(second)))
       expectEqual(off.report(Double(second)), (second == 1 ? .first : nil))
     }
   }
 
-  @Test("a position that was sent before it was due postpones the next one when it is accepted")
+  @Test("when a position that was sent before it was due is accepted, the next one is postponed")
   func takenLater() throws {
-    var road = Road()
-    _ = try road.drive(1...6)
-    let sent = try #require(road.policy.newest)
-    expectEqual(road.policy.next?.at, Road.time(11))
-    road.policy.markReported(sent, at: Road.time(6))
-    _ = try road.drive(7...8)
-    expectEqual(road.policy.next?.at, Road.time(16))
-    // Positions recorded since then are not lost.
-    road.policy.markReported(sent, at: Road.time(3))
-    expectEqual(road.policy.next?.at, Road.time(16))
+    var bench = Bench()
+    _ = try bench.drive(1...6)
+    let sent = try #require(bench.policy.newest)
+    expectEqual(bench.policy.next?.at, Bench.time(11))
+    bench.policy.markReported(sent, at: Bench.time(6))
+    _ = try bench.drive(7...8)
+    expectEqual(bench.policy.next?.at, Bench.time(16))
+    // Marking the position again with an earlier time changes nothing.
+    bench.policy.markReported(sent, at: Bench.time(3))
+    expectEqual(bench.policy.next?.at, Bench.time(16))
   }
 
-  @Test("after a restart the next fix counts as the first again")
+  @Test("after `restart` the newest position is due as the first one")
   func restart() throws {
-    var road = Road()
-    _ = try road.drive(1...3)
-    road.policy.restart()
-    expectEqual(road.report(3), .first)
+    var bench = Bench()
+    _ = try bench.drive(1...3)
+    bench.policy.restart()
+    expectEqual(bench.report(3), .first)
   }
 
-  @Test("a test on the loopback can report every fix")
+  @Test("with an interval of zero, as in tests on the loopback, every fix is reported")
   func noInterval() throws {
-    var road = Road(.init(interval: .zero))
-    try expectEqual(road.drive(1...4), ["1 first", "2 interval", "3 interval", "4 interval"])
-    let parked = try road.drive(5...25, speed: 0)
+    var bench = Bench(.init(interval: .zero))
+    try expectEqual(bench.drive(1...4), ["1 first", "2 interval", "3 interval", "4 interval"])
+    let parked = try bench.drive(5...25, speed: 0)
     expectEqual(parked.count, 21)
   }
 }

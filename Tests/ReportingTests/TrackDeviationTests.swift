@@ -27,7 +27,7 @@ struct TrackDeviationTests {
     return track.error
   }
 
-  @Test("the deviation is zero on a straight road and that of the apex at a corner, also across the antimeridian")
+  @Test("the deviation is zero on a straight road and that of the apex at a corner, even across the antimeridian")
   func corner() throws {
     expect(try TrackDeviationTests.error([(0, 0), (0, 20), (0, 40), (0, 60)]) < 0.1)
     for longitude in [11, 179.9999] {
@@ -37,14 +37,13 @@ struct TrackDeviationTests {
     }
   }
 
-  @Test("beyond an end of the line the distance to that end is used, as after turning round")
+  @Test("for a position beyond an end of the line the distance to that end is used, as after a U-turn")
   func turnedRound() throws {
     expect(abs(try TrackDeviationTests.error([(0, 0), (0, 50), (0, 100), (0, 50), (0, 0)]) - 100) < 0.3)
     expect(abs(try TrackDeviationTests.error([(0, 0), (0, -30), (0, 10)]) - 30) < 0.1)
   }
 
-  @Test(
-    "nothing is known before the first report, and a report restarts the track; positions after the reported one stay")
+  @Test("the deviation is zero before the first report; a report restarts the track after the reported position")
   func reports() throws {
     var track = TrackDeviation()
     for second in 0..<5 {
@@ -67,13 +66,13 @@ struct TrackDeviationTests {
     expect(track.error > 1 && track.error < before)
   }
 
-  @Test("an hour without a report uses bounded memory, and the corner is still known")
+  @Test("an hour without a report uses bounded memory, and the deviation still includes the corner")
   func bounded() throws {
     var track = TrackDeviation()
     track.reported(try TrackDeviationTests.place(0, 0), at: TrackDeviationTests.start)
     for second in 1...3600 {
-      let way = Double(second) * 10
-      let place = try TrackDeviationTests.place(max(way - 18_000, 0), min(way, 18_000))
+      let distance = Double(second) * 10
+      let place = try TrackDeviationTests.place(max(distance - 18_000, 0), min(distance, 18_000))
       track.observe(place, at: TrackDeviationTests.start + .seconds(second))
     }
     expect(abs(track.error - 12_728) < 200)

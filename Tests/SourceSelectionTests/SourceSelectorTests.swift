@@ -8,13 +8,13 @@ import Timekeeping
 
 /// Transcripts: the sources' fixes, second by second, and the source that is used.
 struct SourceSelectorTests {
-  /// A list of sources with one fix a second from those with reception.
+  /// A list of sources, of which those with reception report one fix a second.
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
 
     var selector: SourceSelector
     var now = 0
-    /// Indices of the sources that give good fixes, and of those that give bad ones (2D with a huge HDOP).
+    /// Indices of the sources that report good fixes, and of those that report bad ones (with a huge HDOP).
     var good: Set<Int> = []
     var bad: Set<Int> = []
     /// The number of seconds by which the clock of each source is ahead.
@@ -62,7 +62,7 @@ struct SourceSelectorTests {
             switch effect {
             case .accepted(let accepted, _):
               letters += letter
-              // Each is reported, as if there were no interval.
+              // Each position is reported, as if there were no interval.
               _ = selector.handle(.reported(accepted.time), at: moment)
               positions.append(accepted.time)
             case .held: letters += "~"
@@ -90,7 +90,7 @@ struct SourceSelectorTests {
 
   private func repeated(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
 
-  @Test("a single source is used whatever it reports, with no deadline")
+  @Test("a single source is used whatever it reports, without a deadline")
   func alone() throws {
     var bench = Bench(1)
     _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
@@ -103,7 +103,7 @@ struct SourceSelectorTests {
     expectEqual(bench.handle(.ended, from: 0).last, .ended)
   }
 
-  @Test("the source of higher priority is used from its first fix, the other is ignored")
+  @Test("the source of higher priority is used from its first fix on, and the other is ignored")
   func preferred() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -130,7 +130,7 @@ struct SourceSelectorTests {
     expectEqual(bench.selector.overview.problems(before: 1), "1: s0: there is no such device")
   }
 
-  @Test("failover after the silence timeout of the preferred source, and failback after ten seconds of its fixes")
+  @Test("failover occurs after the silence timeout; if a source fails soon after it was selected, failback takes 20 s")
   func takeOver() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -138,8 +138,8 @@ struct SourceSelectorTests {
     bench.good = [1]
     try expectEqual(bench.play(12), "---------bbb")
     bench.good = [0, 1]
-    // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single
-    // fix after a gap.
+    // The source failed soon after it was selected, so the hold-down is twice ten seconds. It begins with the second
+    // fix, because the filter rejects a single fix after a gap.
     try expectEqual(bench.play(23), repeated("b", 21) + "aa")
     expectEqual(bench.selector.overview.reason, .failback(after: .seconds(20)))
   }
@@ -151,14 +151,14 @@ struct SourceSelectorTests {
     try bench.play(100)
     _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     bench.good = [1]
-    // A source that is reported lost is not waited for.
+    // The silence timeout does not apply to a source that is reported lost.
     try expectEqual(bench.play(5), "bbbbb")
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     try expectEqual(bench.play(13), repeated("b", 11) + "aa")
   }
 
-  @Test("the hold-down of a source that comes and goes grows each time, and is reset after a stable period")
+  @Test("the hold-down of a flapping source grows each time, and is reset after a stable period")
   func flapping() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -180,7 +180,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(12), repeated("b", 11) + "a")
   }
 
-  @Test("sporadic fixes are not enough: each gap of the silence timeout restarts the hold-down")
+  @Test("sporadic fixes are not enough for failback: each gap as long as the silence timeout restarts the hold-down")
   func nowAndThen() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -195,7 +195,7 @@ struct SourceSelectorTests {
     }
   }
 
-  @Test("when both are silent, the first source with an accepted fix is used")
+  @Test("when both sources are silent, the first one with an accepted fix is used")
   func bothDead() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -213,7 +213,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(3), "Aaa")
   }
 
-  @Test("a preferred source without accepted fixes counts as silent, and its rejections are reported")
+  @Test("a source of higher priority whose fixes are all rejected is treated as silent, and the reason is reported")
   func quality() throws {
     var bench = Bench(2)
     bench.bad = [0]
@@ -229,7 +229,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(11), repeated("b", 10) + "a")
   }
 
-  @Test("a receiver that repeats its position does not qualify")
+  @Test("a receiver that only repeats its last fix is treated as silent")
   func frozen() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -246,7 +246,7 @@ struct SourceSelectorTests {
     expectEqual(bench.conditions.first, .searching(nil))
   }
 
-  @Test("a recording that ends in the middle of the list is followed by the next, and the list ends with its last")
+  @Test("when a recording ends, the next source that has not ended is used; the selector ends with the last source")
   func ends() throws {
     var bench = Bench(3)
     bench.good = [0, 1, 2]
@@ -262,12 +262,12 @@ struct SourceSelectorTests {
     expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
   }
 
-  @Test("another list keeps the state of the sources that remain")
+  @Test("a new list of sources keeps the state of those that remain")
   func replaced() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)
-    // The first is removed, a new one is inserted before the second.
+    // The first source is removed, and a new one inserted before the second.
     _ = bench.selector.handle(
       .replaced([
         SourceSelector.ConfiguredSource(id: 2, label: "new", silenceTimeout: .seconds(10)),
@@ -300,7 +300,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(12), expected)
     expectNil(bench.selector.overview.hold)
     expectEqual(bench.conditions.last, .good)
-    // And failback, to a clock that is ahead or behind.
+    // The failback is to a clock that is ahead or behind.
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     let back = try bench.play(34)
@@ -309,7 +309,7 @@ struct SourceSelectorTests {
     expectEqual(Set(bench.positions).count, bench.positions.count)
   }
 
-  @Test("a silent source gives its successor time to catch up, so nothing is held")
+  @Test("if the used source is silent, the next one's clock catches up during the silence timeout, so no fix is held")
   func lagAfterSilence() throws {
     var bench = Bench(2)
     bench.clocks = [0, -8, 0]
@@ -320,7 +320,7 @@ struct SourceSelectorTests {
   }
 
   @Test(
-    "a receiver clock that differs by more than max_age is accepted after five fixes, even if it is behind reported positions",
+    "a receiver clock that differs by more than max_age is accepted at the fifth fix, even if it is far behind",
     arguments: [-11, -3600, 11, 3600])
   func contradictedClock(seconds: Int) throws {
     var bench = Bench(2)
@@ -342,7 +342,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(3), "bbb")
   }
 
-  @Test("a filter that finds that the timestamps of its own source were wrong reports that")
+  @Test("if a source's earlier timestamps are found to have been wrong, that is reported with the accepted fix")
   func overruling() throws {
     var bench = Bench(1)
     bench.good = [0]
@@ -357,7 +357,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(2), "aa")
   }
 
-  @Test("a source that is added by new settings continues the order of the previous one")
+  @Test("fixes of a source from new settings are held until they are newer than reported positions")
   func replacedWithLag() throws {
     var bench = Bench(1)
     bench.good = [0]
@@ -369,7 +369,7 @@ struct SourceSelectorTests {
     try expectEqual(bench.play(5), "~~~bb")
   }
 
-  @Test("the filter compares the fixes of a source at its pace, also with new settings")
+  @Test("the filter takes the pace of a source into account, even after new settings")
   func pace() throws {
     var bench = Bench(1, pace: 20)
     _ = bench.selector.handle(.configured(Bench.filter), at: bench.moment)

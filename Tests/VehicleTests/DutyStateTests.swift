@@ -7,57 +7,57 @@ import Timekeeping
 
 struct DutyStateTests {
   private var dutyState = DutyState()
-  private let note = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
+  private let pauseRecord = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 
-  @Test("a second pause changes nothing about the first")
+  @Test("a second pause does not change the first")
   mutating func pause() {
     expectNil(dutyState.pause)
-    expectEqual(dutyState.pause(note), note)
+    expectEqual(dutyState.pause(pauseRecord), pauseRecord)
     expectNil(dutyState.pause(PauseRecord(since: nil)))
-    expectEqual(dutyState.pause, note)
+    expectEqual(dutyState.pause, pauseRecord)
   }
 
-  @Test("the end of a pause names the pause, and a pause ends only once")
+  @Test("a resume returns the pause that it ended; a second resume returns nil")
   mutating func resume() {
     expectNil(dutyState.resume())
-    _ = dutyState.pause(note)
+    _ = dutyState.pause(pauseRecord)
     let ended = dutyState.resume()
-    expect(ended?.pause == note && ended?.isTokenFileChanged == false)
+    expect(ended?.pause == pauseRecord && ended?.isTokenFileChanged == false)
     expectNil(dutyState.pause)
     expectNil(dutyState.resume())
   }
 
-  @Test("a token file that changes is read at once, but during a pause only after it")
+  @Test("a token file that changes is read at once, or, during a pause, when the pause ends")
   mutating func token() {
     expectEqual(dutyState.tokenFileChanged(), true)
-    _ = dutyState.pause(note)
+    _ = dutyState.pause(pauseRecord)
     expectEqual(dutyState.tokenFileChanged(), false)
-    expectEqual(dutyState.pause, note)
+    expectEqual(dutyState.pause, pauseRecord)
     expectEqual(dutyState.resume()?.isTokenFileChanged, true)
-    _ = dutyState.pause(note)
-    // It does not wait for OFFLINE.
+    _ = dutyState.pause(pauseRecord)
+    // A pending OFFLINE needs the token, so the file is read during the pause.
     expectEqual(dutyState.tokenFileChanged(isNeeded: true), true)
     expectEqual(dutyState.resume()?.isTokenFileChanged, false)
   }
 
-  @Test("in a pause OFFLINE is pending until it is accepted for the configured vehicle")
+  @Test("during a pause OFFLINE is pending until it is accepted for the configured vehicle")
   mutating func offline() {
     expect(!dutyState.isOfflinePending(for: "a"))
-    _ = dutyState.pause(note)
+    _ = dutyState.pause(pauseRecord)
     expect(dutyState.isOfflinePending(for: "a") && !dutyState.isAcceptedEarly)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
-    expect(dutyState.pause?.since == note.since && dutyState.pause?.offline == "a")
+    expect(dutyState.pause?.since == pauseRecord.since && dutyState.pause?.offline == "a")
     expect(!dutyState.isOfflinePending(for: "a") && dutyState.isOfflinePending(for: "b"))
     _ = dutyState.resume()
     expect(!dutyState.isOfflinePending(for: "b"))
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), false)
-    _ = dutyState.pause(note)
+    _ = dutyState.pause(pauseRecord)
     expect(dutyState.isOfflinePending(for: "a"))
   }
 
   @Test("OFFLINE is final once no position can arrive after it")
   mutating func early() {
-    _ = dutyState.pause(note)
+    _ = dutyState.pause(pauseRecord)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: true), false)
     expect(dutyState.isOfflinePending(for: "a") && dutyState.isAcceptedEarly)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
@@ -67,39 +67,38 @@ struct DutyStateTests {
     expect(dutyState.isOfflinePending(for: "b") && !dutyState.isAcceptedEarly)
   }
 
-  @Test("off duty OFFLINE is pending until it is accepted, once for pause and duty together")
+  @Test("off duty, OFFLINE is pending until it is accepted; one OFFLINE is enough for both the duty and a pause")
   mutating func offDuty() {
-    let record = DutyRecord(since: note.since, vehicle: "a")
+    let record = DutyRecord(since: pauseRecord.since, vehicle: "a")
     expectEqual(dutyState.goOffline(record), record)
     expectNil(dutyState.goOffline(DutyRecord(since: nil, vehicle: "a")))
     expect(dutyState.isOffline && dutyState.isOfflinePending(for: "a"))
-    // The same OFFLINE serves a pause in the meantime.
-    expectNil(dutyState.pause(note)?.offline)
+    // The same OFFLINE also serves a pause that begins before it is accepted.
+    expectNil(dutyState.pause(pauseRecord)?.offline)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
     expect(dutyState.offDuty?.isAccepted == true && dutyState.pause?.offline == "a")
     _ = dutyState.resume()
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
-    // A later pause has nothing to send.
-    expectEqual(dutyState.pause(note)?.offline, "a")
-    expect(dutyState.goOnline()?.since == note.since && dutyState.goOnline() == nil)
+    // A later pause needs no other OFFLINE.
+    expectEqual(dutyState.pause(pauseRecord)?.offline, "a")
+    expect(dutyState.goOnline()?.since == pauseRecord.since && dutyState.goOnline() == nil)
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
-    // Off duty again in this pause, which Fleet Engine has accepted.
+    // Off duty again in this pause, whose OFFLINE has been accepted.
     expectEqual(dutyState.goOffline(record)?.isAccepted, true)
     _ = dutyState.resume()
     expectEqual(dutyState.vehicleChanged(), true)
     expect(!dutyState.isOffline)
   }
 
-  @Test(
-    "a stored duty is read as it was written, and any other text means OFFLINE of the configured vehicle")
+  @Test("a stored duty record is read back unchanged; any other text means that the configured vehicle is off duty")
   func dutyText() {
-    var record = DutyRecord(since: note.since, vehicle: "trips/p/v%201")
-    expectEqual(record.text, note.text + "vehicle trips/p/v%201\n")
+    var record = DutyRecord(since: pauseRecord.since, vehicle: "trips/p/v%201")
+    expectEqual(record.text, pauseRecord.text + "vehicle trips/p/v%201\n")
     expectEqual(DutyRecord(text: record.text), record)
     record.isAccepted = true
-    expectEqual(record.text, note.text + "vehicle trips/p/v%201\naccepted\n")
+    expectEqual(record.text, pauseRecord.text + "vehicle trips/p/v%201\naccepted\n")
     expectEqual(DutyRecord(text: record.text), record)
-    // Half a line is not accepted.
+    // An incomplete line is ignored.
     expectEqual(DutyRecord(text: String(record.text.dropLast())).isAccepted, false)
     for text in [
       "", "\n", "unknown\n", "\nvehicle ", "\nvehicle a", "\nvehicle a b\n", "\nvehicle \naccepted\n", "\u{0}",
@@ -108,14 +107,14 @@ struct DutyStateTests {
     }
   }
 
-  @Test("a stored pause is read as it was written, and any other text is a pause with an unknown start")
+  @Test("a stored pause is read back unchanged; any other text means a pause with an unknown start")
   func text() {
-    expectEqual(PauseRecord(text: note.text), note)
-    var offline = note
+    expectEqual(PauseRecord(text: pauseRecord.text), pauseRecord)
+    var offline = pauseRecord
     offline.offline = "trips/p/v%201"
-    expectEqual(offline.text, note.text + "offline trips/p/v%201\n")
+    expectEqual(offline.text, pauseRecord.text + "offline trips/p/v%201\n")
     expectEqual(PauseRecord(text: offline.text), offline)
-    // Half a line is not accepted.
+    // An incomplete or invalid line is ignored.
     for text in ["\noffline ", "\noffline a", "\noffline a b\n", "\noffline \n", "\nonline a\n"] {
       expectEqual(PauseRecord(text: text), PauseRecord(since: nil))
     }

@@ -17,8 +17,7 @@ struct EventRateLimiterTests {
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
   @Test(
-    "a rejection is reported once in ten minutes per reason, and again after an accepted fix; a duplicate is never reported"
-  )
+    "each reason of rejection is reported once in ten minutes, and again after an accepted fix; duplicates never are")
   mutating func rejections() {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(0)), .fixRejected(.stale, suppressed: 0))
     expectNil(eventLimiter.fixRejected(.stale, at: at(1)))
@@ -29,7 +28,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(602)), .fixRejected(.stale, suppressed: 0))
   }
 
-  @Test("a failure of the token provider is reported again after a token, and after new settings")
+  @Test("a failure of the token provider is reported again after a token was obtained, and after new settings")
   mutating func tokens() {
     let failure = TokenFailure(.missingField, "no token")
     func report(left: Duration? = nil) -> Event { .tokenFailed(failure, left: left, suppressed: 0) }
@@ -54,7 +53,7 @@ struct EventRateLimiterTests {
     )
   }
 
-  @Test("a store failure is reported, then its recovery, and a later failure again")
+  @Test("a store failure is reported once, then the recovery, then the next failure")
   mutating func store() {
     let failed = BacklogStoreState.memoryOnly("no space")
     expectEqual(
@@ -80,7 +79,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.network(.lost, names: [], at: at(600)), .networkLost(suppressed: 1))
   }
 
-  @Test("clock steps are reported once a minute, with the number of those in between")
+  @Test("clock steps are reported at most once a minute, with the number of suppressed reports")
   mutating func clockSteps() {
     expectEqual(eventLimiter.clockStepped(.seconds(5), at: at(0)), .clockStepped(.seconds(5), suppressed: 0))
     for second in [10, 20, 59] { expectNil(eventLimiter.clockStepped(.seconds(-5), at: at(second))) }
@@ -88,7 +87,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.clockStepped(.seconds(7), at: at(200)), .clockStepped(.seconds(7), suppressed: 0))
   }
 
-  @Test("the first accepted update after a pause, or of another vehicle, is reported again", arguments: [true, false])
+  @Test("the first accepted update after a pause, or of another vehicle, is reported", arguments: [true, false])
   mutating func online(isPause: Bool) {
     expectEqual(
       eventLimiter.updateAccepted(past: 0, pending: 0, at: at(0)), [.online(after: nil, delivered: 0, pending: 0)])
@@ -98,7 +97,7 @@ struct EventRateLimiterTests {
       eventLimiter.updateAccepted(past: 0, pending: 0, at: at(20)), [.online(after: nil, delivered: 0, pending: 0)])
   }
 
-  @Test("positions of a previous run are reported at the start, and when they are delivered")
+  @Test("positions of the previous run are reported when they are restored, and when they are delivered")
   mutating func restored() {
     _ = eventLimiter.updateAccepted(past: 0, pending: 2, at: at(0))
     expectEqual(eventLimiter.backlogRestored(2), .backlogRestored(2))

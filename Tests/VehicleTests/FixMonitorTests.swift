@@ -17,7 +17,7 @@ struct FixMonitorTests {
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
-  @Test("only the first fix is an edge")
+  @Test("only the first fix is reported")
   mutating func first() {
     expect(monitor.newest == nil && monitor.missingAt == nil && !monitor.isLost)
     expectEqual(monitor.accepted(fix, at: at(5)), .firstFix(fix))
@@ -37,7 +37,7 @@ struct FixMonitorTests {
     expect(!monitor.isLost && monitor.missingAt == at(90))
   }
 
-  @Test("a missing first fix is reported once, some time after a source is read")
+  @Test("a missing first fix is reported once, a minute after a source was opened")
   mutating func overdue() {
     expectNil(monitor.reportMissing(inView: nil, at: at(100)))
     monitor.setReading(true, at: at(5))
@@ -54,7 +54,7 @@ struct FixMonitorTests {
     expectNil(monitor.missingSince)
   }
 
-  @Test("the reason why the last fix was rejected is known until one is accepted")
+  @Test("the reason for the last rejection is available until a fix is accepted")
   mutating func rejection() {
     monitor.rejected(.inaccurate)
     monitor.rejected(.stale)

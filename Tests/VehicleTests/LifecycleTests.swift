@@ -18,7 +18,7 @@ struct LifecycleTests {
     return statistics
   }
 
-  @Test("the end of all sources begins the end of a run, once")
+  @Test("a run starts to drain when all sources have ended; a second call changes nothing")
   func drain() {
     var lifecycle = Lifecycle()
     expect(lifecycle.isRunning)
@@ -40,7 +40,7 @@ struct LifecycleTests {
     expectEqual(other.state, .stopping(until: LifecycleTests.soon, attempted: false))
   }
 
-  @Test("half of the stop timeout, at most 5 s, is reserved for OFFLINE; positions end before it")
+  @Test("half of the stop timeout, at most 5 s, is reserved for OFFLINE after the last positions")
   func leave() {
     expectEqual(Lifecycle.reserve(of: .seconds(3)), .milliseconds(1500))
     expectEqual(Lifecycle.reserve(of: .seconds(60)), .seconds(5))
@@ -61,7 +61,7 @@ struct LifecycleTests {
     expectEqual(stopped.state, .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
-  @Test("a run that ends for a restart ends as a restart, unless it was already ending")
+  @Test("a run that is stopped for a restart ends with the result `restarting`, unless a stop was already requested")
   func restart() {
     var lifecycle = Lifecycle()
     expectEqual(lifecycle.stop(until: LifecycleTests.soon, isRestart: true), true)
@@ -73,7 +73,7 @@ struct LifecycleTests {
     expectEqual(stopped.finish(undelivered: 0, Statistics()).result, .stopped)
   }
 
-  @Test("only the attempt of a run that was asked to stop is its last one")
+  @Test("an attempt is the final one only after a stop was requested")
   func attempt() {
     var lifecycle = Lifecycle()
     lifecycle.attempt()
@@ -87,7 +87,7 @@ struct LifecycleTests {
     expect(lifecycle.isFinalAttemptMade)
   }
 
-  @Test("a run that was asked to stop exits with success, whatever is pending or was rejected")
+  @Test("after a requested stop a run exits with success, whatever is pending or was rejected")
   func stopped() {
     var lifecycle = Lifecycle()
     _ = lifecycle.stop(until: LifecycleTests.soon)
@@ -99,7 +99,7 @@ struct LifecycleTests {
   }
 
   @Test(
-    "a recording is delivered, undelivered, or rejected if at most half of its positions were accepted",
+    "a recording ends as delivered, as undelivered, or, if at most half of its fixes were accepted, as rejected",
     arguments: [
       (counts(fixes: 10), 0, Lifecycle.Ending.Result.delivered), (counts(fixes: 10), 1, .undelivered),
       (counts(fixes: 10, rejected: 4), 0, .delivered), (counts(fixes: 10, rejected: 5), 0, .rejected),

@@ -8,7 +8,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct OutageReporterTests {
-  private var notices = OutageReporter()
+  private var reporter = OutageReporter()
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
   private func failure(_ category: UpdateFailure.Category = .network) -> UpdateFailure {
@@ -16,14 +16,14 @@ struct OutageReporterTests {
   }
 
   private mutating func fail(_ second: Int, _ category: UpdateFailure.Category = .network) -> Event? {
-    notices.failed(failure(category), at: at(second))
+    reporter.failed(failure(category), at: at(second))
   }
 
   private mutating func accept(_ second: Int, delivered: Int = 0, pending: Int = 0) -> [Event] {
-    notices.accepted(delivered: delivered, pending: pending, at: at(second))
+    reporter.accepted(delivered: delivered, pending: pending, at: at(second))
   }
 
-  @Test("an outage is reported with its end, its duration, and the positions that were delivered after it")
+  @Test("the start of an outage is reported, then its end with the duration and the number of delivered positions")
   mutating func outage() {
     expectEqual(accept(0), [.online(after: nil, delivered: 0, pending: 0)])
     expectEqual(fail(100), .offline(failure(), after: .zero, suppressed: 0))
@@ -32,7 +32,7 @@ struct OutageReporterTests {
     expectEqual(accept(350, delivered: 3), [])
   }
 
-  @Test("positions that were announced are reported when they are delivered")
+  @Test("positions that are pending at the end of an outage are reported once all are delivered")
   mutating func announced() {
     _ = fail(0)
     expectEqual(accept(200, delivered: 100, pending: 7), [.online(after: .seconds(200), delivered: 100, pending: 7)])
@@ -40,7 +40,7 @@ struct OutageReporterTests {
     expectEqual(accept(220, delivered: 1), [.backfilled(107)])
   }
 
-  @Test("short outages after a reported one are counted, and the next reported one includes the number")
+  @Test("short outages soon after a reported one are only counted, and the next report includes their number")
   mutating func shortOnes() {
     _ = fail(0)
     _ = accept(5)
@@ -64,7 +64,7 @@ struct OutageReporterTests {
   }
 
   @Test(
-    "failures that the network does not explain are reported at once, however often",
+    "failures that the network does not explain are reported at once, each time",
     arguments: [UpdateFailure.Category.permissionDenied, .notFound])
   mutating func fault(category: UpdateFailure.Category) {
     for second in [0, 20, 40] {

@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct RepeatLimiterTests {
-  @Test("the first event is reported, then one in ten minutes with the number suppressed")
+  @Test("the first event is reported, then one every ten minutes with the number of suppressed events")
   func row() {
     var limiter = RepeatLimiter()
     var admitted: [(second: Int, suppressed: Int)] = []
@@ -21,7 +21,7 @@ struct RepeatLimiterTests {
     expectEqual(limiter.admit("network", at: .boot + .seconds(1310)), 0)
   }
 
-  @Test("two alternating events are reported twice in ten minutes, not each time")
+  @Test("two alternating events are each reported once in ten minutes")
   func turns() {
     var limiter = RepeatLimiter()
     let admitted = (0..<360).count {

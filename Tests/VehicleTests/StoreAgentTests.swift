@@ -65,7 +65,8 @@ struct StoreAgentTests {
       handle(.ended(.failed(StoreAgent.Failure(kind, message))))
     }
 
-    /// Advances to the next deadline. In a commit `+` is a put and `-` a delete, by its second.
+    /// Advances to the next deadline. In a commit, `+` precedes the second of a written record, `-` that of a deleted
+    /// one.
     mutating func written() -> [String] {
       guard let deadline else { return ["no deadline"] }
       return handle(.deadline, at: deadline)
@@ -129,7 +130,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.deadline, at: 100), [])
   }
 
-  @Test("changes are written together, when the oldest of them has waited for the interval")
+  @Test("changes are written together, one commit interval after the oldest of them")
   func together() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -138,13 +139,13 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.deadline, at: 5), ["commit +1 +2"])
     expectNil(bench.deadline)
     expectEqual(bench.handle(.ended(.committed)), [])
-    // A written record has to be deleted.
+    // A record that was written has to be deleted from the file.
     expectEqual(bench.remove(1, 2, at: 6), [])
     expectEqual(bench.written(), ["commit -1 -2"])
     expectEqual(bench.now, 11)
   }
 
-  @Test("a changed record is written again, and deleted when it is removed, unless it was never written")
+  @Test("a changed record is written again; a removed one is deleted from the file, unless it was never written")
   func changes() throws {
     var bench = Bench.open()
     _ = try bench.change(1)
@@ -156,7 +157,7 @@ struct StoreAgentTests {
     expectEqual(bench.written(), ["commit -1 +3"])
   }
 
-  @Test("a record that is removed and added again is written again, and deleted each time")
+  @Test("a record that is removed and added again is written again, and deleted when it is removed again")
   func comesAgain() throws {
     var bench = Bench.open()
     _ = bench.remove(1)
@@ -169,13 +170,13 @@ struct StoreAgentTests {
     expectEqual(bench.written(), ["commit -1"])
   }
 
-  @Test("without an interval each change is written at once")
+  @Test("with a commit interval of zero each change is written at once")
   func atOnce() throws {
     var bench = Bench.open(interval: .zero)
     try expectEqual(bench.add(1, at: 3), ["commit +1"])
   }
 
-  @Test("in a long outage changes are collected for a minute, and a stop writes them at once")
+  @Test("in a long outage changes are collected for a minute, or until the vehicle's agent requests a commit")
   func outage() throws {
     var bench = Bench.open(interval: nil)
     expectEqual(bench.handle(.outage(true), at: 0), [])
@@ -207,7 +208,7 @@ struct StoreAgentTests {
     expectEqual(bench.deadline, 20)
   }
 
-  @Test("a change during a write is written next, and counts as stored")
+  @Test("changes during a write are written next, and a record that is being written is treated as stored")
   func during() throws {
     var bench = Bench.open(interval: .zero)
     try expectEqual(bench.add(1), ["commit +1"])
@@ -219,7 +220,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), [])
   }
 
-  @Test("a record that was removed while its write failed is not written")
+  @Test("a record that is removed during a write that fails is not written again")
   func duringFailure() throws {
     var bench = Bench.open(interval: .zero)
     _ = try bench.add(1)
@@ -230,7 +231,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
   }
 
-  @Test("a record that is added again while its deletion is written, or fails, is in the store afterwards")
+  @Test("a record that is added again during its deletion is in the store afterwards, even if the deletion fails")
   func againDuringDeletion() throws {
     for hasFailed in [false, true] {
       var bench = Bench.open(interval: .zero)
@@ -238,7 +239,7 @@ struct StoreAgentTests {
       try expectEqual(bench.add(1), [])
       if hasFailed {
         _ = bench.fail(.other)
-        // The store still has the earlier records.
+        // The store still has the record, so that removing it deletes it.
         expectEqual(bench.remove(1), [])
         _ = bench.written()
         expectEqual(bench.handle(.ended(.opened(nil))), ["commit -1"])
@@ -261,7 +262,7 @@ struct StoreAgentTests {
     for second in Int64(2)...9 {
       waits.append(try #require(bench.deadline) - bench.now)
       let deadline = bench.deadline
-      // A change does not move the retry, and is not lost.
+      // A change does not postpone the retry, and is not lost.
       try expectEqual(bench.add(second), [])
       expectEqual(bench.deadline, deadline)
       expectEqual(bench.written(), ["open /a"])
@@ -275,21 +276,21 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
     expectEqual(bench.handle(.ended(.committed)), ["healthy"])
     expectNil(bench.deadline)
-    // The backoff starts again.
+    // The backoff has been reset.
     bench.now += 100
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 1)))
     expectEqual(bench.fail(.other), ["close", "memory only: why"])
     expect(try #require(bench.deadline) - bench.now < 5)
   }
 
-  @Test("opening a file that fails is retried, also with nothing to write")
+  @Test("opening the file is retried after a failure, even with nothing to write")
   func openFails() throws {
     var bench = Bench()
     _ = bench.handle(.start)
     expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
     expectEqual(bench.written(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
-    // Its contents are still reported, once it can be read.
+    // The file's contents are reported once they can be read.
     expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
     _ = bench.written()
     _ = bench.handle(.ended(.opened(nil)))
@@ -320,7 +321,7 @@ struct StoreAgentTests {
     expectNil(bench.deadline)
   }
 
-  @Test("a full disk on which nothing can be dropped leaves the backlog in memory, and is reported")
+  @Test("if the disk is full and nothing can be dropped, the backlog stays in memory, and that is reported")
   func noRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -331,12 +332,12 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.madeRoom(dropped: 0))), ["dropped 3", "close", "memory only: disk full"])
     expectEqual(bench.written(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
-    // Dropping can fail as well.
+    // Dropping positions can fail as well.
     _ = bench.fail(.full, "disk full")
     expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
   }
 
-  // MARK: - Files that begin empty
+  // MARK: - New, empty files
 
   @Test("the replacement of a damaged file is filled from memory, without deletions")
   func setAsideAtStart() throws {
@@ -353,7 +354,7 @@ struct StoreAgentTests {
   }
 
   @Test(
-    "an unusable file is replaced once, without a wait", arguments: ["commit", "room", "read"])
+    "an unusable file is replaced at once, but only once in each attempt", arguments: ["commit", "room", "read"])
   func replaces(during operation: String) throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -364,7 +365,7 @@ struct StoreAgentTests {
     expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
     expectEqual(
       bench.handle(.ended(.opened(Self.setAside))), ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    // The backlog changes meanwhile.
+    // The backlog changes while the file is being replaced.
     try expectEqual(bench.add(2), [])
     expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])), ["commit +1 +2"])
     expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
@@ -389,7 +390,7 @@ struct StoreAgentTests {
 
   // MARK: - Other vehicles
 
-  @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise later")
+  @Test("expired positions of other vehicles are deleted only while the file is open and idle")
   func forgetsOthers() throws {
     var bench = Bench()
     expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
@@ -399,12 +400,12 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.forgotten)), ["commit +1"])
     expectEqual(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))), [])
     _ = bench.handle(.ended(.committed))
-    // A file that proves damaged is replaced when it is opened.
+    // A file that is found damaged is replaced when it is opened again.
     _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 50)))
     expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
   }
 
-  @Test("another vehicle's positions are reported after the pending ones of the previous vehicle are written")
+  @Test("another vehicle's positions are restored after pending changes of the previous vehicle are written")
   func otherVehicle() throws {
     var bench = Bench.open()
     _ = try bench.add(7)
@@ -419,7 +420,7 @@ struct StoreAgentTests {
     expectEqual(bench.written(), ["commit truck-2:-7"])
   }
 
-  @Test("a write that is due when settings change reports nothing of the new vehicle before its agent is ready")
+  @Test("if a write is due when the vehicle changes, the new vehicle's positions are read only after `start`")
   func dueAtNewSettings() throws {
     var bench = Bench.open()
     _ = try bench.add(7, at: 0)
@@ -429,7 +430,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
   }
 
-  @Test("records of a vehicle that is no longer configured are not reported")
+  @Test("stored records of a vehicle that is no longer configured are not restored")
   func replacedVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -455,7 +456,8 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
   }
 
-  @Test("records in memory move with the vehicle that they belong to, when vehicle and directory change together")
+  @Test(
+    "when vehicle and directory change together, records in memory are written for the vehicle to which they belong")
   func movesWithVehicle() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -463,7 +465,7 @@ struct StoreAgentTests {
     _ = try bench.add(1)
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.other)), ["close", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(1)])), [])
-    // It does not wait for a retry of the old one, nor before `start`.
+    // The new file does not wait for the retry of the old one. Nothing is written before `start`.
     expectEqual(bench.deadline, bench.now + 5)
     _ = try bench.add(2)
     expectEqual(bench.handle(.start), ["open /b"])
@@ -481,7 +483,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.start), ["open /b"])
   }
 
-  @Test("a store that is started before it has the contents of memory opens when it has them")
+  @Test("a store that is started before it gets the positions in memory opens its file when it gets them")
   func startWhileMoving() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["close", "starts over"])
@@ -489,7 +491,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.snapshot([])), ["open /b"])
   }
 
-  @Test("without a directory nothing is written, and that is reported; with one everything is written")
+  @Test("without a directory the store reports that it is off; when a directory is set, all records are written")
   func off() throws {
     var bench = Bench(nil)
     expectEqual(bench.handle(.start), ["off"])
@@ -516,7 +518,7 @@ struct StoreAgentTests {
     expectEqual(bench.deadline, 30)
   }
 
-  @Test("at the end pending changes are written, also while a retry is due, and the file is closed")
+  @Test("at the end pending changes are written, even while a retry is pending, and the file is closed")
   func close() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.close), ["commit "])
@@ -534,11 +536,11 @@ struct StoreAgentTests {
     _ = bench.fail(.other)
     expectEqual(bench.handle(.close), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
-    // Only once.
+    // The last write is attempted only once.
     expectEqual(bench.fail(.other), ["close", "close"])
     expectNil(bench.deadline)
     expect(!bench.agent.hasStoredAll)
-    // The file may also lack what was written before.
+    // After a failed last commit the file may also lack earlier writes.
     bench = .open()
     _ = bench.handle(.close)
     expectEqual(bench.fail(.other), ["close", "memory only: why", "close"])
@@ -553,7 +555,7 @@ struct StoreAgentTests {
     expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
-    // The replacement may be a backup with positions of its own.
+    // The replacement may be a restored backup, which contains positions.
     expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
     expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]"])
     // A file that is deleted again at once is retried like any other failure.
@@ -565,7 +567,7 @@ struct StoreAgentTests {
     expectEqual(bench.fail(.replaced), ["close", "memory only: why"])
   }
 
-  @Test("a file that was deleted while it could not be opened gets everything in memory when it can be")
+  @Test("the replacement of a deleted file gets everything in memory, even if it can be opened only later")
   func replacedLater() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
@@ -579,7 +581,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
-  @Test("a file that was deleted is written again at the end before it is closed")
+  @Test("at the end, the replacement of a deleted file gets everything in memory before it is closed")
   func replacedAtEnd() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.close), ["commit "])
@@ -589,7 +591,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), ["close"])
   }
 
-  @Test("stored positions that were not read yet at the end stay in the file for the next run")
+  @Test("stored positions that were not read by the end of a run stay in the file for the next run")
   func unreadAtEnd() throws {
     var bench = Bench()
     _ = try bench.add(1)
@@ -601,7 +603,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), ["healthy", "close"])
   }
 
-  @Test("invalid rows are reported by their number, and deleted with the next commit")
+  @Test("the number of invalid rows is reported, and the rows are deleted with the next commit")
   func damagedRows() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -615,7 +617,7 @@ struct StoreAgentTests {
     expectEqual(bench.written(), ["commit -7 -9"])
   }
 
-  @Test("a file that proves damaged at the end is replaced as at any other time")
+  @Test("a file that is found damaged at the end is replaced as at any other time")
   func damagedAtEnd() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
@@ -627,7 +629,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), ["close"])
   }
 
-  /// The number of writes of each commit after the deadline.
+  /// The number of writes in each commit from the next deadline on.
   private func commits(_ bench: inout Bench) throws -> [Int] {
     var sizes: [Int] = []
     let first = try #require(bench.agent.nextDeadline)
@@ -645,7 +647,7 @@ struct StoreAgentTests {
     var bench = Bench.open()
     for second in 0..<10_000 { _ = try bench.add(Int64(second)) }
     try expectEqual(commits(&bench), [4096, 4096, 1808])
-    // What is left after a failure is written later, together with later changes.
+    // Writes that are left after a failure are committed later, together with later changes.
     for second in 0..<9000 { _ = try bench.change(Int64(second)) }
     let now = try #require(bench.agent.nextDeadline)
     _ = bench.agent.handle(.deadline, at: now)

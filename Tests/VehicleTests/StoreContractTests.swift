@@ -15,7 +15,7 @@ import Timekeeping
 
 /// What the agent and a store on disk require of each other.
 struct StoreContractTests {
-  /// Records at these seconds since the fixture's start; negative: before it.
+  /// Records with these times, in seconds since the fixture's start; negative times are before the start.
   private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     return seconds.map {
@@ -23,19 +23,19 @@ struct StoreContractTests {
     }
   }
 
-  @Test("a due position is in the backlog before it is sent, and until it is delivered")
+  @Test("a due position is in the backlog from before it is sent until it is delivered")
   func writeAhead() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
     expectEqual(fixture.agent.delivery.backlog.count, 1)
-    // It is not pending while it is in flight.
+    // The position is not pending while it is in flight.
     expectEqual(fixture.snapshot().pendingCount, 0)
     expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief, [])
     expectEqual(fixture.snapshot().pendingCount, 1)
   }
 
-  @Test("positions of a previous run are sent with the first update, oldest first, and removed when they are delivered")
+  @Test("positions of the previous run are sent with the first update, oldest first, and removed after delivery")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
@@ -52,7 +52,7 @@ struct StoreContractTests {
     expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasOverduePosition)
   }
 
-  @Test("a store is read when the first request ends, and its positions are sent with the next")
+  @Test("the store is read when the first request ends, and its positions are sent with the next request")
   func readAfterFirstRequest() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.store(.unread), at: 0).brief, [])
@@ -70,9 +70,7 @@ struct StoreContractTests {
     try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2 with past"])
   }
 
-  @Test(
-    "where no request is made, a store is read after three seconds, which do not count as waiting for a fix"
-  )
+  @Test("if no request is made, the store is read after three seconds, which do not prolong the wait for a fix")
   func readWithoutRequest() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.store(.unread), at: 1).brief, [])
@@ -82,7 +80,7 @@ struct StoreContractTests {
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(11))
   }
 
-  @Test("a recording that has ended waits until the store is read, unless it cannot be read")
+  @Test("after the end of a recording the agent waits until the store is read, unless it cannot be read")
   func readAtTheEnd() throws {
     for answer in [.restored([]), .store(.memoryOnly("it is full")), .store(.off)] as [VehicleAgent.Input] {
       var fixture = try AgentFixture()
@@ -98,7 +96,7 @@ struct StoreContractTests {
     expectEqual(fixture.handle(.restored(left), at: 0.2).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
-  @Test("a live position that is rejected alone is replaced by the newest queued one until the next fix")
+  @Test("a live position that is rejected alone is replaced by the newest accepted one until the next fix")
   func rejectedLive() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -116,7 +114,7 @@ struct StoreContractTests {
     expectEqual(fixture.handle(.updateEnded(id: 2, refusal), at: 11).brief, [])
     expect(live(fixture.handle(.deadline, at: 12.1), isAt: 10))
     expect(fixture.handle(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
-    // Fleet Engine has the one of second 0, which is newer than the pending ones.
+    // Fleet Engine has accepted the position of second 0, which is newer than the pending ones.
     let again = fixture.handle(.deadline, at: 55)
     expectEqual(again.brief, ["send 4 with past"])
     expect(live(again, isAt: 0))
@@ -127,7 +125,7 @@ struct StoreContractTests {
     expect(live(next, isAt: 101))
   }
 
-  @Test("a position that was delivered is not restored from the store")
+  @Test("a stored position that was already delivered is removed")
   func knownDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -147,8 +145,7 @@ struct StoreContractTests {
   }
 
   @Test(
-    "positions expire by their own time once it has agreed with elapsed time for five minutes; until then old ones stay unsent"
-  )
+    "positions expire once timestamps have agreed with elapsed time for five minutes; old ones stay unsent until then")
   func age() throws {
     var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }
     _ = fixture.handle(.restored(try records([-2000, -1200, -900, 50_000])), at: 0)
@@ -175,7 +172,7 @@ struct StoreContractTests {
     expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
-  @Test("a receiver whose date is years off expires nothing, and positions from the future are not pending")
+  @Test("a receiver whose date is years off does not expire positions, and positions from the future are not sent")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
@@ -211,7 +208,7 @@ struct StoreContractTests {
     for second in [40, 50] { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
   }
 
-  @Test("the store may drop positions of other vehicles when the time is certain, and not every second")
+  @Test("the store is asked to drop other vehicles' old positions once the time is certain, and not every second")
   func others() throws {
     var fixture = try AgentFixture()
     var removals = 0
@@ -237,7 +234,7 @@ struct StoreContractTests {
       fixture.handle(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events, [.storeSetAside])
   }
 
-  @Test("a store that starts over gets everything that is in memory, also after the end, and nothing else happens")
+  @Test("a store that starts over gets all positions in memory, even after the end of the run")
   func startsOver() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([-20, -10])), at: 0)

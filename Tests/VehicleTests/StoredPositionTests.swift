@@ -28,9 +28,7 @@ struct StoredPositionTests {
     }.first
   }
 
-  @Test(
-    "without a fix the newest is sent as the live position with its own time after an interval, together with the others"
-  )
+  @Test("without a fix the newest stored position is sent as the live one after an interval, together with the others")
   func withoutFix() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -44,14 +42,14 @@ struct StoredPositionTests {
     expect(body.contains(String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))))
     let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4)
     expectEqual(last.brief, ["drop [-300.0, -200.0, -100.0] delivered"])
-    // A fix is missing, which is reported after a minute.
+    // The missing fix is reported after a minute.
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
-    // The next fix counts as the first: it waits only for the minimum interval.
+    // The next fix is treated as the first one: it waits only for the minimum interval.
     expect(try fixture.drive(to: 13).brief.isEmpty)
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(16_400))
   }
 
-  @Test("positions that do not fit into a request follow an interval later, with the same live position")
+  @Test("stored positions that do not fit into a request are sent an interval later, with the same live position")
   func batches() throws {
     var fixture = try AgentFixture { $0.delivery.batch = 2 }
     _ = fixture.handle(.restored(try StoredPositionTests.records(Array(-60 ..< -55))), at: 1)
@@ -71,7 +69,7 @@ struct StoredPositionTests {
     expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a fix that comes earlier is sent first, with the stored positions")
+  @Test("a fix that arrives within the interval is sent at once, with the stored positions")
   func fixFirst() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200])), at: 1)
@@ -86,7 +84,7 @@ struct StoredPositionTests {
       ])
   }
 
-  @Test("a failed attempt is retried; loss of a source changes nothing")
+  @Test("after a failed attempt the stored position is sent again, even if the source is lost")
   func failure() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.source(0, .lost("unplugged")), at: 0.5)
@@ -102,7 +100,7 @@ struct StoredPositionTests {
     expect(fixture.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("nothing is sent during a pause")
+  @Test("stored positions are not sent during a pause")
   func pause() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.pause(PauseRecord(since: nil)), at: 0.5)
@@ -112,7 +110,7 @@ struct StoredPositionTests {
     expectEqual(fixture.handle(.deadline, at: 210).brief, ["fetch 1 https://t.test/truck-1"])
   }
 
-  @Test("a recording that ends without a fix also delivers what was stored")
+  @Test("when a recording ends without a fix, the stored positions are delivered")
   func recording() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-200, -100])), at: 1)
@@ -133,13 +131,14 @@ struct StoredPositionTests {
     if case .http(let outcome) = token { .http(dated(outcome, date)) } else { token }
   }
 
-  @Test("one wrong time from the provider, half an hour behind, loses no position and delays none for long")
+  @Test("one time from the provider that is half an hour behind loses no position, and delays none for long")
   func providerBehind() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
     let token = StoredPositionTests.dated(fixture.token(), "Mon, 30 Nov 2026 23:30:11 GMT")
-    // By that time all positions are from the future: the oldest is sent, and Fleet Engine responds with the time.
+    // By the provider's time all positions are from the future: the oldest is sent, and Fleet Engine's response has the
+    // right time.
     expectEqual(fixture.handle(.tokenEnded(id: 1, token), at: 11.2).brief, ["send 1"])
     let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
     expectEqual(fixture.handle(.updateEnded(id: 1, answer), at: 11.4).brief, ["drop [-300.0] delivered"])
@@ -148,7 +147,7 @@ struct StoredPositionTests {
       fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief, ["drop [-200.0, -100.0] delivered"])
   }
 
-  @Test("a server time that was reported only once is not stored for the next run, and removes nothing there")
+  @Test("a server time that was reported only once is not stored for the next run, so it removes no position there")
   func loneWordAndRestart() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -163,7 +162,7 @@ struct StoredPositionTests {
     expectEqual(next.agent.delivery.backlog.count, 3)
   }
 
-  @Test("one wrong time from Fleet Engine, hours behind, suppresses nothing for longer than a minute")
+  @Test("one time from Fleet Engine that is hours behind suppresses requests for a minute at most")
   func loneWordOfFleetEngine() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)
@@ -215,9 +214,7 @@ struct StoredPositionTests {
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test(
-    "a live position that Fleet Engine may ignore, because it has a newer one of the previous run, is sent again with a fix"
-  )
+  @Test("a live position older than the last one of the previous run may be ignored, so it is sent again with a fix")
   func newerBefore() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let limits = StoredRunState(

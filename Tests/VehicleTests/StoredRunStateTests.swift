@@ -10,9 +10,9 @@ import Timekeeping
 @testable import ClockEstimation
 @testable import Vehicle
 
-/// Limits towards Fleet Engine hold across runs.
+/// The limits of requests to Fleet Engine hold across runs.
 struct StoredRunStateTests {
-  private func kept(_ effects: [VehicleAgent.Effect]) -> String? {
+  private func storedText(_ effects: [VehicleAgent.Effect]) -> String? {
     effects.compactMap { if case .storeRunState(let text) = $0 { text } else { nil } }.last
   }
 
@@ -22,8 +22,8 @@ struct StoredRunStateTests {
     _ = try fixture.drive(to: 0)
     let sent = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     let accepted = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    let (inFlight, ended) = (try #require(kept(sent)), try #require(kept(accepted)))
-    // It is written before the request is sent.
+    let (inFlight, ended) = (try #require(storedText(sent)), try #require(storedText(accepted)))
+    // The run state is written before the request is sent.
     let places = sent.indices.filter {
       switch sent[$0] {
       case .storeRunState, .sendUpdate: true
@@ -58,35 +58,35 @@ struct StoredRunStateTests {
     expectEqual(fixture.agent.delivery.limits.attempts, attempts)
   }
 
-  @Test("a server time of the previous run is used in this one")
+  @Test("a server time from the previous run is used")
   func time() throws {
     var estimator = TimeEstimator(buildDate: AgentFixture.start - .seconds(864_000))
     estimator.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
     let bounds = try #require(
       estimator.estimate(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0)))?.serverBounds)
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
-    let kept = StoredRunState(
+    let runState = StoredRunState(
       boot: "b1", vehicle: vehicle, attempts: [], inFlight: nil, floorStart: nil, bounds: bounds)
-    expectEqual(StoredRunState(kept.text, at: .boot + .seconds(2)), kept)
+    expectEqual(StoredRunState(runState.text, at: .boot + .seconds(2)), runState)
     var fixture = try AgentFixture { $0.boot = "b1" }
-    _ = fixture.handle(.runStateFound(kept.text), at: 2)
+    _ = fixture.handle(.runStateFound(runState.text), at: 2)
     expectEqual(fixture.agent.clock.verdict.bounds, bounds)
   }
 
-  @Test("a time that a response confirms is stored at once, because the run may end before the next one")
+  @Test("the time is stored as soon as a response confirms it, because the run may end before the next response")
   func timeOfFirstAnswer() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
     _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     let answer = HTTPResponse(
       status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
-    let text = try #require(kept(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
+    let text = try #require(storedText(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
     let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
     expectEqual(fixture.agent.clock.verdict.bounds, bounds)
   }
 
   @Test(
-    "a file that is not the program's, or cannot be read now, changes nothing and is reported",
+    "a file that is damaged or not the daemon's changes no limit, and is reported",
     arguments: [
       "", "fleet-locationd limits 1\n", "fleet-locationd limits 2\nboot b1\n", "\u{0}\u{0}",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
@@ -103,7 +103,9 @@ struct StoredRunStateTests {
     expectEqual(fixture.agent.delivery.earliest.at, before)
   }
 
-  @Test("whichever bits are flipped, nothing traps, and the next update is at most a minute late", arguments: 0..<20)
+  @Test(
+    "whichever bits of the file are flipped, the daemon does not trap, and an update is a minute late at most",
+    arguments: 0..<20)
   func flipped(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
@@ -127,7 +129,7 @@ struct StoredRunStateTests {
     }
   }
 
-  @Test("a request in flight counts until its deadline, which a restart does not extend")
+  @Test("a request in flight at the end of a run delays updates until its deadline, which a restart does not extend")
   func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = StoredRunState(
@@ -138,16 +140,14 @@ struct StoredRunStateTests {
     expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
-  @Test(
-    "OFFLINE that was in flight at the end of the program may arrive until its deadline: ONLINE is sent again after it"
-  )
+  @Test("OFFLINE in flight at the end of a run may arrive until its deadline; ONLINE is sent again after that")
   func offlineUnderWay() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"
     }
     try fixture.comeOnline()
-    let text = try #require(kept(fixture.handle(.pause(nil), at: 5)))
+    let text = try #require(storedText(fixture.handle(.pause(nil), at: 5)))
     expect(text.contains("\nunderway 2\n"))
     var next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -156,7 +156,7 @@ struct StoredRunStateTests {
     _ = next.handle(.runStateFound(text), at: 7)
     expectEqual(next.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
     expect(next.agent.delivery.earliest.at < .boot + .seconds(7))
-    // An earlier release stored only requests in flight.
+    // An earlier release stored only the request in flight.
     let earlier = try #require(text.split(separator: "arrivals").first)
     var upgraded = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -164,8 +164,8 @@ struct StoredRunStateTests {
     }
     _ = upgraded.handle(.runStateFound(String(earlier)), at: 7)
     expectEqual(upgraded.agent.delivery.offlineMayArriveUntil, .boot + .seconds(20))
-    // Once accepted, it delays nothing.
-    let accepted = try #require(kept(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
+    // Once accepted, OFFLINE delays nothing.
+    let accepted = try #require(storedText(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
     next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"
@@ -174,13 +174,13 @@ struct StoredRunStateTests {
     expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
   }
 
-  @Test("the newest position that Fleet Engine has is known in the next run; a file of the previous release has none")
+  @Test("the next run knows the newest delivered position; a file of an earlier release does not contain one")
   func delivered() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
     let token = fixture.token()
     _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
-    let text = try #require(kept(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
+    let text = try #require(storedText(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
     expectEqual(StoredRunState(text, at: .boot + .seconds(1))?.delivered, AgentFixture.start)
     let line = "delivered \(AgentFixture.start.milliseconds)\n"
     expect(text.contains(line))

@@ -42,7 +42,7 @@ struct VehicleAgentConnectionTests {
     try expectEqual(Self.next(&fixture), ["update"])
   }
 
-  @Test("after two 503 in a row the third attempt uses a new connection, not before Retry-After")
+  @Test("after two 503 responses in a row the third attempt waits for Retry-After and uses a new connection")
   func unavailable() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -56,7 +56,7 @@ struct VehicleAgentConnectionTests {
     expect(fixture.now - last >= 60)
   }
 
-  @Test("429 and 4xx never lead to a new connection", arguments: [400, 403, 404, 429])
+  @Test("429 and other 4xx responses never lead to a new connection", arguments: [400, 403, 404, 429])
   func rejected(status: Int) throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -71,7 +71,7 @@ struct VehicleAgentConnectionTests {
     }
   }
 
-  @Test("the token provider has its own rule: two 5xx, then a new connection")
+  @Test("after two 5xx responses of the token provider the next token request uses a new connection")
   func token() throws {
     var fixture = try AgentFixture()
     let broken = TokenOutcome.http(.response(HTTPResponse(status: 502, body: Array("<html>".utf8))))

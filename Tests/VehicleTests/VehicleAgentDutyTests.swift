@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// A vehicle of on-demand trips: its state follows the driver's duty.
+/// A vehicle of on-demand trips, whose state follows the driver's duty.
 struct VehicleAgentDutyTests {
   private static let paused = "keep pause 2026-12-01T00:00:05Z"
   private static let settled = "\(paused)\noffline trips/p/truck-1"
@@ -32,13 +32,13 @@ struct VehicleAgentDutyTests {
     let effects = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
     expectEqual(effects.brief, [Self.settled])
     expectEqual(effects.events, [.stateOffline])
-    expect(fixture.isPausedForGood)
+    expect(fixture.isPauseSettled)
     expectEqual(fixture.snapshot().vehicleState, .offline)
     expectEqual(fixture.handle(.resume, at: 20).brief, ["keep pause no more"])
     try expectEqual(fixture.drive(to: 21).brief.last, "send 3")
   }
 
-  @Test("a position that was in flight may still arrive: OFFLINE is sent again after its deadline")
+  @Test("a position in flight at the start of a pause may still arrive, so OFFLINE is sent again after its deadline")
   func inFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -54,14 +54,14 @@ struct VehicleAgentDutyTests {
     expectEqual(
       fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief,
       ["keep pause 2026-12-01T00:00:12Z\noffline trips/p/truck-1"])
-    expect(fixture.isPausedForGood)
+    expect(fixture.isPauseSettled)
   }
 
-  @Test("OFFLINE need not keep the minimum interval from a position, and does not count as a position")
+  @Test("OFFLINE does not wait for the minimum interval after a position, and does not delay the next position")
   func spacing() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    // 1 s after the position, and the next position 5 s after the previous one.
+    // OFFLINE is sent 1 s after a position; the next position is due 5 s after the previous position.
     expectEqual(fixture.handle(.pause(nil), at: 1.5).brief.last, "send 2 OFFLINE")
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
     _ = fixture.handle(.resume, at: 2)
@@ -69,12 +69,11 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(3)).next, .report(.boot + .milliseconds(5200)))
   }
 
-  @Test(
-    "a pause whose OFFLINE was final before a restart sends nothing; one for another vehicle, or not accepted, does")
+  @Test("after a restart in a pause OFFLINE is sent unless it was accepted for this vehicle before the restart")
   func restored() throws {
-    func effects(_ note: String) throws -> [String] {
+    func effects(_ text: String) throws -> [String] {
       var fixture = try fixture()
-      _ = fixture.handle(.pause(PauseRecord(text: note)), at: 0)
+      _ = fixture.handle(.pause(PauseRecord(text: text)), at: 0)
       return fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
     }
     try expectEqual(effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n"), [])
@@ -83,7 +82,9 @@ struct VehicleAgentDutyTests {
     try expectEqual(effects(""), ["send 1 OFFLINE"])
   }
 
-  @Test("deliveries, and trips whose state another system sets, send nothing in a pause", arguments: [true, false])
+  @Test(
+    "delivery vehicles, and trip vehicles whose state another system sets, send nothing during a pause",
+    arguments: [true, false])
   func noState(isDelivery: Bool) throws {
     var fixture = try fixture {
       if isDelivery {
@@ -94,11 +95,11 @@ struct VehicleAgentDutyTests {
     }
     try fixture.comeOnline()
     expectEqual(fixture.handle(.pause(nil), at: 5).brief, [Self.paused, "drop connections"])
-    expect(fixture.isPausedForGood)
+    expect(fixture.isPauseSettled)
     expectNil(fixture.snapshot().vehicleState)
   }
 
-  @Test("the same ID in the other service is another vehicle: nothing of the first is sent for it")
+  @Test("the same ID in the other service is another vehicle, for which no position of the first is sent")
   func otherService() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -113,9 +114,7 @@ struct VehicleAgentDutyTests {
     expectEqual(StoredRunState.name(of: trips.delivery.endpoint.vehicle), "trips/p/truck-1")
   }
 
-  @Test(
-    "resumed while OFFLINE is in flight: ONLINE is sent after its outcome, and only the end of the pause is reported"
-  )
+  @Test("if a pause ends while OFFLINE is in flight, ONLINE follows the response, and OFFLINE is not reported")
   func resumeUnderWay() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -129,7 +128,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "OFFLINE without a response, or abandoned, delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
+    "abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
     arguments: [true, false])
   func lateOffline(isGivenUp: Bool) throws {
     var fixture = try fixture()
@@ -168,7 +167,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "a position without a response just before the pause may arrive later, on a closed connection too: OFFLINE is sent again",
+    "an unanswered position just before a pause may arrive later, even on a closed connection: OFFLINE is sent twice",
     arguments: [TransportFailure.Kind.broken, .unanswered, .timedOut])
   func unansweredBefore(kind: TransportFailure.Kind) throws {
     var fixture = try fixture()
@@ -182,7 +181,7 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(14)).next, .offline(sentAt + .seconds(15)))
   }
 
-  @Test("a position that the server refused unread cannot arrive later: one OFFLINE is enough")
+  @Test("a position that the server refused unprocessed cannot arrive later: one OFFLINE is enough")
   func refusedBefore() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -191,11 +190,13 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.handle(.pause(nil), at: 10.6).brief.last, "drop connections")
     expectEqual(fixture.handle(.deadline, at: 13).brief.last, "send 3 OFFLINE")
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.count, 1)
-    let isSettled = fixture.isPausedForGood
+    let isSettled = fixture.isPauseSettled
     expect(isSettled)
   }
 
-  @Test("an unanswered position may arrive later although the next one was accepted, also after a restart")
+  @Test(
+    "an unanswered position may still arrive after the next one was accepted, and after a restart: OFFLINE is not final"
+  )
   func unansweredAndResent() throws {
     var fixture = try fixture { $0.boot = "b1" }
     try fixture.comeOnline()
@@ -208,7 +209,7 @@ struct VehicleAgentDutyTests {
     expect(next.agent.delivery.onlineMayArriveUntil > .boot + .seconds(20))
     expectEqual(fixture.handle(.pause(nil), at: 13.5).brief.last, "send 4 OFFLINE")
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.7).brief.isEmpty)
-    let isSettled = fixture.isPausedForGood
+    let isSettled = fixture.isPauseSettled
     expect(!isSettled)
   }
 
@@ -219,7 +220,7 @@ struct VehicleAgentDutyTests {
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     expectEqual(fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief, ["stopping"])
     expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "drop connections", "send 3 OFFLINE"])
-    // Once its outcome is known there is nothing to close.
+    // Once the position's outcome is known, there is no connection to close.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
@@ -227,7 +228,7 @@ struct VehicleAgentDutyTests {
     expectEqual(
       fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief,
       ["drop [10.0] delivered", "send 3 OFFLINE"])
-    // The next run begins at once.
+    // OFFLINE is not sent before a restart, because the next run begins at once.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     let restart = fixture.handle(.directoryDeleted("/run/x", within: .seconds(4)), at: 5)
@@ -235,7 +236,7 @@ struct VehicleAgentDutyTests {
     expect(restart.contains(.event(.stopping(.directoryDeleted("/run/x")))))
   }
 
-  @Test("a failure of a position does not delay OFFLINE beyond its limit")
+  @Test("a rejected position does not delay the OFFLINE of a pause")
   func rejected() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -249,8 +250,7 @@ struct VehicleAgentDutyTests {
   private static let off = "keep duty 2026-12-01T00:00:05Z\nvehicle trips/p/truck-1"
 
   @Test(
-    "offline: OFFLINE at once, without a fix, and positions continue with OFFLINE; online: ONLINE with the newest position"
-  )
+    "off duty, OFFLINE is sent at once and with each position; on duty again, ONLINE is sent with the newest position")
   func offDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -274,7 +274,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
   }
 
-  @Test("while a position with ONLINE is in flight, OFFLINE follows its response at once, and is final")
+  @Test("if a position with ONLINE is in flight, OFFLINE is sent as soon as the response arrives, and is final")
   func offDutyInFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -286,8 +286,7 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).events, [.stateOffline])
   }
 
-  @Test(
-    "after a position with ONLINE and no response, OFFLINE is sent, and again when the position can no longer arrive")
+  @Test("after an unanswered position with ONLINE, OFFLINE is sent, and again when the position can no longer arrive")
   func offDutyUnanswered() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -306,7 +305,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
-  @Test("OFFLINE that failed is retried with a position's backoff, alone or with the next position")
+  @Test("failed OFFLINE is retried with the backoff of a position, alone or with the next position")
   func offDutyRefused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -341,7 +340,7 @@ struct VehicleAgentDutyTests {
     expectEqual(sent, ["send 3 OFFLINE"])
   }
 
-  @Test("a pause while off duty sends nothing more; resume restores the chosen duty, also one chosen during the pause")
+  @Test("a pause while off duty sends nothing; after it the last chosen duty applies, even one chosen during the pause")
   func pauseOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -355,18 +354,16 @@ struct VehicleAgentDutyTests {
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 9.2)
     _ = fixture.handle(.pause(nil), at: 20)
     expectEqual(fixture.handle(.goOnline, at: 21).brief, ["keep duty no more"])
-    expect(fixture.isPausedForGood)
+    expect(fixture.isPauseSettled)
     _ = fixture.handle(.resume, at: 22)
     expect(try fixture.drive(to: 23).brief.contains("send 4"))
   }
 
-  @Test(
-    "a restart off duty sends nothing for an accepted state; otherwise OFFLINE, and again after 15 s; that of another vehicle is dropped"
-  )
+  @Test("after a restart off duty OFFLINE is sent twice, unless it was accepted; another vehicle's duty is dropped")
   func restoredOffDuty() throws {
-    func effects(_ note: String) throws -> (AgentFixture, [String]) {
+    func effects(_ text: String) throws -> (AgentFixture, [String]) {
       var fixture = try self.fixture()
-      let restored = fixture.handle(.goOffline(DutyRecord(text: note)), at: 0).brief.filter { !$0.hasPrefix("fetch") }
+      let restored = fixture.handle(.goOffline(DutyRecord(text: text)), at: 0).brief.filter { !$0.hasPrefix("fetch") }
       let sent = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
       return (fixture, restored + sent)
     }
@@ -375,8 +372,8 @@ struct VehicleAgentDutyTests {
     // Positions need a token, which is requested with the first fix.
     _ = try fixture.drive(to: 1)
     expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 1.2).brief.contains("send 1 with OFFLINE"))
-    for note in ["2026-12-01T00:00:05Z\nvehicle trips/p/truck-1\n", ""] {
-      (fixture, sent) = try effects(note)
+    for text in ["2026-12-01T00:00:05Z\nvehicle trips/p/truck-1\n", ""] {
+      (fixture, sent) = try effects(text)
       expectEqual(sent, ["send 1 OFFLINE"])
       _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.3)
       expectEqual(fixture.agent.plan(at: .boot + .seconds(1)).next, .offline(.boot + .seconds(15)))
@@ -386,7 +383,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "a duty file that could not be read means OFFLINE, and stays as it is until the driver chooses",
+    "an unreadable duty file means OFFLINE, and is not overwritten until the next duty command",
     arguments: [true, false])
   func unreadableDuty(goesOnline: Bool) throws {
     var fixture = try fixture()
@@ -402,7 +399,7 @@ struct VehicleAgentDutyTests {
       [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
-  @Test("another vehicle after a reload begins on duty, and a missing OFFLINE of the previous one is reported")
+  @Test("another vehicle after a reload is on duty, and a missing OFFLINE of the previous vehicle is reported")
   func otherVehicleOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -413,7 +410,7 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.snapshot().duty, .online)
   }
 
-  @Test("deliveries, and trips whose state another system sets, have no duty", arguments: [true, false])
+  @Test("delivery vehicles, and trip vehicles whose state another system sets, have no duty", arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     var fixture = try fixture {
       if isDelivery {
@@ -425,13 +422,13 @@ struct VehicleAgentDutyTests {
     try fixture.comeOnline()
     expectEqual(fixture.agent.dutyRefusal, (isDelivery ? .noState : .setElsewhere))
     expectNil(fixture.snapshot().duty)
-    // Only an unreadable file causes this.
+    // Only an unreadable duty file leads to this input.
     expect(fixture.handle(.goOffline(DutyRecord(since: nil)), at: 5).brief.isEmpty)
     for second in 6...9 { _ = try fixture.drive(to: Double(second)) }
     expect(try fixture.drive(to: 10).brief.contains("send 2"))
   }
 
-  @Test("a stop while off duty sends nothing more once OFFLINE was accepted, and otherwise OFFLINE as the last request")
+  @Test("a stop while off duty sends nothing if OFFLINE was accepted, and otherwise OFFLINE as the last request")
   func stopOffDuty() throws {
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
@@ -448,7 +445,7 @@ struct VehicleAgentDutyTests {
     expect(accepted.events.contains(.stateOffline) && accepted.brief.last == "finished 0")
   }
 
-  @Test("an ONLINE had no response and the last OFFLINE fails: the journal says that the vehicle may not be OFFLINE")
+  @Test("if ONLINE was unanswered and the last OFFLINE fails, an event says that the vehicle may not be OFFLINE")
   func stopAfterLostOnline() throws {
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
@@ -462,7 +459,8 @@ struct VehicleAgentDutyTests {
     expect(last.events.contains(.stateOfflineMissing) && last.brief.last == "finished 1")
   }
 
-  @Test("when a driver goes on duty again while the run ends, OFFLINE is no longer sent", arguments: [true, false])
+  @Test(
+    "when the driver goes on duty while the daemon is stopping, OFFLINE is no longer pending", arguments: [true, false])
   func onDutyWhileStopping(isInFlight: Bool) throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -475,7 +473,7 @@ struct VehicleAgentDutyTests {
     expect(!effects.events.contains(.stateOfflineMissing))
   }
 
-  @Test("after a kill within the same boot, the next run knows until when each state may still arrive")
+  @Test("after a kill in the same boot, the next run knows until when OFFLINE and ONLINE may still arrive")
   func arrivalsRestored() throws {
     var fixture = try fixture { $0.boot = "b1" }
     try fixture.comeOnline()
@@ -496,8 +494,8 @@ struct VehicleAgentDutyTests {
 }
 
 extension AgentFixture {
-  /// Whether the pause needs nothing but its end.
-  fileprivate var isPausedForGood: Bool {
+  /// Whether the vehicle is paused, and OFFLINE is not pending.
+  fileprivate var isPauseSettled: Bool {
     if case .paused(_, offline: nil) = agent.plan(at: moment.boot).cause { true } else { false }
   }
 }

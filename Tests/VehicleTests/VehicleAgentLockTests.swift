@@ -13,7 +13,7 @@ import Timekeeping
 struct VehicleAgentLockTests {
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
-  @Test("while another process has the vehicle, nothing is sent, recorded or fetched, and the lock is tried every 5 s")
+  @Test("while another process has locked the vehicle, nothing is sent, queued or fetched; the lock is tried every 5 s")
   func inUse() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.vehicleLocked(by: Self.van), at: 0).events, [.vehicleInUse])
@@ -31,7 +31,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
-  @Test("when the other process ends, the next fix is sent, and no earlier one")
+  @Test("after the other process ends, the next fix is sent, but no earlier fix")
   func free() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -47,7 +47,7 @@ struct VehicleAgentLockTests {
     expect(fixture.agent.delivery.backlog.records.allSatisfy { AgentFixture.second($0.id) > 10 })
   }
 
-  @Test("without locks nothing changes")
+  @Test("a vehicle that no other process has locked is reported as usual")
   func unlocked() throws {
     var fixture = try AgentFixture()
     expect(fixture.handle(.vehicleLocked(by: nil), at: 0).isEmpty)
@@ -58,18 +58,17 @@ struct VehicleAgentLockTests {
         .accepted(sentAt: .boot + .milliseconds(100))))
   }
 
-  @Test(
-    "settings for a vehicle in use by another process cancel requests in flight; settings for a free one are applied")
+  @Test("new settings with a locked vehicle cancel the request in flight; with a free vehicle updates resume")
   func configure() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     let other = try AgentFixture.configuration(vehicle: "truck-2")
-    let taken = fixture.handle(.configure(other, lockedBy: Self.van), at: 11.2)
-    expect(taken.brief.contains("cancel update 2"))
-    expectEqual(taken.events, [.vehicleInUse])
+    let locked = fixture.handle(.configure(other, lockedBy: Self.van), at: 11.2)
+    expect(locked.brief.contains("cancel update 2"))
+    expectEqual(locked.events, [.vehicleInUse])
     expect(try fixture.drive(to: 12).brief.isEmpty)
-    // A third vehicle that is in use as well is reported again.
+    // A third vehicle, which is locked too, is reported again.
     let third = try AgentFixture.configuration(vehicle: "truck-3")
     expectEqual(fixture.handle(.configure(third, lockedBy: Self.van), at: 13).events, [.vehicleInUse])
     let free = fixture.handle(.configure(try AgentFixture.configuration(), lockedBy: nil), at: 14)
@@ -78,7 +77,7 @@ struct VehicleAgentLockTests {
     expect(try fixture.drive(to: 19).brief.contains { $0.hasPrefix("fetch") })
   }
 
-  @Test("a different process that has the vehicle is reported, the same one is not")
+  @Test("a process that has locked the vehicle is reported once, and a different one is reported again")
   func otherHolder() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -88,7 +87,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(11)).cause, .vehicleInUse(by: manual, since: .boot))
   }
 
-  @Test("a stop ends at once, without a final attempt and without OFFLINE")
+  @Test("while another process has locked the vehicle, a stop takes effect at once, without a final attempt or OFFLINE")
   func stop() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
@@ -101,7 +100,7 @@ struct VehicleAgentLockTests {
     expect(!effects.events.contains(.stateOfflineMissing))
   }
 
-  @Test("OFFLINE of a pause is sent only once the other process has released the vehicle")
+  @Test("the OFFLINE of a pause is sent only after the other process has released the vehicle")
   func pause() throws {
     var fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
     try fixture.comeOnline()
@@ -111,7 +110,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.handle(.vehicleLocked(by: nil), at: 10).brief, ["send 2 OFFLINE"])
   }
 
-  @Test("a token file that changes meanwhile is read when the vehicle is free, or after a pause that began")
+  @Test("a token file that changes while another process has locked the vehicle is read once it is free and not paused")
   func tokenFile() throws {
     for isPaused in [false, true] {
       var fixture = try AgentFixture()

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct VehicleAgentNetworkTests {
-  /// Usable, with this last byte of the address.
+  /// A usable network, with this last byte of the IP address.
   private static func network(_ byte: UInt8 = 2) -> NetworkState {
     var state = NetworkState()
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
@@ -27,20 +27,18 @@ struct VehicleAgentNetworkTests {
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
     expectEqual(fixture.handle(.network(NetworkState()), at: 5).events, [.networkLost])
-    var kept = 0
+    var queued = 0
     for second in 6...60 {
       let brief = try fixture.drive(to: Double(second)).brief
       expect(!brief.contains { $0.hasPrefix("send") || $0.hasPrefix("fetch") })
-      kept += brief.count { $0.hasPrefix("keep") }
+      queued += brief.count { $0.hasPrefix("keep") }
     }
-    expectEqual(kept, 6)
+    expectEqual(queued, 6)
     expectEqual(fixture.snapshot().networkAbsentSince, .boot + .seconds(5))
     expect(!fixture.snapshot().isOnline)
   }
 
-  @Test(
-    "after two minutes without a network the store collects changes; a stop commits them, and a response ends the collecting"
-  )
+  @Test("after two minutes offline the store collects changes until the next response, or until the vehicle stops")
   func longOutage() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -53,7 +51,7 @@ struct VehicleAgentNetworkTests {
       expect(try !stores(fixture.drive(to: Double(second))).contains { !$0.hasPrefix("keep") })
     }
     try expectEqual((121...130).flatMap { stores(try fixture.drive(to: Double($0))) }, ["collect", "keep 130.0"])
-    // The program stops.
+    // The vehicle stops.
     var seen: [String] = []
     for second in 131...150 {
       fixture.now = Double(second)
@@ -87,8 +85,7 @@ struct VehicleAgentNetworkTests {
   }
 
   @Test(
-    "while the machine's clock is not set, certificates are verified at the receiver's time, never before the build date"
-  )
+    "if the machine's clock is not set, certificates are verified at the receiver's time, never before the build date")
   func certificates() throws {
     var fixture = try AgentFixture()
     let build = fixture.agent.configuration.filter.buildDate
@@ -111,7 +108,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(CertificateTime.at(moment, buildDate: build), build)
     expectEqual(CertificateTime.at(moment, buildDate: build, known: unset), build)
     expectNil(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time))
-    // As a program computes it that knows the clock's error: 100 s behind, unknown, or ahead.
+    // As computed by a program that knows the clock's error: 100 s behind, unknown, or ahead.
     let behind = build - .seconds(1) - time - .seconds(100)
     let early = Moment(boot: .boot, wall: build - .seconds(1))
     expectEqual(CertificateTime.at(early, buildDate: build, clockError: behind), time + .seconds(100))
@@ -120,8 +117,7 @@ struct VehicleAgentNetworkTests {
   }
 
   @Test(
-    "the network's return is reported, drops old connections, and sends the newest position at once with the queued ones"
-  )
+    "when the network returns, old connections are dropped, and the newest and the queued positions are sent at once")
   func back() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -134,11 +130,11 @@ struct VehicleAgentNetworkTests {
     expect(fixture.snapshot().isOnline)
   }
 
-  @Test("a connection that works without a visible network is tried every three minutes, and then used like any other")
+  @Test("without a visible network an attempt is made every three minutes; after a response, updates are sent as usual")
   func strangeSetup() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(NetworkState()), at: 0)
-    // One attempt at the start is cheap.
+    // One attempt is made at the start.
     try expectEqual(fixture.drive(to: 1).brief.first, "fetch 1 https://t.test/truck-1")
     expectEqual(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief, [])
     for second in 2...180 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
@@ -149,7 +145,7 @@ struct VehicleAgentNetworkTests {
     for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
     let next = try fixture.drive(to: 192).brief
     expectEqual(next, ["keep 192.0", "send 2"])
-    // Until an attempt fails.
+    // After a failed attempt, updates are suppressed again.
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
     for second in 194...372 { expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
     expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
@@ -165,7 +161,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) }, true)
   }
 
-  @Test("another address cancels the request in flight and sends its position over a new connection")
+  @Test("another IP address cancels the request in flight, whose position is sent over a new connection")
   func moved() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -178,7 +174,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(fixture.agent.statistics.abandoned, 1)
   }
 
-  @Test("another address during a token fetch repeats the request over a new connection")
+  @Test("after a change of the IP address during a token fetch, the token is requested over a new connection")
   func movedWhileFetching() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -187,7 +183,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(effects.brief, ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
   }
 
-  @Test("a second network with a worse route changes nothing")
+  @Test("a second network that is not the default route changes nothing")
   func second() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -215,7 +211,7 @@ struct VehicleAgentNetworkTests {
     let effects = fixture.handle(.resumed(after: .seconds(3600)), at: 3611)
     expectEqual(effects.events.first, .resumed)
     expectEqual(effects.brief, ["cancel update 2", "drop connections"])
-    // The receiver gets a moment to report its position. The token has expired meanwhile.
+    // The receiver gets a moment to report its position. The token expired during the suspend.
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(3_612_500))
     expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
   }

@@ -14,7 +14,7 @@ import Timekeeping
 struct VehicleAgentPauseTests {
   private static let since = "2026-12-01T00:00:05Z"
 
-  @Test("a pause is stored first, and cancels the request in flight")
+  @Test("a pause is stored before the request in flight is cancelled")
   func inFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -30,7 +30,7 @@ struct VehicleAgentPauseTests {
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test("during a pause no fix has an effect, and none is sent later; the first one after it is sent at once")
+  @Test("fixes during a pause have no effect and are not sent later; the first fix after the pause is sent at once")
   func fixes() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -43,7 +43,7 @@ struct VehicleAgentPauseTests {
     expect(first.events.isEmpty)
   }
 
-  @Test("a pause that a previous run has stored is in force before the first fix, and is not written again")
+  @Test("a pause that the previous run stored applies before the first fix, and is not stored again")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.pause(PauseRecord(text: "2026-12-01T00:00:05Z\n")), at: 0)
@@ -52,7 +52,7 @@ struct VehicleAgentPauseTests {
     expectEqual(fixture.snapshot().pause, PauseRecord(since: AgentFixture.start + .seconds(5)))
   }
 
-  @Test("in a pause fixes are needed until the time is known and OFFLINE is accepted, and again from resume on")
+  @Test("during a pause fixes are needed until the time is known, and again from resume on")
   func need() throws {
     func needs(_ effects: [VehicleAgent.Effect]) -> [Bool] {
       effects.compactMap { if case .needFixes(let areNeeded) = $0 { areNeeded } else { nil } }
@@ -66,7 +66,7 @@ struct VehicleAgentPauseTests {
     expectEqual(needs(fixture.handle(.pause(nil), at: 9.5)), [false])
     expectEqual(fixture.snapshot().sources.sources.map(\.isUnread), [true])
     expect(needs(fixture.handle(.sources([source]), at: 20)).isEmpty)
-    // No fix is missing meanwhile, and the next one is not the first after a gap.
+    // During the pause no fix is missing, and the next fix is not treated as the first after a gap.
     expectNil(fixture.agent.nextDeadline(at: .boot + .seconds(90)))
     expect(fixture.handle(.deadline, at: 90).events.isEmpty)
     expectEqual(needs(fixture.handle(.resume, at: 100.5)), [true])
@@ -79,7 +79,7 @@ struct VehicleAgentPauseTests {
     try expectEqual((2...9).flatMap { needs(try other.drive(to: Double($0))) }, [false])
   }
 
-  @Test("a second pause is stored again and not reported; resume without a pause has no effect")
+  @Test("a second pause is stored again and not reported; resume without a pause only removes the stored pause")
   func twice() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.handle(.resume, at: 0).brief, ["keep pause no more"])
@@ -89,7 +89,7 @@ struct VehicleAgentPauseTests {
     expect(again.events.isEmpty)
   }
 
-  @Test("a machine that does not know the time can be paused")
+  @Test("a vehicle can be paused while the time is unknown")
   func noClock() throws {
     var fixture = try AgentFixture()
     let effects = fixture.agent.handle(
@@ -99,13 +99,13 @@ struct VehicleAgentPauseTests {
   }
 
   @Test(
-    "an existing file means a pause, whatever it contains",
+    "a pause file without a valid time means a pause with an unknown start",
     arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
   func note(text: String) {
     expectNil(PauseRecord(text: text).since)
   }
 
-  @Test("a token file that changes during a pause is read after it")
+  @Test("a token file that changes during a pause is read after the pause")
   func tokenFile() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

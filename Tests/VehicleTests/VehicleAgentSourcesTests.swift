@@ -13,14 +13,14 @@ import Timekeeping
 /// Several sources, with receivers whose clocks may differ.
 struct VehicleAgentSourcesTests {
   @Test(
-    "failover between receivers with different clocks rejects nothing, sends nothing out of order, and the plan names the cause",
+    "failover between receivers with different clocks rejects no fix, sends none out of order, and reports a hold",
     arguments: [[0.0, 0.0], [0, -3], [0, -8], [-3, 0], [-8, 0], [-3, -8]])
   func clocksDiffer(clocks: [Double]) throws {
     var bench = try TwoReceivers(clocks: clocks)
     bench.giving = [0, 1]
     try bench.play(21)
     let lag = clocks[0] - clocks[1]
-    // The first report is at 1 s, the last one before this at 21 s.
+    // The first report is at 1 s, the last one before the failover at 21 s.
     let chosen = bench.report(0, .lost("/dev/gps0: the device is gone")).last
     expectEqual(chosen?.kind, .sourceChosen)
     bench.giving = [1]
@@ -48,7 +48,7 @@ struct VehicleAgentSourcesTests {
     expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
   }
 
-  @Test("a first fix that is missing a minute after reading begins is reported once, with the satellites in view")
+  @Test("a first fix that is missing a minute after a source was opened is reported once, with the satellites in view")
   func noFix() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .seconds(60))
@@ -58,26 +58,26 @@ struct VehicleAgentSourcesTests {
     expectEqual(effects, [.event(.noFix(after: .seconds(60), inView: 3, nil))])
     expectEqual(fixture.snapshot(at: 75).fixMissingSince, .boot)
     expectNil(fixture.agent.nextDeadline(at: fixture.moment.boot))
-    // Nor again when the receiver returns without one.
+    // The missing fix is not reported again when the receiver returns without one.
     _ = fixture.handle(.source(0, .lost("gone")), at: 80)
     expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
     expectEqual(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events, [.sourceOpened])
     expectEqual(fixture.handle(.deadline, at: 200).events, [])
     try expectEqual(fixture.drive(to: 201).events, [.firstFix])
     expectNil(fixture.snapshot().fixMissingSince)
-    // From then on it is a loss of the fix.
+    // After the first fix, a missing fix is reported as lost.
     expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
     expectEqual(fixture.snapshot().fixMissingSince, .boot + .seconds(201))
   }
 
-  @Test("a source that is not read is not reported to have no fix")
+  @Test("while the source is lost, a missing first fix is not reported")
   func noFixUnread() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.source(0, .lost("gone")), at: 10)
     expectEqual(fixture.handle(.deadline, at: 100).events, [])
   }
 
-  @Test("a failover and a failback are reported once each")
+  @Test("a failover and a failback are each reported once")
   func failover() throws {
     var bench = try TwoReceivers()
     expectEqual(bench.events, [])
@@ -98,7 +98,7 @@ struct VehicleAgentSourcesTests {
     try expectEqual(bench.play(12).filter(\.isOfSources).map(\.kind), [.noSourceGood])
   }
 
-  @Test("a single source is reported by its name when it differs from the previous one")
+  @Test("a single source is reported when its name changes, when it is lost, and when it returns")
   func alone() throws {
     var fixture = try AgentFixture()
     func events(_ report: SourceReport) -> [Event] {
@@ -113,7 +113,7 @@ struct VehicleAgentSourcesTests {
     expectEqual(events(.reading("/dev/gps0 at 9600 baud")), [.sourceOpened("/dev/gps0 at 9600 baud")])
   }
 
-  @Test("when the only source ends without a position, that is reported, and the agent finishes")
+  @Test("when the only source ends without a position, the agent reports that and finishes")
   func endsWithoutPosition() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.source(0, .ended), at: 1)
@@ -124,7 +124,7 @@ struct VehicleAgentSourcesTests {
     expectEqual(ending.result, .rejected)
   }
 
-  @Test("simulated positions are reported once, and again after new settings; not with a Fleet Engine on this machine")
+  @Test("simulated positions are reported once, and again after new settings, unless the endpoint is on this machine")
   func simulated() throws {
     var fixture = try AgentFixture { $0.remoteEndpoint = "https://e.test" }
     func alarms(at second: Double) throws -> [Event] {

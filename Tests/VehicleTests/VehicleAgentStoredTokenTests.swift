@@ -15,21 +15,21 @@ struct VehicleAgentStoredTokenTests {
     try AgentFixture { $0.tokenKey = key }
   }
 
-  private func kept(_ effects: [VehicleAgent.Effect]) -> Secret? {
+  private func storedToken(_ effects: [VehicleAgent.Effect]) -> Secret? {
     for case .storeToken(let text) in effects { return text }
     return nil
   }
 
-  /// What a run that has fetched a token leaves on disk.
-  private func left() throws -> Secret {
+  /// The text that a run caches after a token request.
+  private func cachedToken() throws -> Secret {
     var fixture = try fixture()
     _ = try fixture.drive(to: 0)
-    return try #require(kept(fixture.handle(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)))
+    return try #require(storedToken(fixture.handle(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)))
   }
 
   @Test("the next run sends its first position with the token of the previous run, without a token request")
   func restart() throws {
-    let text = try left()
+    let text = try cachedToken()
     var next = try fixture()
     expectEqual(next.handle(.tokenFound(text), at: 50).events, [.tokenRestored])
     expect(try next.drive(to: 51).brief.contains("send 1"))
@@ -38,7 +38,7 @@ struct VehicleAgentStoredTokenTests {
 
   @Test("an unusable cached token is reported and removed, and a new one is requested")
   func useless() throws {
-    let text = try left()
+    let text = try cachedToken()
     var next = try fixture(StoredToken.Key(subject: "truck-1", boot: "b008"))
     let effects = next.handle(.tokenFound(text), at: 50)
     expectEqual(effects.events, [.tokenNotRestored])
@@ -46,15 +46,15 @@ struct VehicleAgentStoredTokenTests {
     expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
   }
 
-  @Test("if tokens are not cached, the one of a previous run is removed without an event")
+  @Test("if the cache is switched off, the token of the previous run is removed without an event")
   func off() throws {
-    let text = try left()
+    let text = try cachedToken()
     var next = try fixture(nil)
     let effects = next.handle(.tokenFound(text), at: 50)
     expect(effects.events.isEmpty)
     expect(effects.contains(.removeStoredToken))
     _ = try next.drive(to: 51)
-    expectNil(kept(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)))
+    expectNil(storedToken(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)))
   }
 
   @Test("a token that Fleet Engine rejects is removed from the cache")
@@ -67,7 +67,7 @@ struct VehicleAgentStoredTokenTests {
         .removeStoredToken))
   }
 
-  @Test("another vehicle, another provider, or a cache that is switched off: the cached token is removed")
+  @Test("the cached token is removed when the vehicle or provider changes, or the cache is switched off")
   func otherSettings() throws {
     let changes: [(inout VehicleAgent.Configuration) throws -> Void] = [
       { configuration in
@@ -90,21 +90,21 @@ struct VehicleAgentStoredTokenTests {
       try change(&configuration)
       let effects = fixture.handle(.configure(configuration), at: 5)
       expect(effects.contains(.removeStoredToken))
-      expectNil(kept(effects))
+      expectNil(storedToken(effects))
     }
   }
 
-  @Test("the same settings again change nothing, and a cache that is switched on gets the current token")
+  @Test("a reload of the same settings keeps the cached token; a cache that is switched on gets the current token")
   func switchedOn() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
     var configuration = try AgentFixture.configuration()
     configuration.tokenKey = VehicleAgentStoredTokenTests.key
     let same = fixture.handle(.configure(configuration), at: 5)
-    expect(!same.contains(.removeStoredToken) && kept(same) == nil)
+    expect(!same.contains(.removeStoredToken) && storedToken(same) == nil)
     configuration.tokenKey = nil
     _ = fixture.handle(.configure(configuration), at: 6)
     configuration.tokenKey = VehicleAgentStoredTokenTests.key
-    expect(kept(fixture.handle(.configure(configuration), at: 7)) != nil)
+    expect(storedToken(fixture.handle(.configure(configuration), at: 7)) != nil)
   }
 }

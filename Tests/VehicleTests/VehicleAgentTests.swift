@@ -14,9 +14,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct VehicleAgentTests {
-  @Test(
-    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record removed"
-  )
+  @Test("at the first fix the position is queued, a token fetched, and the update sent; then the record is removed")
   func firstUpdate() throws {
     var fixture = try AgentFixture()
     let first = try fixture.drive(to: 0)
@@ -29,7 +27,7 @@ struct VehicleAgentTests {
     expectEqual(last.events, [.online, .updateAccepted])
   }
 
-  @Test("one request in flight: positions that become due are queued, and follow")
+  @Test("positions that become due while a request is in flight are queued, and sent after it")
   func oneInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -43,7 +41,7 @@ struct VehicleAgentTests {
     expectEqual(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief, ["drop [20.2] delivered"])
   }
 
-  @Test("a position on request is sent at once, or after the minimum interval; without a network it is queued")
+  @Test("a requested position is sent at once, or after the minimum interval; during an outage it is queued")
   func sendNow() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.agent.sendRefusal, .noFix)
@@ -65,12 +63,12 @@ struct VehicleAgentTests {
     expectEqual(fixture.agent.sendRefusal, .paused)
   }
 
-  @Test("an outage: each due position is queued once, retries send the newest, all are delivered in order")
+  @Test("during an outage each due position is queued once, and updates are retried")
   func outage() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     var id: UInt64 = 1
-    var kept = 0
+    var queued = 0
     for second in 1...120 {
       var effects = try fixture.drive(to: Double(second))
       if let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot),
@@ -81,17 +79,17 @@ struct VehicleAgentTests {
       for effect in effects {
         if case .sendUpdate(let sent, _) = effect {
           id = sent
-          kept += fixture.handle(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
+          queued += fixture.handle(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
         }
       }
-      kept += effects.brief.count { $0.hasPrefix("keep") }
+      queued += effects.brief.count { $0.hasPrefix("keep") }
     }
-    expectEqual(kept, 12)
-    expectEqual(fixture.agent.delivery.backlog.count, kept)
+    expectEqual(queued, 12)
+    expectEqual(fixture.agent.delivery.backlog.count, queued)
     expectEqual(id, 24)
   }
 
-  @Test("401 causes one fresh token and a second attempt; a second 401 is reported and slows down the attempts")
+  @Test("after a 401 the update is sent again with a fresh token; a second 401 is reported, and attempts slow down")
   func unauthenticated() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -109,7 +107,7 @@ struct VehicleAgentTests {
     }
   }
 
-  @Test("past locations that are denied: sent again without them, before the token is replaced")
+  @Test("an update that is denied with past positions is sent again without them, before the token is replaced")
   func pastDenied() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -131,7 +129,8 @@ struct VehicleAgentTests {
     expectEqual(fixture.agent.delivery.pendingCount, 1)
   }
 
-  @Test("another vehicle: requests in flight are cancelled, the backlog stays in the store, a token is fetched")
+  @Test(
+    "for another vehicle the request in flight is cancelled, the backlog stays in the store, and a token is fetched")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -148,8 +147,7 @@ struct VehicleAgentTests {
     expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
-  @Test(
-    "a vehicle that is configured again within five seconds keeps its minimum interval; another vehicle has its own")
+  @Test("a vehicle that is configured again within five seconds keeps its minimum interval; each vehicle has its own")
   func thereAndBack() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -181,7 +179,7 @@ struct VehicleAgentTests {
     try expectEqual(fixture.drive(to: 30.2).brief, ["keep 30.2", "send 3"])
   }
 
-  @Test("a stop with everything delivered ends at once; a second request to stop changes nothing")
+  @Test("a stop with everything delivered takes effect at once; a second request to stop changes nothing")
   func stopDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -206,7 +204,7 @@ struct VehicleAgentTests {
       ])
   }
 
-  @Test("at the stop timeout, positions in flight are stored for the next start")
+  @Test("at the stop timeout the request in flight is cancelled, and its position stays in the store")
   func stopInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -216,7 +214,7 @@ struct VehicleAgentTests {
     expectEqual(fixture.handle(.deadline, at: 14).brief, ["cancel update 2", "finished 1"])
   }
 
-  @Test("a request that does not end by its deadline counts as a hang after half a minute")
+  @Test("a request that has not ended half a minute after its deadline is treated as a hang")
   func progress() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -225,7 +223,7 @@ struct VehicleAgentTests {
     expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
   }
 
-  @Test("a step that is due and not performed counts as a hang after half a minute, with nothing in flight")
+  @Test("with no request in flight, a deadline that is not handled within half a minute is treated as a hang")
   func progressWithoutRequest() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -235,7 +233,7 @@ struct VehicleAgentTests {
     expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
-  @Test("a source that waits may deliver its next fix once the previous one is delivered or dropped")
+  @Test("a source that waits may report its next fix once the previous one is delivered or rejected")
   func readyForNextFix() throws {
     var fixture = try AgentFixture {
       $0.reporting.interval = .zero
@@ -249,9 +247,9 @@ struct VehicleAgentTests {
     let token = fixture.token()
     expect(!fixture.handle(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
     expectEqual(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last, "ready")
-    // Once for each fix.
+    // The source is notified once for each fix.
     expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
-    // There is no limit on the loopback: a hundred in a tenth of a second.
+    // The rate is not limited on the loopback: a hundred updates in a tenth of a second.
     for step in 1...100 {
       try expectEqual(fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last, "send \(step + 1)")
       let effects = fixture.handle(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
@@ -282,14 +280,14 @@ struct VehicleAgentTests {
     expectEqual(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count, 2)
   }
 
-  @Test("a real-time source is not notified that it may deliver its next fix")
+  @Test("a real-time source is not notified that it may report its next fix")
   func clocked() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     try expectEqual(fixture.drive(to: 1).brief, [])
   }
 
-  @Test("where the clock that dates positions jumps, a segment ends, and nothing is thinned across it")
+  @Test("a jump of the clock that dates positions is a segment break, across which nothing is thinned")
   func clockJump() throws {
     var fixture = try AgentFixture()
     var records = [Backlog.Record]()

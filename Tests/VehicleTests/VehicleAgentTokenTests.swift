@@ -30,7 +30,7 @@ struct VehicleAgentTokenTests {
     return nil
   }
 
-  @Test("the connection for the first update is established while its token is fetched, and for no later one")
+  @Test("the connection to Fleet Engine is established during the first token fetch, and not during later ones")
   func connectsAhead() throws {
     func connections(_ effects: [VehicleAgent.Effect]) -> [String] {
       effects.compactMap { if case .connect(let url, _) = $0 { url } else { nil } }
@@ -45,7 +45,7 @@ struct VehicleAgentTokenTests {
     expectEqual(connections(second), [])
   }
 
-  @Test("iat or exp rejected: one fresh token at once, then the clock is reported as the cause, and attempts slow down")
+  @Test("after a rejected iat or exp one fresh token is fetched at once; if that is rejected too, attempts slow down")
   func clock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -57,10 +57,10 @@ struct VehicleAgentTokenTests {
     expectEqual(asked.brief, ["fetch 2 https://t.test/truck-1"])
     expectEqual(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief, ["send 3"])
     let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
-    // A flaw in the token itself is detected locally.
+    // An error of the token itself is detected locally.
     let failures = second.compactMap { if case .event(.tokenRefused(let failure, _)) = $0 { failure } else { nil } }
     expect(failures.count == 1 && failures[0].message.contains("; the token itself is wrong: "))
-    // Every other output says the same.
+    // The snapshot has the same failure and advice.
     let snapshot = fixture.snapshot(at: 11.8)
     expect(snapshot.failure == failures[0] && snapshot.failure?.advice == failures[0].tokenAdvice)
     for second in stride(from: 12.0, to: 71, by: 1) {
@@ -69,7 +69,7 @@ struct VehicleAgentTokenTests {
   }
 
   @Test(
-    "a wrong role, a wrong vehicle and a missing API are distinguished",
+    "a missing role, a disabled API and a disabled service account are distinguished",
     arguments: [
       ("IAM_PERMISSION_DENIED", RejectionCause.role), ("SERVICE_DISABLED", .apiDisabled),
       ("ACCOUNT_STATE_INVALID", .account),
@@ -92,7 +92,7 @@ struct VehicleAgentTokenTests {
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10)
     _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
-    // It resumes two hours later; the wall clock may have stopped as well.
+    // The machine resumes two hours later; the wall clock may have stopped during the suspend.
     fixture.now = 7210
     var moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
     var effects = fixture.agent.handle(.resumed(after: .seconds(7200)), at: moment)
@@ -105,7 +105,7 @@ struct VehicleAgentTokenTests {
     expect(next.brief.contains { $0.hasPrefix("send") })
   }
 
-  @Test("a response without a date is compared with the time of other references, not with a clock in 2038")
+  @Test("a token's expiry is compared with the receiver's time, not with a wall clock in 2038")
   func bestTime() throws {
     var fixture = try AgentFixture { configuration in
       configuration.tokenProvider = .file(
@@ -135,7 +135,7 @@ struct VehicleAgentTokenTests {
     expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
   }
 
-  @Test("a receiver that is ahead does not make a good token look expired: another clock, or none, decides")
+  @Test("a receiver whose clock is ahead does not make a valid token look expired")
   func aheadReceiver() throws {
     var fixture = try AgentFixture {
       $0.tokenProvider = .command(
