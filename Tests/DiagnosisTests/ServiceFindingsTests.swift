@@ -99,7 +99,7 @@ struct ServiceFindingsTests {
       ))
   }
 
-  @Test("a pause causes a warning until its OFFLINE is accepted, with the reason")
+  @Test("until its OFFLINE is accepted, a pause causes a warning with the reason")
   func offlinePending() throws {
     let report = try Self.status([
       "isPaused": true, "isOnline": false,
@@ -398,7 +398,7 @@ struct ServiceFindingsTests {
     expect(findings.contains { $0.severity == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
   }
 
-  @Test("network senders are listed, including for an hour senders that are not allowed", arguments: [2, 3600])
+  @Test("network senders are listed; a sender that is not allowed causes a warning for an hour", arguments: [2, 3600])
   func senders(age: Int) throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 0, "cut": 0, "overlong": 0, "late": 0,
@@ -444,7 +444,7 @@ struct ServiceFindingsTests {
   }
 
   @Test(
-    "a settings file belongs to a service only in the package's directory",
+    "a settings file belongs to a service only if it is in the package's directory",
     arguments: [
       ("/etc/fleet-locationd/fleet-locationd.toml", "fleet-locationd.service", "/run/fleet-locationd/control.sock"),
       ("/etc/fleet-locationd/van-2.toml", "fleet-locationd@van-2.service", "/run/fleet-locationd-van-2/control.sock"),
@@ -458,7 +458,7 @@ struct ServiceFindingsTests {
   }
 
   @Test(
-    "a socket belongs to a service only in the runtime directory of the package's units",
+    "a socket belongs to a service only if it is in the runtime directory of one of the package's units",
     arguments: [
       ("/run/fleet-locationd/control.sock", "fleet-locationd.service"),
       ("/run/fleet-locationd-van-2/control.sock", "fleet-locationd@van-2.service"),

@@ -49,7 +49,7 @@ struct TokenDescriptionTests {
     expect(open.hasSuffix("Token\n  \(token)\n"))
   }
 
-  @Test("every problem is shown once, marked if Fleet Engine accepts it, and a missing token has a reason")
+  @Test("every problem is shown once, with a mark if Fleet Engine accepts it, and a missing token is explained")
   func problems() throws {
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")

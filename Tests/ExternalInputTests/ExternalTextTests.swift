@@ -12,7 +12,7 @@ struct ExternalTextTests {
     "3aa0f8d4c9be71d2f6c1",
   ]
 
-  /// Variants in which a careless or hostile program may quote a secret.
+  /// Variants of a secret, as a careless or hostile program may quote it.
   private static func disguises(_ secret: String) -> [(String, String)] {
     let half = secret.index(secret.startIndex, offsetBy: secret.count / 2)
     func pieces(_ length: Int, _ separator: String) -> String {
@@ -82,7 +82,7 @@ struct ExternalTextTests {
     }
   }
 
-  @Test("of random tokens less than 5 % is visible, however they are quoted")
+  @Test("less than 5 % of the characters of random tokens is visible, however they are quoted")
   func random() {
     var random = SystemRandomNumberGenerator()
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -140,7 +140,7 @@ struct ExternalTextTests {
     expectEqual(ExternalText(text).description, text)
   }
 
-  @Test("the text is made one line without control, direction and invisible characters")
+  @Test("text becomes a single line without control, direction or invisible characters")
   func oneLine() {
     expectEqual(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description, "a b c  d  ")
     expectEqual(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description, "xy 31mz w vu")

@@ -30,7 +30,7 @@ struct FilterScoreTests {
     // The error of one fix in ten thousand exceeds three standard deviations, although its accuracy is right.
     case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
     case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
-    // Positions of a frozen receiver are rejected even when they are right because the vehicle stops nearby.
+    // Frozen positions are good if the vehicle's next stop is near them, but they are still rejected.
     case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
     case .zero: Bound(refused: 0.005, silence: 1)
     case .honestTunnel: Bound(refused: 0.02, silence: 6)

@@ -7,7 +7,7 @@ import Timekeeping
 /// The daemon's wake-ups and the delays of fixes when the bursts of a receiver on a UART are predicted.
 struct BurstForecastTests {
   @Test(
-    "regular bursts take little more than one wake-up each, and on average delay fixes no more than reads every 100 ms",
+    "regular bursts take one or two wake-ups each, and fixes are on average as early as with reads every 100 ms",
     arguments: [
       (115_200, 12, 0, 1.25), (115_200, 12, 5, 1.3), (115_200, 1, 0, 1.25), (115_200, 1, 20, 1.4),
       (115_200, 12, 50, 2.4),

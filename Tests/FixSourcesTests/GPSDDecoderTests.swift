@@ -224,7 +224,7 @@ struct GPSDDecoderTests {
     }
   }
 
-  @Test("A line that never ends is skipped, and the next one is read")
+  @Test("A line that never ends is skipped, and the next line is read")
   func overlong() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     var all: [GPSDDecoder.Event] = []

@@ -128,7 +128,7 @@ struct GPSDSessionTests {
   }
 
   @Test(
-    "while no fix is needed, reads wait for 48 kB, and old data is discarded when a fix is needed again")
+    "while no fix is needed, data is read only once 48 kB have arrived, and discarded when a fix is needed again")
   func unneeded() {
     var session = connected()
     let tpv = GPSDTranscript.tpv("/dev/a", 1)
@@ -143,7 +143,7 @@ struct GPSDSessionTests {
     expectEqual(session.handle(.drained, at: .boot + .seconds(500)), [.line(.awaitBytes(1))])
     expectEqual(session.receive([tpv], at: .boot + .seconds(501)).count, 1)
     expectEqual(session.handle(.deadline, at: .boot + .seconds(510)), [])
-    // The receiver is known now, so reads wait at once; the end of the connection is still noticed.
+    // The receiver is known now, so the low-water mark is raised at once; the end of the connection is noticed.
     expectEqual(session.handle(.needed(false), at: .boot + .seconds(510)), [.line(.awaitBytes(49_152))])
     expectEqual(session.handle(.ended("gone"), at: .boot + .seconds(520)), [.report(.lost("gone"))])
     expect(session.nextDeadline != nil)

@@ -122,7 +122,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "while no fix is needed, reads of a connection wait for 48 kB; reading can resume in the middle of a burst")
+    "while no fix is needed, data is read only once 48 kB have arrived; reading resumes even in the middle of a burst")
   func unneeded() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -260,7 +260,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.counters.late, 6)
   }
 
-  @Test("an earlier time in a stream is a clock that was set back, and is not rejected as reordered")
+  @Test("in a stream, an earlier time means that the clock was set back, and is not rejected as reordered")
   func clock() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -393,7 +393,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "a sender without a fix keeps its slot until another sender needs it; a sender that once had a fix loses it last")
+    "a sender without a fix keeps its slot until another sender needs it; one that once had a fix is displaced last")
   func garage() throws {
     var bench = Bench(.listener(connections: 2))
     _ = bench.handle(.opened())

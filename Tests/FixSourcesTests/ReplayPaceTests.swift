@@ -50,7 +50,7 @@ struct ReplayPaceTests {
   }
 
   @Test(
-    "at any pace the fixes of a drive with corners and a tunnel are accepted, except the first after the tunnel",
+    "at any pace the fixes of a drive with corners and a tunnel are accepted, except at most three after the tunnel",
     arguments: [0.1, 0.5, 1, 1.5, 2, 4, 7, 20, 100, 1000])
   func paces(pace: Double) throws {
     let rejections = try rejections(pace: pace)

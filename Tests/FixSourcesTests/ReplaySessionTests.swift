@@ -84,7 +84,7 @@ struct ReplaySessionTests {
     expectEqual(bench.handle(.deadline, at: 9), [])
   }
 
-  @Test("fixes that were due during suspend are caught up, one per iteration of the loop")
+  @Test("fixes that were due during a suspend are replayed after it, one per iteration of the loop")
   func catchUp() {
     var bench = Bench(pace: 1)
     _ = bench.handle(.start)

@@ -111,7 +111,7 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "after the first bytes of a burst the port is read every 100 ms, without polling, until a read is complete or empty"
+    "after the first bytes of a burst the port is read every 100 ms, until a read ends with a sentence or is empty"
   )
   func reading() {
     var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
@@ -167,7 +167,7 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "while no fix is needed, the port is drained every 20 s without reports; reading resumes at once when one is needed"
+    "while no fix is needed, the port is drained every 20 s without reports; when a fix is needed, reading resumes"
   )
   func unneeded() {
     var bench = Bench(baud: 4800)
@@ -197,7 +197,7 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "an epoch that is incomplete when a pause ends gives no fix, unless its rest arrives after the pause",
+    "an epoch that is incomplete when a pause in reading ends gives no fix, unless its rest arrives after the pause",
     arguments: [
       // The last sentence of the epoch is lost.
       (["RMC 29"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),

@@ -141,7 +141,7 @@ struct DriveLimitsTests {
     expect(loops ? recovering > 2 : recovering == 2)
   }
 
-  @Test("in an urban canyon the noise is larger, and the reported accuracy says so")
+  @Test("in an urban canyon the noise is larger, which the reported accuracy reflects")
   func canyon() throws {
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     let route = try #require(
@@ -274,7 +274,7 @@ struct DriveLimitsTests {
     expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
   }
 
-  @Test("a stop, tunnel, canyon or head start that is not on the route is an error that says which")
+  @Test("a stop, tunnel, canyon or head start that is not on the route is rejected with a message that names it")
   func places() throws {
     let route = try wandering(1)
     func message(_ change: (inout SimulationSettings) -> Void) -> String {

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 struct ClockComparisonTests {
-  /// The clocks after these seconds since boot, with these seconds of suspend and of error of the wall clock.
+  /// The readings of the clocks, from seconds since boot, seconds of suspend and the error of the wall clock.
   private static func reading(_ boot: Double, slept: Double = 0, wall: Double = 0) -> (Moment, Duration) {
     let elapsed = Duration.milliseconds(Int64(boot * 1000))
     let moment = Moment(
