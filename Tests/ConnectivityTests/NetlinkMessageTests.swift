@@ -15,7 +15,7 @@ struct NetlinkMessageTests {
     try expectEqual(NetlinkRecording.links.messages().last, .done)
   }
 
-  @Test("global addresses of both families are parsed, and no others")
+  @Test("global addresses of both families are parsed, and other addresses are ignored")
   func addresses() throws {
     let addresses = try NetlinkRecording.addresses.messages().compactMap {
       if case .address(let address) = $0 { address } else { nil }
@@ -25,7 +25,7 @@ struct NetlinkMessageTests {
     expectEqual(addresses.map(\.family), [.ipv4, .ipv6])
   }
 
-  @Test("default routes of both families are parsed; host routes, the local table and unreachable routes are not")
+  @Test("default routes of both families are parsed; host routes, the local table and unreachable routes are ignored")
   func routes() throws {
     let routes = try NetlinkRecording.routes.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
@@ -56,7 +56,7 @@ struct NetlinkMessageTests {
       try NetlinkRecording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
   }
 
-  @Test("the kernel does not notify of a default route that is removed with its address")
+  @Test("the kernel sends no notification of a default route that is removed with its address")
   func silentRoutes() throws {
     // This is why the state is never updated from notifications alone.
     expect(
@@ -64,7 +64,7 @@ struct NetlinkMessageTests {
   }
 
   @Test(
-    "a truncated datagram gives a part of its messages, and nothing else",
+    "a truncated datagram gives only the messages before the truncation",
     arguments: [
       NetlinkRecording.links, .addresses, .routes, .multipath, .carrierLost,
     ])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Connectivity
 
-/// The messages of a Linux kernel (6.18) in a network namespace with two veth pairs; `Recordings` has the datagrams
-/// unchanged.
+/// Messages of a Linux kernel (6.18) in a network namespace with two veth pairs; `Recordings` contains the unchanged
+/// datagrams.
 enum NetlinkRecording: String {
   case links, addresses, routes, multipath
   case routesWithoutAddress = "routes-without-address"
@@ -14,7 +14,7 @@ enum NetlinkRecording: String {
   case linkDown = "link-down"
   case linkGone = "link-gone"
 
-  /// With the sequence number of this request.
+  /// The datagrams, with the sequence number of this request.
   func bytes(sequence: UInt32 = 77) throws -> [UInt8] {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Recordings/\(rawValue)")

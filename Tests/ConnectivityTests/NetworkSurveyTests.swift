@@ -36,7 +36,7 @@ struct NetworkSurveyTests {
     }
   }
 
-  @Test("at the start it dumps links, addresses and routes, and reports the resulting state")
+  @Test("at the start the survey dumps links, addresses and routes, and reports the resulting state")
   func start() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -49,7 +49,7 @@ struct NetworkSurveyTests {
     expectNil(fixture.survey.nextDeadline)
   }
 
-  @Test("without a default route there is no network")
+  @Test("a default route that is missing from the dump is missing from the reported state")
   func noRoute() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -58,7 +58,8 @@ struct NetworkSurveyTests {
     expectEqual(fixture.states.first?.routes.map(\.family), [.ipv6])
   }
 
-  @Test("notifications are debounced, then everything is dumped again; a notification without news is ignored")
+  @Test(
+    "after notifications, which are debounced, everything is dumped again; a notification without a change is ignored")
   func notifications() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -93,7 +94,7 @@ struct NetworkSurveyTests {
     expectEqual(fixture.states.count, 1)
   }
 
-  @Test("a change during a dump causes another one")
+  @Test("a change during a dump causes another dump")
   func changeWhileAsking() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -104,7 +105,7 @@ struct NetworkSurveyTests {
     expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.settling)
   }
 
-  @Test("a network that changes during every dump is reported nevertheless, but not each time")
+  @Test("a network that changes during every dump is still reported, but not after each dump")
   func restless() throws {
     var fixture = Fixture()
     fixture.handle(.start)
@@ -132,14 +133,14 @@ struct NetworkSurveyTests {
 }
 
 extension [UInt8] {
-  /// The same messages as a notification has them: without NLM_F_MULTI.
+  /// The same messages in the form of a notification, without NLM_F_MULTI.
   fileprivate var notifying: [UInt8] {
     var bytes = self
     var offset = 0
     while offset + 16 <= bytes.count {
       let length = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
       bytes[offset + 6] &= ~2
-      // Without the end of the dump.
+      // A notification has no NLMSG_DONE.
       if bytes[offset + 4] == 3 { return Array(bytes[..<offset]) }
       offset += (length + 3) & ~3
     }

@@ -33,7 +33,8 @@ struct NetworkTableTests {
     expect(!NetworkTableTests.table(address: [UInt8](repeating: 0x20, count: 16)).state.isUsable)
   }
 
-  @Test("a machine whose only link is the loopback is isolated; one without a carrier, or not read yet, is not")
+  @Test(
+    "a machine is isolated if its only link is the loopback, but not if a link has no carrier or no link is known yet")
   func isolated() {
     expect(NetworkTableTests.table(isLoopback: true).state.isIsolated)
     expect(!NetworkTableTests.table(isRunning: false, address: nil, routes: []).state.isIsolated)
@@ -46,16 +47,16 @@ struct NetworkTableTests {
     expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
-  @Test("connections may be dead after a change of address or a better route, but not after an additional worse one")
+  @Test("connections may be dead after a change of address or a new better route, but not after a new worse route")
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state
     expect(other.mayInvalidateConnections(of: before))
-    let way = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
+    let current = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
     let better = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 50)
     let worse = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 600)
-    expect(NetworkTableTests.table(routes: [way, better]).state.mayInvalidateConnections(of: before))
-    expect(!NetworkTableTests.table(routes: [way, worse]).state.mayInvalidateConnections(of: before))
+    expect(NetworkTableTests.table(routes: [current, better]).state.mayInvalidateConnections(of: before))
+    expect(!NetworkTableTests.table(routes: [current, worse]).state.mayInvalidateConnections(of: before))
     expect(NetworkState().mayInvalidateConnections(of: before))
     expect(!before.mayInvalidateConnections(of: NetworkState()))
   }

@@ -10,7 +10,7 @@ struct TCPMeterTests {
       headerSize: 52)
   }
 
-  @Test("headers are those of IPv4 or IPv6, TCP, and its timestamps if in use, for each segment")
+  @Test("each segment is counted with its IPv4 or IPv6 and TCP headers, including TCP timestamps if in use")
   func headers() {
     expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: true), 52)
     expectEqual(TCPTraffic.headerSize(isIPv6: false, hasTimestamps: false), 40)
@@ -20,7 +20,7 @@ struct TCPMeterTests {
     expect(traffic.allSent == 453 && traffic.allReceived == 178 && traffic.all == 631)
   }
 
-  @Test("a connection that is read several times, and at its end, is counted once")
+  @Test("the bytes of a connection that is read several times, and at its end, are counted once")
   func readOften() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -35,7 +35,7 @@ struct TCPMeterTests {
     expectEqual(meter.total.sent, 420)
   }
 
-  @Test("a connection that reuses the descriptor of another is counted from its own beginning")
+  @Test("a connection that reuses the descriptor of another is counted from its own start")
   func replaced() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -54,7 +54,7 @@ struct TCPMeterTests {
     expectEqual(meter.open, [6])
   }
 
-  @Test("counters that decrease have been reset, and differences are never negative")
+  @Test("decreasing counters are treated as reset, and differences are never negative")
   func restarted() {
     var meter = TCPMeter()
     meter.opened(5)
@@ -63,7 +63,7 @@ struct TCPMeterTests {
     expectEqual(meter.total, Self.traffic(2200, 540, segments: 12))
   }
 
-  @Test("a connection that cannot be read at its end counts with its last reading")
+  @Test("if a connection cannot be read at its end, its last reading is counted")
   func unreadable() {
     var meter = TCPMeter()
     meter.opened(5)

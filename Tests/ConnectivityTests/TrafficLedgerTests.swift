@@ -17,16 +17,16 @@ struct TrafficLedgerTests {
     var now = TrafficLedgerTests.start
     /// The time passed to the ledger; nil while unknown.
     var time: Timestamp?
-    var kept: String?
+    var stored: String?
     var ended: [TrafficLedger.Day] = []
 
-    init(_ kept: String? = nil, time: Timestamp?) {
-      ledger = TrafficLedger(kept, at: now)
+    init(_ stored: String? = nil, time: Timestamp?) {
+      ledger = TrafficLedger(stored, at: now)
       self.time = time
-      self.kept = kept
+      self.stored = stored
     }
 
-    /// Some time later the counters are read, with this many more bytes and updates.
+    /// Reads the counters after this time, in which they have grown by these bytes and updates.
     mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
       now = now + duration
       time = time.map { $0 + duration }
@@ -34,7 +34,7 @@ struct TrafficLedgerTests {
       counted.updates += updates
       for effect in ledger.record(counted, at: now, time: time, isLast: isLast) {
         switch effect {
-        case .store(let text): kept = text
+        case .store(let text): stored = text
         case .ended(let day): ended.append(day)
         }
       }
@@ -48,7 +48,7 @@ struct TrafficLedgerTests {
     try #require(CivilDate(year: year, month: month, day: day))
   }
 
-  @Test("the increase since the last reading is added to the day and the month, for both peers and the updates")
+  @Test("the increase since the last reading is added to the day and the month, for both servers and the updates")
   func counts() throws {
     var run = Run(time: Self.noon)
     run.counted.tokenProvider = TCPMeterTests.traffic(4000, 9000)
@@ -85,7 +85,7 @@ struct TrafficLedgerTests {
     expectEqual(run.ledger.nextReading, run.now + .seconds(100))
   }
 
-  @Test("a new month starts at zero; the last day has reported the total of the previous month")
+  @Test("a new month starts at zero; the last day of a month reports the total of that month")
   func nextMonth() throws {
     var run = Run(time: Self.noon)
     for _ in 0..<10 { run.pass(.seconds(86_400), bytes: 100) }
@@ -98,26 +98,26 @@ struct TrafficLedgerTests {
   }
 
   @Test(
-    "while the time is unknown, bytes belong to no day and nothing is stored; then all of them are assigned at once")
+    "bytes belong to no day and are not stored until the time is known, and are then assigned to the current day")
   func clockSetLate() throws {
     var run = Run(time: nil)
     for _ in 0..<30 { run.pass(.seconds(60), bytes: 10, updates: 1) }
-    expect(run.ledger.today == nil && run.kept == nil && run.ledger.sinceStart.updates == 30)
+    expect(run.ledger.today == nil && run.stored == nil && run.ledger.sinceStart.updates == 30)
     expectEqual(run.ledger.nextReading, run.now + .seconds(60))
     run.time = Self.noon
     run.pass(.seconds(60), bytes: 10)
     expectEqual(run.ledger.today?.date, (try Self.date(2026, 11, 21)))
     expect(run.today == 310 && run.month == 310 && run.ended.isEmpty)
-    expect(run.kept != nil)
+    expect(run.stored != nil)
   }
 
-  @Test("a restart continues the day and the month; on a later day it reports the previous day once")
+  @Test("after a restart the day and the month continue; after a restart on a later day the old day is reported once")
   func restart() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000, updates: 2)
     run.pass(.seconds(60), bytes: 500, updates: 1, isLast: true)
-    // The time is known with the first response.
-    var second = Run(run.kept, time: nil)
+    // The time is not known before the first response.
+    var second = Run(run.stored, time: nil)
     second.pass(.seconds(1), bytes: 40)
     expectNil(second.ledger.today)
     second.time = Self.noon + .seconds(300)
@@ -125,27 +125,27 @@ struct TrafficLedgerTests {
     expect(second.today == 1600 && second.month == 1600 && second.ledger.today?.counts.updates == 4)
     expectEqual(second.ledger.sinceStart.fleetEngine.sent, 100)
 
-    var third = Run(second.kept, time: Self.noon + .seconds(3 * 86_400))
+    var third = Run(second.stored, time: Self.noon + .seconds(3 * 86_400))
     third.pass(.seconds(5), bytes: 30)
     expectEqual(third.ended.map(\.counts.fleetEngine.sent), [1600])
     expect(third.today == 30 && third.month == 1630)
     // The end of the day is on disk, so no later run reports it again.
-    var fourth = Run(third.kept, time: Self.noon + .seconds(3 * 86_400))
+    var fourth = Run(third.stored, time: Self.noon + .seconds(3 * 86_400))
     fourth.pass(.seconds(5), bytes: 1)
     expect(fourth.ended.isEmpty && fourth.month == 1631)
   }
 
   @Test(
-    "one wrong date does not reset the month: when the right one returns, day and month continue, also in the next run",
+    "a wrong date does not reset the month: when the date is right again, day and month continue, even in the next run",
     arguments: [4_000, 40, 9, 2, -2, -400, -20_000])
   func wrongDate(days: Int64) throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
     run.time = Self.noon + .seconds(days * 86_400)
     run.pass(.seconds(60), bytes: 10)
-    // The next run after a power cut.
+    // A run that follows a power cut.
     if abs(days) > 31 {
-      var next = Run(run.kept, time: Self.noon + .seconds(600))
+      var next = Run(run.stored, time: Self.noon + .seconds(600))
       next.pass(.seconds(60), bytes: 5)
       expectEqual(next.month, 1005)
     }
@@ -155,40 +155,40 @@ struct TrafficLedgerTests {
     expect(run.today == 1110 && run.month == 1110)
     run.pass(.seconds(86_400), bytes: 7, isLast: true)
     expect(run.today == 0 && run.month == 1117)
-    var next = Run(run.kept, time: Self.noon + .seconds(90_000))
+    var next = Run(run.stored, time: Self.noon + .seconds(90_000))
     next.pass(.seconds(60), bytes: 3)
     expectEqual(next.month, 1120)
   }
 
-  @Test("a date that persists is accepted: after a quarter of an hour it is stored, and its month starts at zero")
+  @Test("a new date that persists for 15 min is accepted and stored, and its month starts at zero")
   func newDate() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
     run.time = Self.noon + .seconds(400 * 86_400)
     run.pass(.seconds(60), bytes: 10)
     run.pass(.seconds(900), bytes: 1)
-    var next = Run(run.kept, time: Self.noon + .seconds(400 * 86_400 + 2000))
+    var next = Run(run.stored, time: Self.noon + .seconds(400 * 86_400 + 2000))
     next.pass(.seconds(60), bytes: 1)
     expectEqual(next.ledger.today?.date, (try Self.date(2027, 12, 26)))
     expectEqual(next.month, 2)
   }
 
-  @Test("a power cut costs the data volume counted since the last quarter of an hour, or in the first minute")
+  @Test("a power cut loses at most the data volume counted in the last 15 min, or in the first minute")
   func powerCut() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(59), bytes: 10)
-    expectNil(run.kept)
+    expectNil(run.stored)
     run.pass(.seconds(1), bytes: 10)
-    expectEqual(Run(run.kept, time: nil).ledger, TrafficLedger(run.kept, at: Self.start))
+    expectEqual(Run(run.stored, time: nil).ledger, TrafficLedger(run.stored, at: Self.start))
     var writes = 0
-    var last = run.kept
+    var last = run.stored
     for _ in 0..<360 {
       run.pass(.seconds(10), bytes: 10)
-      if run.kept != last { writes += 1 }
-      last = run.kept
+      if run.stored != last { writes += 1 }
+      last = run.stored
     }
     expectEqual(writes, 4)
-    var next = Run(run.kept, time: Self.noon)
+    var next = Run(run.stored, time: Self.noon)
     next.pass(.seconds(1), bytes: 0)
     let (before, after) = (try #require(run.month), try #require(next.month))
     expect(before - after <= 900)
@@ -198,14 +198,15 @@ struct TrafficLedgerTests {
   func idle() {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 10)
-    run.kept = nil
+    run.stored = nil
     for _ in 0..<10 { run.pass(.seconds(900), bytes: 0) }
     run.pass(.seconds(1), bytes: 0, isLast: true)
-    expectNil(run.kept)
+    expectNil(run.stored)
   }
 
   @Test(
-    "a clock that is set back across midnight ends no day twice; bytes of a wrong date are moved to the right one")
+    "a clock that is set back across midnight ends no day twice; bytes of a wrong date are moved to the right date"
+  )
   func clockBack() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(12 * 3600), bytes: 100)
@@ -223,11 +224,11 @@ struct TrafficLedgerTests {
     expectEqual(wrong.ledger.today?.date, (try Self.date(2026, 11, 21)))
   }
 
-  @Test("a file that this program has not written counts as empty, and no file traps")
+  @Test("a file that the daemon has not written is treated as empty, and no damaged file crashes the daemon")
   func damaged() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 123_456)
-    let text = try #require(run.kept)
+    let text = try #require(run.stored)
     expect(text.utf8.count < TrafficLedger.maxTextSize)
     for bad in ["", "\n", "end", String(text.dropLast()), text + "x", "date 5", String(repeating: " ", count: 1024)] {
       expectEqual(TrafficLedger(bad, at: Self.start), TrafficLedger(at: Self.start), "\(bad)")

@@ -20,7 +20,7 @@ struct CredentialFaultTests {
     return CredentialFault.all(status)
   }
 
-  @Test("a missing file is named with its credential; a relative path is left to systemd")
+  @Test("a missing credential file is reported with the credential's name; a relative path is not checked")
   func missing() throws {
     let file = try directory.write("key", to: "key")
     expectEqual(faults(["a": file, "b": "relative"]), [])
@@ -30,7 +30,7 @@ struct CredentialFaultTests {
   }
 
   @Test(
-    "a plain file that the unit declares as encrypted is found",
+    "a plain file that the unit declares as encrypted is reported",
     arguments: ["Bearer s3cret\n", "s3cret", "eyJh.eyJz.c2ln", ""])
   func plain(_ text: String) throws {
     let file = try directory.write(text, to: "key")
@@ -40,14 +40,14 @@ struct CredentialFaultTests {
   }
 
   @Test(
-    "an encrypted file that systemd could not decrypt is from another machine, unless another credential is missing")
+    "an encrypted file is reported as undecryptable on this machine, unless another credential is missing")
   func foreign() throws {
     let file = try directory.write(Self.encrypted, to: "key")
     expectEqual(faults([:], ["key": file]).map(\.kind), [.undecryptable])
     expectEqual(faults(["other": directory("none")], ["key": file]).map(\.kind), [.missing])
   }
 
-  @Test("a plain file that every user can read is found")
+  @Test("a plain credential file that every user can read is reported")
   func exposed() throws {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     let file = try directory.write("key", to: "key", mode: 0o644)
@@ -59,7 +59,7 @@ struct CredentialFaultTests {
     expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
   }
 
-  @Test("if no daemon answers, the reason is the missing settings file, or systemd's state of its unit")
+  @Test("if no daemon answers, the reported reason is the missing settings file or the state of the unit")
   func stopped() throws {
     let service = try #require(InstalledService(socket: "/run/fleet-locationd-van/control.sock"))
     expectEqual(service.settings, "/etc/fleet-locationd/van.toml")

@@ -22,7 +22,7 @@ struct DeviceFindingsTests {
     DeviceFindings.findings("/dev/gps0", status, for: user, isService: true) { $0 == 20 ? "dialout" : nil }
   }
 
-  @Test("a receiver with udev's permissions passes, and is shown with the target of its link")
+  @Test("a receiver with udev's default permissions passes, and is shown with the target of its link")
   func good() {
     expectEqual(
       Self.findings(Self.status()),
@@ -32,7 +32,7 @@ struct DeviceFindingsTests {
       ])
   }
 
-  @Test("for a missing device the serial ports that are present are named")
+  @Test("if the device is missing, the advice lists the serial ports that are present")
   func missing() {
     let ports = (1...9).map { "/dev/serial/by-id/usb-\($0)" }
     let one = DeviceFindings.finding("/dev/ttyUSB0", .missing, present: [ports[0]])
@@ -43,7 +43,7 @@ struct DeviceFindingsTests {
     expectEqual(none.advice?.contains("no serial port at present"), true)
   }
 
-  @Test("for a user outside the device's group the finding names the group")
+  @Test("if the user is not in the device's group, the finding names the group")
   func group() throws {
     let stranger = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let finding = try #require(Self.findings(Self.status(), for: stranger).last)
@@ -52,7 +52,7 @@ struct DeviceFindingsTests {
     expectEqual(finding.advice?.contains("SupplementaryGroups=dialout"), true)
   }
 
-  @Test("a device for root only needs a udev rule, and a group without a name is shown by its number")
+  @Test("if only root may open a device, the advice is to add a udev rule")
   func rootOnly() throws {
     for status in [Self.status(group: 0), Self.status(group: 4711, mode: 0o600)] {
       let finding = try #require(Self.findings(status).last)
@@ -69,7 +69,7 @@ struct DeviceFindingsTests {
   }
 
   @Test(
-    "permissions are evaluated as in the kernel: the owner's bits, otherwise the group's, otherwise the others'",
+    "permissions are evaluated as in the kernel: the bits of the owner, otherwise of the group, otherwise of others",
     arguments: [
       Access(id: 0, groups: [], mode: 0o000, may: true), Access(id: 7, groups: [], mode: 0o600, may: true),
       Access(id: 7, groups: [20], mode: 0o060, may: false), Access(id: 990, groups: [20], mode: 0o660, may: true),
@@ -97,18 +97,18 @@ struct DeviceFindingsTests {
     expectEqual(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.severity, .fail)
   }
 
-  @Test("a class of device that the unit does not allow is named with the line that allows it")
+  @Test("a device class that the unit does not allow is reported with the line that allows it")
   func deviceClass() {
     let findings = Self.findings(Self.status(classes: ["ttySAC"]))
     expectEqual(findings.map(\.severity), [.pass, .warn, .pass])
     expectEqual(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw"), true)
     let null = Self.findings(Self.status(classes: ["mem"]))
     expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
-    // If two classes share a number, either allows it.
+    // If two classes share a major number, it is enough that one of them is allowed.
     expectEqual(Self.findings(Self.status(classes: ["tty", "ttyS"])).count, 2)
   }
 
-  @Test("the allowed classes are those of the unit")
+  @Test("the allowed device classes are those of the systemd unit")
   func unit() throws {
     let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
     let unit = try String(contentsOf: root.appendingPathComponent("systemd/fleet-locationd.service"), encoding: .utf8)
@@ -125,7 +125,7 @@ struct DeviceFindingsTests {
     expectEqual(Self.findings(Self.status(kind: kind)).map(\.severity), [.fail])
   }
 
-  @Test("a missing device, a dangling link and a device that may not be seen have different findings")
+  @Test("a missing device, a dangling link and an inaccessible device have different findings")
   func refusals() {
     expectEqual(DeviceFindings.finding("/dev/gps0", .missing).sentence, "/dev/gps0: there is no such device")
     expectEqual(
@@ -135,7 +135,7 @@ struct DeviceFindingsTests {
     expectEqual(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).severity, .fail)
   }
 
-  @Test("a device that the service has open passes; any other program is named and fails")
+  @Test("a device that the service has open passes; one that another program has open fails, and the program is named")
   func holders() {
     let service = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
     let gpsd = DeviceHolder(processID: 8, program: "gpsd", service: "gpsd.service")
@@ -151,7 +151,7 @@ struct DeviceFindingsTests {
   }
 
   @Test(
-    "the program that feeds a pseudo-terminal does not count as another reader, with both ends open or only its own")
+    "the program that feeds a pseudo-terminal is not reported as a reader, whether or not the service has it open")
   func feeder() {
     let socat = DeviceHolder(processID: 9, program: "socat", service: nil, isFeeding: true)
     let feed = DeviceFindings.findings(heldBy: [socat], isComplete: true)

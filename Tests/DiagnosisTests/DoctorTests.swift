@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test("findings are printed at once under their title, and counted; the first failure is the cause")
+  @Test("findings are printed at once under their title, and counted; the first failure is reported as the cause")
   func report() {
     var parts: [Doctor.Part] = []
     var doctor = Doctor { parts.append($0) }

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Diagnosis
 
 struct FleetEngineFindingsTests {
-  @Test("a name server is asked only for a name, not for an address")
+  @Test("the advice suggests a DNS look-up only for a host name, not for an address")
   func refused() {
     expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))
     for address in ["127.0.0.1", "::1"] { expect(!FleetEngineCheck.refusedAdvice(address).contains("getent")) }
@@ -28,7 +28,7 @@ struct FleetEngineFindingsTests {
     return FleetEngineFindings.findings(.response(response), settings: settings, at: TokenFixture.now)
   }
 
-  @Test("Fleet Engine's rejection of a request without a token passes")
+  @Test("the check passes if Fleet Engine rejects a request without a token as unauthenticated")
   func good() {
     expectEqual(
       Self.findings(401, Self.refusal),
@@ -39,7 +39,7 @@ struct FleetEngineFindingsTests {
       ])
   }
 
-  @Test("proxies and private issuers are named")
+  @Test("the finding mentions a proxy and a private certificate authority")
   func way() {
     var settings = Self.settings
     settings.client.proxy = "http://proxy.example.com:3128"
@@ -52,7 +52,7 @@ struct FleetEngineFindingsTests {
     expectEqual(Self.findings(401, Self.refusal, settings: settings).first?.severity, .warn)
   }
 
-  @Test("a proxy that accepts connections and then does not answer may use another protocol")
+  @Test("if a proxy accepts connections but does not answer, the advice suggests that it uses another protocol")
   func otherProxy() {
     func finding(_ kind: TransportFailure.Kind, _ proxy: String?) -> Finding? {
       var settings = Self.settings
@@ -68,7 +68,7 @@ struct FleetEngineFindingsTests {
     expectEqual(finding(.certificateUntrusted, "http://10.0.0.1")?.advice?.contains("another kind"), false)
   }
 
-  @Test("a server that answers differently is not Fleet Engine")
+  @Test("a response that cannot be Fleet Engine's fails; an inconclusive response is a warning")
   func others() {
     let page = Self.findings(200, "<html>log in</html>")[1]
     expect(page.severity == .fail && page.sentence == "something answered 200 that is not Fleet Engine: a web page")
@@ -91,7 +91,7 @@ struct FleetEngineFindingsTests {
     let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
     expectEqual(ahead.sentence, "this machine's clock is 60 s ahead of Fleet Engine's Date")
     expectEqual(Self.findings(401, Self.refusal, date: nil)[2].severity, .warn)
-    // The receiver's time says the same about the same clock.
+    // The check of the receiver's time gives the same advice for the same clock error.
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     let fix = Fix(coordinate: place, time: .utc(Self.build + .seconds(1)))
     let received = ReceiverProbe.Received(fix: fix, at: Moment(boot: .boot, wall: Self.build + .seconds(91)))
@@ -119,7 +119,7 @@ struct FleetEngineFindingsTests {
     return FleetEngineFindings.finding(UpdateOutcome(.response(response), from: service))
   }
 
-  @Test("a test update that is rejected for its empty mask shows that the token is accepted")
+  @Test("a test update that is rejected for its empty update mask shows that the token is accepted")
   func dryRunTaken() {
     expectEqual(
       Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty"),
@@ -143,7 +143,7 @@ struct FleetEngineFindingsTests {
     expectEqual(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity, .warn)
   }
 
-  @Test("the first connection is to the proxy, otherwise to the endpoint, with its default port")
+  @Test("the first hop is the proxy, or without a proxy the endpoint; a missing port has its default")
   func firstHop() {
     var settings = Self.settings
     expectEqual(settings.firstHop, .init(host: "fleetengine.googleapis.com", port: 443))

@@ -22,7 +22,7 @@ struct GPSDProbeTests {
     return (probe.findings(waited: .seconds(12), buildDate: Timestamp(milliseconds: 0)), probe.isDone)
   }
 
-  @Test("a good gpsd is reported with version, receivers, fix and time")
+  @Test("a working gpsd is reported with version, receivers, fix and time")
   func good() {
     let (findings, isDone) = Self.findings(Self.version + Self.devices + Self.fix)
     expect(isDone)
@@ -34,7 +34,7 @@ struct GPSDProbeTests {
       ])
   }
 
-  @Test("each problem is named with its remedy")
+  @Test("each problem with gpsd has its own finding")
   func lacks() {
     let none = #"{"class":"DEVICES","devices":[]}"# + "\n"
     let noFix = #"{"class":"TPV","device":"/dev/ttyUSB0","mode":1}"# + "\n"

@@ -8,7 +8,7 @@ struct ManualStartTests {
   private static let main = InstalledService(settings: "/etc/fleet-locationd/fleet-locationd.toml")
   private static let van = InstalledService(settings: "/etc/fleet-locationd/van.toml")
 
-  @Test("the directories and the option of a service follow from its settings file")
+  @Test("the directories and the --instance option of a service follow from its settings file")
   func directories() throws {
     let (main, van) = (try #require(Self.main), try #require(Self.van))
     expect(main.runtimeDirectory == "/run/fleet-locationd" && main.stateDirectory == "/var/lib/fleet-locationd")
@@ -18,7 +18,7 @@ struct ManualStartTests {
   }
 
   @Test(
-    "a service that runs or is paused, or may be, is not started twice, and the message says what to run",
+    "a manual start is refused if the service runs or is paused, or may be, and the message says what to do",
     arguments: [
       (true, false, ["runs with these settings", "systemctl stop fleet-locationd@van.service"]),
       (true, nil, ["runs with these settings", "systemctl status fleet-locationd@van.service"]),

@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Diagnosis
 
 struct ReceiverProbeTests {
-  /// 2026-11-21T08:30:00Z, at this many seconds after boot.
+  /// The wall-clock time 100 s after boot.
   private static let start = Timestamp(rfc3339: "2026-11-21T08:30:00Z") ?? Timestamp(milliseconds: 0)
   private static let buildDate = Timestamp(rfc3339: "2026-11-01T00:00:00Z") ?? Timestamp(milliseconds: 0)
 
@@ -20,7 +20,7 @@ struct ReceiverProbeTests {
     return "$\(content)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
   }
 
-  /// RMC, GGA and a GSV of the second.
+  /// RMC, GGA and GSV of this second; without a valid fix, RMC and GSV.
   private static func epoch(_ second: Int, date: String = "211126", isValid: Bool = true) -> String {
     let time = "08300\(second).00"
     let place = "4807.0380,N,01131.0000,E"
@@ -30,7 +30,7 @@ struct ReceiverProbeTests {
       : sentence("GNRMC,\(time),V,,,,,,,\(date),,,N") + sentence("GPGSV,1,1,00")
   }
 
-  /// Listens at a given speed to the data of each second, until it is done.
+  /// Probes a receiver, which sends `text` in each second, until the probe is done.
   private static func probe(
     baud: Int? = 9600, clockOffset: Duration = .zero, _ text: (Int) -> [UInt8]
   ) -> ReceiverProbe {
@@ -49,7 +49,7 @@ struct ReceiverProbeTests {
     probe(clockOffset: clockOffset) { Array(text($0).utf8) }.findings(buildDate: buildDate)
   }
 
-  @Test("a good receiver is reported with sentences, checksums, talkers, fix and clock")
+  @Test("a working receiver is reported with sentences, checksums, talkers, fix and clock")
   func good() {
     expectEqual(
       Self.findings { Self.epoch($0) },
@@ -76,7 +76,7 @@ struct ReceiverProbeTests {
     expectEqual(ahead?.sentence, "this machine's clock is 90 s ahead of GNSS time")
   }
 
-  @Test("a GPS week number rollover is reported, and the clock compared with the corrected date")
+  @Test("a GPS week number rollover is reported, and the clock is compared with the corrected date")
   func rollover() {
     // 1024 weeks before the 21st of November 2026.
     let findings = Self.findings { Self.epoch($0, date: "070407") }
@@ -85,7 +85,7 @@ struct ReceiverProbeTests {
     expectEqual(findings[3].advice?.contains("2026-11-21"), true)
   }
 
-  @Test("a receiver without a fix, one without positions, and one with wrong checksums have different findings")
+  @Test("a missing fix, missing position sentences and wrong checksums have different findings")
   func faults() {
     let noFix = Self.findings { Self.epoch($0, isValid: false) }
     expectEqual(noFix.map(\.severity), [.pass, .pass, .warn])
@@ -110,7 +110,7 @@ struct ReceiverProbeTests {
   }
 
   @Test(
-    "a receiver with another protocol is distinguished from a wrong speed, and has its own advice",
+    "another protocol is distinguished from a wrong baud rate, and has its own advice",
     arguments: [
       ([0xA0, 0xA2, 0, 1, 6, 0, 6, 0xB0, 0xB3], "SiRF", "gpsd"),
       ([0x10, 0x8F, 0xAB, 1, 2, 0x10, 0x03], "Trimble", "gpsd"),
@@ -125,7 +125,7 @@ struct ReceiverProbeTests {
     expectEqual(findings[0].advice?.contains(advice), true)
   }
 
-  @Test("a port that udev knows as a modem's command port is named as that, unless it sends NMEA")
+  @Test("a port that udev lists as a modem's command port is reported as such, unless it sends NMEA")
   func commandPort() {
     for bytes in [[], [0x8A, 0x11]] as [[UInt8]] {
       let findings = Self.probe(baud: nil) { _ in bytes }.findings(buildDate: Self.buildDate, isCommandPort: true)
@@ -137,14 +137,14 @@ struct ReceiverProbeTests {
     expect(nmea.allSatisfy { $0.severity == .pass })
   }
 
-  @Test("a modem's answer at one of the tried speeds is enough to name it")
+  @Test("a modem's response at one of the tried baud rates is enough to recognize the modem")
   func answerWhileProbing() {
     let findings = Self.probe(baud: nil) { $0 == 2 ? Array("\r\nOK\r\n".utf8) : [0x8A, 0xFF] }
       .findings(buildDate: Self.buildDate)
     expectEqual(findings.map(\.sentence), ["it sends a modem's answers to AT commands instead of NMEA 0183"])
   }
 
-  @Test("no satellite at all points to the antenna's cable")
+  @Test("if no satellite is in view, the advice is to check the antenna and its cable")
   func noSatellite() {
     let none = Self.findings { Self.epoch($0, isValid: false) }.last
     expectEqual(none?.advice?.hasPrefix("Check the antenna, its plug and its cable"), true)
@@ -154,27 +154,27 @@ struct ReceiverProbeTests {
     expectEqual(some?.advice?.hasPrefix("The antenna needs a view of the sky"), true)
   }
 
-  @Test("without a speed all are tried, and the one with correct checksums is reported")
+  @Test("if no baud rate is given, rates are tried in turn, and the first with valid checksums is reported")
   func probing() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
-    var speeds = [probe.baud]
+    var rates = [probe.baud]
     for second in 0..<60 where !probe.isDone {
       let text = probe.baud == 38_400 ? Array(Self.epoch(second % 10).utf8) : [0x80, 0x24, 0x91]
       probe.receive(text.span, at: Self.moment(second))
-      if let next = probe.advance(at: Self.moment(second)) { speeds.append(next) }
+      if let next = probe.advance(at: Self.moment(second)) { rates.append(next) }
     }
-    expectEqual(speeds, [9600, 4800, 38_400])
+    expectEqual(rates, [9600, 4800, 38_400])
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
-  @Test("the search for the speed ends if no speed gives a valid sentence")
+  @Test("baud rate detection ends if no rate gives a valid sentence")
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
     expect(probe.isDone)
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
   }
 
-  @Test("unsupported speeds are skipped, even the last one")
+  @Test("unsupported baud rates are skipped, even the last")
   func refused() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
     var tried = [9600]

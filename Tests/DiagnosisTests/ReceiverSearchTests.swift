@@ -29,7 +29,7 @@ import Timekeeping
 
     func send(_ text: String) { _ = write(descriptor, text, text.utf8.count) }
 
-    /// Whether it is open for a receiver: in raw mode, without line editing.
+    /// Whether the device was opened as a receiver: it is in raw mode, without line editing.
     var isOpened: Bool {
       var settings = termios()
       return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON) == 0
@@ -48,7 +48,7 @@ import Timekeeping
       isDaemonRunning: false)
   }
 
-  @Test("ports are shown by their stable name; ports of other device classes are omitted")
+  @Test("ports are listed by their stable names; ports of other device classes are omitted")
   func ports() throws {
     let directory = try TemporaryDirectory()
     for name in ["ttyUSB0", "ttyUSB1", "ttyACM0", "ttyAMA0", "gnss0", "ttyS0", "ttyS1", "tty1", "ttyUSBx", "null"] {
@@ -70,7 +70,7 @@ import Timekeeping
     expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
   }
 
-  @Test("a port that has closed does not delay the search")
+  @Test("a closed port does not delay the search")
   func closed() throws {
     let line = try Line()
     let listener = try ReceiverListener(line.device, baud: nil, loop: try EventLoop())
@@ -79,7 +79,7 @@ import Timekeeping
     expect(listener.isDone)
   }
 
-  @Test("all ports are read at once, and nothing is written to any; one that is in use or missing is only named")
+  @Test("all ports are read in parallel, and nothing is written to them; a port in use or missing is only reported")
   func serial() throws {
     let environment = try environment()
     let (receiver, second, held) = (try Line(), try Line(), try Line())

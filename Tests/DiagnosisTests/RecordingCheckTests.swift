@@ -17,7 +17,7 @@ import Testing
     return found
   }
 
-  @Test("a file that is not a recording is reported as what it is, with advice")
+  @Test("for a file that is not a recording, the finding says what the file is")
   func otherFormats() throws {
     try expectEqual(findings([]).map(\.sentence), ["it is empty"])
     try expectEqual(findings([0x1F, 0x8B, 8]), [.fail(.noSentences, "it is compressed", "Uncompress it: gunzip FILE")])

@@ -12,15 +12,15 @@ struct RootObservationsTests {
   func handedOver(length: Int) {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)
-    let view = RootObservations(status)
-    guard let pipe = view.pipe else { return expect(Bool(false)) }
+    let observations = RootObservations(status)
+    guard let pipe = observations.pipe else { return expect(Bool(false)) }
     let first = RootObservations.read(from: pipe)
     let second = RootObservations.read(from: pipe)
-    expectEqual(first, view)
+    expectEqual(first, observations)
     expectNil(second)
   }
 
-  @Test("a view that does not fit into a pipe is not passed")
+  @Test("observations that do not fit into a pipe are not passed")
   func tooLong() {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: 2_000_000)

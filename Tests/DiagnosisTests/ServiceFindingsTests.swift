@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-/// Doctor's findings about the running service: it never passes while no update is accepted.
+/// The findings of `doctor` about the running service, which never pass while no update is accepted.
 struct ServiceFindingsTests {
   private static let unit = "fleet-locationd.service"
   private static let heartbeat = Duration.seconds(60)
@@ -57,7 +57,7 @@ struct ServiceFindingsTests {
 
   // MARK: - No problem
 
-  @Test("a service whose update was accepted within two heartbeats passes", arguments: [0, 60, 120])
+  @Test("a service passes if its last update was accepted at most two heartbeats ago", arguments: [0, 60, 120])
   func well(age: Int) throws {
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lastUpdate": age])))
     expectEqual(
@@ -68,14 +68,14 @@ struct ServiceFindingsTests {
       ])
   }
 
-  @Test("a last update older than two of the daemon's own heartbeats fails")
+  @Test("a last update more than two of the daemon's heartbeats ago fails")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])
       let findings = Self.findings(.success(Self.running()), .status(report))
       expectEqual(!findings.contains { $0.severity == .fail }, isWell)
     }
-    // An earlier release does not report it.
+    // An earlier release does not report its heartbeat.
     let report = try Self.status(["lastUpdate": 121, "heartbeat": NSNull()])
     expect(Self.findings(nil, .status(report)).contains { $0.severity == .fail })
   }
@@ -99,7 +99,7 @@ struct ServiceFindingsTests {
       ))
   }
 
-  @Test("a pause whose OFFLINE is not accepted yet causes a warning with the reason")
+  @Test("until its OFFLINE is accepted, a pause causes a warning with the reason")
   func offlinePending() throws {
     let report = try Self.status([
       "isPaused": true, "isOnline": false,
@@ -112,7 +112,7 @@ struct ServiceFindingsTests {
     expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
-  @Test("off duty passes with a finding about it, and causes a warning until OFFLINE is accepted")
+  @Test("an off-duty vehicle passes with a finding about it, and causes a warning until OFFLINE is accepted")
   func offDuty() throws {
     let off: [String: Any] = ["duty": "OFFLINE", "offDutySince": "2026-12-01T08:00:00Z"]
     let accepted = try Self.status(off.merging(["isOfflinePending": false]) { $1 })
@@ -123,14 +123,14 @@ struct ServiceFindingsTests {
     expect(Self.findings(.success(Self.running()), .status(pending)).contains { $0.severity == .warn })
   }
 
-  @Test("a pause or duty that could not be read or stored fails", arguments: ["pauseTrouble", "dutyTrouble"])
+  @Test("a pause or duty command that could not be read or stored fails", arguments: ["pauseTrouble", "dutyTrouble"])
   func driverTrouble(key: String) throws {
     let report = try Self.status([key: "/var/lib/fleet-locationd/x: cannot be read"])
     let finding = Self.findings(.success(Self.running()), .status(report)).first { $0.severity == .fail }
     expectEqual(finding?.sentence, "/var/lib/fleet-locationd/x: cannot be read")
   }
 
-  @Test("a vehicle in use by another process fails, even if it has just been reported or the driver is off duty")
+  @Test("a vehicle in use by another process fails, even after a recent update or during a pause")
   func vehicleInUse() throws {
     let state = [
       "cause": "vehicleInUse", "label": "vehicle in use", "level": "bad",
@@ -150,14 +150,14 @@ struct ServiceFindingsTests {
   /// A mistake, and its effect on the service.
   struct Row: CustomTestStringConvertible, Sendable {
     var mistake: String
-    /// Must be in one finding that fails.
+    /// Text that one failed finding must contain.
     var words: [String]
     var unit = running()
-    /// Nil: no daemon answers.
+    /// The response of the daemon; nil if no daemon answers.
     var report: StatusReport?
     var testDescription: String { mistake }
 
-    /// The daemon runs, and this cause prevents updates.
+    /// The daemon runs, but this cause prevents updates.
     static func lives(_ mistake: String, _ cause: String, _ label: String, _ detail: String, _ words: String...) -> Row
     {
       Row(
@@ -306,7 +306,7 @@ struct ServiceFindingsTests {
   ]
 
   @Test(
-    "none of the known mistakes passes, and each has a finding with advice",
+    "every known mistake causes a failed finding with advice",
     arguments: receivers + secrets + settings + servers + units)
   func mistake(row: Row) {
     let findings = Self.findings(.success(row.unit), row.report.map { .status($0) } ?? Self.silent)
@@ -315,7 +315,7 @@ struct ServiceFindingsTests {
     expect(failed.allSatisfy { $0.advice?.isEmpty == false })
   }
 
-  @Test("a daemon that does not answer has no finding of its own if the state of the unit explains it")
+  @Test("a daemon that does not answer causes no additional finding if the state of the unit explains it")
   func consequence() {
     let failed = Self.running { ($0.active, $0.sub, $0.end) = ("failed", "failed", .exited(78)) }
     expectEqual(Self.findings(.success(failed), Self.silent).count, 1)
@@ -325,14 +325,14 @@ struct ServiceFindingsTests {
     expectEqual(Self.findings(nil, Self.silent).map(\.advice), ["Start it"])
   }
 
-  @Test("the status of a previous run is not reported as the cause of its end")
+  @Test("the last status text of a killed daemon is not reported as the cause of its end")
   func lastWords() {
     let findings = Self.findings(
       .success(Self.looping(.killed(signal: 9), "Online; fix 3D, 11 satellites")), Self.silent)
     expectEqual(findings.first?.sentence.contains("Online"), false)
   }
 
-  @Test("without systemd the daemon's response is sufficient, and nothing fails")
+  @Test("without systemd nothing fails as long as the daemon answers")
   func noSystemd() throws {
     let error = MessageBusError(.absent, "no systemd runs here")
     let findings = Self.findings(.failure(error), .status(try Self.status()))
@@ -375,7 +375,7 @@ struct ServiceFindingsTests {
     func findings(_ form: [String: Any], isOnline: Bool = true) throws -> [Finding] {
       Self.findings(.success(Self.running()), .status(try Self.status(["updateForm": form, "isOnline": isOnline])))
     }
-    // While no update is accepted, this is not the cause.
+    // While no update is accepted, plain updates are not reported, because they are not the cause.
     let offline = try findings(["form": "plain", "reason": "compact ones failed", "isSet": false], isOnline: false)
     expect(!offline.contains { $0.sentence.contains("compact") })
     try expectEqual(findings(["form": "compact", "isSet": false]).map(\.severity), [.pass, .pass])
@@ -398,7 +398,7 @@ struct ServiceFindingsTests {
     expect(findings.contains { $0.severity == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
   }
 
-  @Test("network senders are listed, and for an hour those that are not permitted", arguments: [2, 3600])
+  @Test("network senders are listed; a sender that is not allowed causes a warning for an hour", arguments: [2, 3600])
   func senders(age: Int) throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 0, "cut": 0, "overlong": 0, "late": 0,
@@ -415,7 +415,7 @@ struct ServiceFindingsTests {
       (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
   }
 
-  @Test("settings with a mistake fail, although the last working ones are in force")
+  @Test("settings with a mistake fail, although the daemon continues with the last valid settings")
   func kept() throws {
     let settings: [String: Any] = [
       "hash": "0123456789abcdef", "isKept": true, "mistake": "f.toml:3:1: sped\nf.toml:4:1: x",
@@ -444,7 +444,7 @@ struct ServiceFindingsTests {
   }
 
   @Test(
-    "the service that belongs to a settings file is that of the package, or none",
+    "a settings file belongs to a service only if it is in the package's directory",
     arguments: [
       ("/etc/fleet-locationd/fleet-locationd.toml", "fleet-locationd.service", "/run/fleet-locationd/control.sock"),
       ("/etc/fleet-locationd/van-2.toml", "fleet-locationd@van-2.service", "/run/fleet-locationd-van-2/control.sock"),
@@ -458,7 +458,7 @@ struct ServiceFindingsTests {
   }
 
   @Test(
-    "the service that belongs to a socket is that of the package, or none",
+    "a socket belongs to a service only if it is in the runtime directory of one of the package's units",
     arguments: [
       ("/run/fleet-locationd/control.sock", "fleet-locationd.service"),
       ("/run/fleet-locationd-van-2/control.sock", "fleet-locationd@van-2.service"),
@@ -470,7 +470,7 @@ struct ServiceFindingsTests {
   }
 
   @Test(
-    "healthy is the condition under which doctor passes: an update accepted within two heartbeats, or a pause by command"
+    "the daemon is healthy when doctor passes: an update was accepted within two heartbeats, or it is paused by command"
   )
   func health() throws {
     func health(_ changes: [String: Any]) throws -> String {
@@ -492,7 +492,7 @@ struct ServiceFindingsTests {
     try expectEqual(health(offline), "true Fleet Engine accepted an update 3 s ago, but now: offline for 9 s")
   }
 
-  @Test("a credential whose file is missing is named, with its file")
+  @Test("a credential whose file is missing is reported with the path of the file")
   func missingCredential() {
     let findings = ServiceFindings.findings(
       unit: .success(Self.looping(.exited(243))),
@@ -515,7 +515,7 @@ struct ServiceFindingsTests {
     expectEqual(findings.first?.sentence.hasSuffix("/run/key: there is no such file"), true)
   }
 
-  @Test("if a waiting daemon answers, what is missing is reported once, as a failure")
+  @Test("if a daemon that waits for its settings answers, the missing file is reported once, as a failure")
   func answersWaiting() {
     let missing = MissingSettings("/run/key: there is no such file")
     let report = StatusReport(missing, pause: PauseRecord(since: nil))
@@ -527,7 +527,7 @@ struct ServiceFindingsTests {
     expect(!ServiceFindings.health(report).isHealthy)
   }
 
-  @Test("a credential whose file has changed since the start is named, with the restart that it needs")
+  @Test("a credential whose file has changed since the start is reported with the advice to restart the service")
   func outdated() throws {
     let findings = ServiceFindings.findings(
       unit: .success(Self.running()), outdated: ["token-provider"], daemon: .status(try Self.status()),

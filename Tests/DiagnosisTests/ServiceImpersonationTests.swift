@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diagnosis
 
-/// The outcome of the process that ran as the service, and the checks without one.
+/// The outcome of the process that ran as the service, and what is checked if none can be started.
 struct ServiceImpersonationTests {
   private static let service = ServiceStatus(unit: "fleet-locationd.service")
   private static let program = "/root/fleet-locationctl"
@@ -18,7 +18,7 @@ struct ServiceImpersonationTests {
     return ServiceImpersonation.outcome(status, service, program: program, servicePrograms: servicePrograms)
   }
 
-  @Test("root does not run token.command in place of the service; the other checks run as root, with a note")
+  @Test("without a transient unit, root does not run token.command; the other checks run as root, with a note")
   func withoutTransientUnit() {
     guard
       case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
@@ -37,12 +37,12 @@ struct ServiceImpersonationTests {
     expect(remark.hasSuffix("not as the service: no response\n"))
   }
 
-  @Test("the exit status is passed on")
+  @Test("the tool's exit status is passed on")
   func ended() {
     expectEqual(Self.outcome("success", .exited(78)), .ended(78))
   }
 
-  @Test("systemd's result for the transient unit is reported as the service's")
+  @Test("a transient unit that systemd cannot start is reported as a fault of the service")
   func notStarted() {
     guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return expect(Bool(false)) }
     expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
@@ -70,7 +70,7 @@ struct ServiceImpersonationTests {
     expectEqual(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-"), true)
   }
 
-  @Test("the unit's description has the subcommand, but no other arguments")
+  @Test("the transient unit's description contains the subcommand, but no other arguments")
   func description() {
     expectEqual(
       ServiceImpersonation.description(

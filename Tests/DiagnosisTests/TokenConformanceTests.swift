@@ -50,7 +50,7 @@ struct TokenConformanceTests {
   }
 
   @Test(
-    "each fault of the token is exactly one failure",
+    "each fault of the token causes exactly one failure",
     arguments: [
       (TokenFixture.token(header: #"{"alg":"HS256","kid":"k"}"#), "accepts only RS256"),
       (TokenFixture.token(["aud": "\"https://example.com/\""]), "the audience (`aud`) is \"https://example.com/\""),
@@ -70,7 +70,7 @@ struct TokenConformanceTests {
     expectEqual(complaints.first?.contains(words), true)
   }
 
-  @Test("a token for every vehicle is a warning")
+  @Test("a token for every vehicle causes a warning")
   func anyVehicle() throws {
     let token = TokenFixture.token(["authorization": #"{"deliveryvehicleid":"*"}"#])
     let complaints = try Self.complaints(try TokenFixture.answer(token))
@@ -86,7 +86,7 @@ struct TokenConformanceTests {
     try expectEqual(
       Self.complaints(try TokenFixture.answer(end: 1_796_086_200)),
       ["warn `end` is 10 min before `exp`: tokens are requested more often than necessary"])
-    // Milliseconds that are interpreted as seconds.
+    // `end` is in milliseconds, but is interpreted as seconds.
     try expectEqual(
       Self.complaints(try TokenFixture.answer(end: 1_796_086_800_000)).first?.contains("days after `exp`"), true)
     expect(try Self.complaints(try TokenFixture.answer(end: 3600, expiration: .relativeSeconds)).isEmpty)
@@ -111,7 +111,7 @@ struct TokenConformanceTests {
       ["fail the response comes from a cache, 40 s old"])
   }
 
-  @Test("a missing token is one failure with the reason, and nothing else")
+  @Test("a missing token causes one failure with the reason, and no other finding")
   func nothing() throws {
     let redirect = try Self.findings(try TokenFixture.answer(status: 302))
     expectEqual(redirect.map(\.severity), [.fail])
@@ -124,7 +124,7 @@ struct TokenConformanceTests {
     expectEqual(untrusted.first?.advice?.contains("ca_file"), true)
   }
 
-  @Test("a second token that is worse than the first fails")
+  @Test("a second request that returns an invalid token or none fails")
   func again() throws {
     let good = try TokenFixture.answer()
     let bad = try TokenFixture.answer(TokenFixture.token(["iat": "1796000000", "exp": "1796003600"]))
@@ -136,14 +136,14 @@ struct TokenConformanceTests {
     expect(refused.contains { $0.severity == .fail && $0.sentence.contains("HTTP 429") })
   }
 
-  @Test("a token in response to wrong credentials fails; a status other than 401 or 403 is a warning")
+  @Test("a token in response to wrong credentials fails; a status other than 401 or 403 causes a warning")
   func wrongCredentials() throws {
     let good = try TokenFixture.answer()
     try expectEqual(
       Self.findings(good, wrongCredentials: good).last?.sentence, "it also returns a token for wrong credentials")
     try expectEqual(Self.findings(good, wrongCredentials: Self.refusal(403)).last?.severity, .pass)
     try expectEqual(Self.findings(good, wrongCredentials: Self.refusal(500)).last?.severity, .warn)
-    // The settings of the tests have no credential.
+    // The settings of this test have no credential, so wrong ones cannot be tried.
     try expectEqual(Self.findings(good).last?.severity, .warn)
     let alert = try TokenFixture.answer(.http(.failure(TransportFailure(.broken, "alert certificate required"))))
     try expectEqual(Self.findings(good, wrongCredentials: alert).last?.severity, .warn)

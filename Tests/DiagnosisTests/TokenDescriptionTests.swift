@@ -8,7 +8,7 @@ import Testing
 @testable import Diagnosis
 
 struct TokenDescriptionTests {
-  @Test("a good token is shown with header, claims and their times, lifetime, and no problem")
+  @Test("a valid token is shown with its header, claims, times and lifetime, and no problem")
   func good() throws {
     let description = TokenDescription(try TokenFixture.answer(), reveals: false)
     expect(description.isGood)
@@ -36,7 +36,7 @@ struct TokenDescriptionTests {
       """)
   }
 
-  @Test("the token and its signature are shown only on request, and control sequences never")
+  @Test("the token and its signature are shown only on request, and control sequences are never shown")
   func secrets() throws {
     let inner = TokenFixture.token()
     let token = TokenFixture.token(["note": "\"\\u001b[2J\"", "inner": "\"\(inner)\""], signature: "c2lnbmF0dXJl")
@@ -49,7 +49,7 @@ struct TokenDescriptionTests {
     expect(open.hasSuffix("Token\n  \(token)\n"))
   }
 
-  @Test("every problem is shown once, those that Fleet Engine accepts are marked, and a missing token has a reason")
+  @Test("every problem is shown once, with a mark if Fleet Engine accepts it, and a missing token is explained")
   func problems() throws {
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
@@ -68,7 +68,7 @@ struct TokenDescriptionTests {
         "Lifetime\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
   }
 
-  @Test("a problem of the response is shown if the token itself is valid")
+  @Test("a problem of the response is shown even if the token itself is valid")
   func answer() throws {
     let description = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
     expect(!description.isGood)

@@ -24,7 +24,7 @@ struct TokenFindingsTests {
     expectEqual(findings.map(\.severity), [.pass, .fail])
   }
 
-  @Test("a response without a token, and one that cannot be read, are one failure each, with advice")
+  @Test("a rejected request, an incomplete response and a failed connection cause one failure each, with advice")
   func failures() throws {
     for (answer, words) in [
       (try TokenFixture.answer(status: 403), "HTTP 403"), (try TokenFixture.answer(end: nil), "nothing at `end`"),
@@ -37,7 +37,7 @@ struct TokenFindingsTests {
     }
   }
 
-  @Test("quotation marks in a credential are the cause if the provider rejects the request, else a warning")
+  @Test("quotation marks in a credential fail if the provider rejects the request, and otherwise cause a warning")
   func credentialWarnings() throws {
     for status in [400, 401, 403] {
       let findings = TokenCheck.findings(["in quotes"], failure: try TokenFixture.answer(status: status).failure)
@@ -50,7 +50,7 @@ struct TokenFindingsTests {
     expect(TokenCheck.findings([], failure: try TokenFixture.answer(status: 401).failure).isEmpty)
   }
 
-  @Test("the credentials of the daemon that reads these settings are used, also if a box has several")
+  @Test("credentials are those of the unit that uses the settings file, even if a machine runs several daemons")
   func unit() {
     expectEqual(InstalledService.unit(for: "/etc/fleet-locationd/fleet-locationd.toml"), "fleet-locationd.service")
     expectEqual(InstalledService.unit(for: "/etc/fleet-locationd/van-2.toml"), "fleet-locationd@van-2.service")

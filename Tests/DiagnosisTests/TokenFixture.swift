@@ -6,7 +6,7 @@ import LocationDaemon
 import Testing
 import Timekeeping
 
-/// A token provider's responses, at a fixed time of the tests.
+/// A token provider's responses at a fixed time.
 enum TokenFixture {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
   static let wall = Timestamp(seconds: 1_796_083_200)
@@ -26,7 +26,7 @@ enum TokenFixture {
     try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("truck-17")))
   }
 
-  /// Unsigned; `parts` replaces claims, and nil removes one.
+  /// A token without a valid signature; `parts` replaces claims, and nil removes a claim.
   static func token(
     header: String = #"{"alg":"RS256","kid":"key-1"}"#, _ parts: [String: String?] = [:], signature: String = "c2ln"
   ) -> String {

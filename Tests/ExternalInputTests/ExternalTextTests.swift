@@ -12,7 +12,7 @@ struct ExternalTextTests {
     "3aa0f8d4c9be71d2f6c1",
   ]
 
-  /// The ways in which a careless or hostile program may change a secret before it quotes it.
+  /// Variants of a secret, as a careless or hostile program may quote it.
   private static func disguises(_ secret: String) -> [(String, String)] {
     let half = secret.index(secret.startIndex, offsetBy: secret.count / 2)
     func pieces(_ length: Int, _ separator: String) -> String {
@@ -32,13 +32,13 @@ struct ExternalTextTests {
     ]
   }
 
-  @Test("a secret is masked, in any case and however it is split", arguments: examples)
+  @Test("a secret is masked, in upper or lower case and however it is split", arguments: examples)
   func secrets(secret: String) {
     for (name, form) in ExternalTextTests.disguises(secret) {
       for text in [form, "got \(form), sorry", "token=\(form)", "\"\(form)\"", "/\(form)/x", "\(form)\n"] {
         let shown = ExternalText(text).description
         expect(shown.contains("<redacted>"), "\(name): \(text) -> \(shown)")
-        // The rest must not reveal more than a fragment.
+        // The text that is left must not reveal more than a fragment of the secret.
         let left = shown.replacing("<redacted>", with: "").lowercased().filter { $0.isLetter || $0.isNumber }
         let extra = text.contains("sorry") ? 8 : text.hasPrefix("token=") ? 5 : text.hasSuffix("/x") ? 1 : 0
         expect(left.count <= extra + secret.count / 4, "\(name): \(text) -> \(shown)")
@@ -49,12 +49,14 @@ struct ExternalTextTests {
   /// A project, a VIN and a UUID, as used for fleets and vehicles.
   private static let names = ["acme-fleet-3f9a2b", "WDB9066351S123456", "7f3a2c1e-90ab-4d5e-8f12-3456789abcde"]
 
-  @Test("the names in the settings are shown, whatever they look like, and nothing around them", arguments: names)
+  @Test(
+    "names in the settings are shown even if they look like secrets, but not as a part of a longer word",
+    arguments: names)
   func ownNames(name: String) {
     let text = "Vehicle providers/acme-fleet-3f9a2b/deliveryVehicles/\(name) not found"
     expectEqual(ExternalText(text, showing: ["acme-fleet-3f9a2b", name]).description, text)
     expectEqual(ExternalText("\(name): \(name)", showing: [name]).description, "\(name): \(name)")
-    // Not as a part of a longer word.
+    // A longer word that begins with the name is masked.
     let longer = "\(name)9f86d081884c7d65"
     expect(!ExternalText("token \(longer)", showing: [name]).description.contains("9f86d081884c7d65"))
   }
@@ -72,7 +74,7 @@ struct ExternalTextTests {
         expect(shown.contains(name))
         let rest = [name, "<redacted>"].reduce(shown) { $0.replacing($1, with: "") }
         let left = rest.count { $0.isLetter || $0.isNumber }
-        // No more than without the name.
+        // No more is visible than without the name.
         let plain = ExternalText(text.replacing(" \(name) ", with: "  "), limit: 2000).description
         expect(
           left <= plain.replacing("<redacted>", with: "").count { $0.isLetter || $0.isNumber }, "\(text): \(shown)")
@@ -80,7 +82,7 @@ struct ExternalTextTests {
     }
   }
 
-  @Test("less than a twentieth of random tokens is visible, however encoded")
+  @Test("less than 5 % of the characters of random tokens is visible, however they are quoted")
   func random() {
     var random = SystemRandomNumberGenerator()
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -96,7 +98,7 @@ struct ExternalTextTests {
     expect(seen * 20 < all, "\(seen) of \(all)")
   }
 
-  @Test("a very long word is masked, even if it looks like a natural one")
+  @Test("a very long word is masked, even if it consists of ordinary words")
   func longWords() {
     expectEqual(ExternalText("the correcthorsebatterystaple").description, "the <redacted>")
     expectEqual(ExternalText("card 4111111111111111, ID 123e4567-e89b-12d3-a456-426614174000").description.count, 30)
@@ -104,7 +106,7 @@ struct ExternalTextTests {
   }
 
   @Test(
-    "a value assigned to the name of a secret is masked, however short",
+    "a value that is assigned to the name of a secret is masked, however short it is",
     arguments: [
       ("password=hunter2", "password=<redacted>"), ("Password: hunter2 rejected", "Password: <redacted> rejected"),
       ("db_passwd = \"correct horse\"", "db_passwd = \"<redacted>\""), ("?token=abc&x=1", "?token=<redacted>"),
@@ -138,7 +140,7 @@ struct ExternalTextTests {
     expectEqual(ExternalText(text).description, text)
   }
 
-  @Test("the text is one line, in which nothing moves the cursor, reverses the direction or is invisible")
+  @Test("text becomes a single line without control, direction or invisible characters")
   func oneLine() {
     expectEqual(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description, "a b c  d  ")
     expectEqual(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description, "xy 31mz w vu")
@@ -147,7 +149,7 @@ struct ExternalTextTests {
     expectEqual(ExternalText(stacked).description.unicodeScalars.count, 3)
   }
 
-  @Test("the text is short, and marks a truncation")
+  @Test("long text is truncated, and the truncation is marked")
   func shortened() {
     let words = String(repeating: "word ", count: 100_000)
     let shown = ExternalText(words).description
@@ -155,17 +157,17 @@ struct ExternalTextTests {
     expect(shown.hasSuffix("…"))
     expectEqual(ExternalText("four words in all", limit: 4).description, "four…")
     expectEqual(ExternalText([UInt8](words.utf8)).description, shown)
-    // A secret at the point of truncation.
+    // A secret at the point of truncation is masked.
     expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
   }
 
-  @Test("bytes that are not text are shown as such")
+  @Test("bytes that are not text are shown as replacement characters, or as blank")
   func noText() {
     expectEqual(ExternalText([0x61, 0xFF, 0x62]).description, "a\u{FFFD}b")
     expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
   }
 
-  @Test("the text of another party in a message is in the journal, and not where every user can read it")
+  @Test("another party's text appears in the full text of a message, but not in its public text")
   func sentence() {
     let said = ExternalText("no such vehicle")
     let sentence: Sentence = "HTTP \(404): \(said)"

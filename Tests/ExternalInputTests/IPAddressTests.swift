@@ -5,7 +5,7 @@ import Testing
 
 struct IPAddressTests {
   @Test(
-    "an address is read, and written in its shortest form",
+    "an address is parsed, and written in its shortest form",
     arguments: [
       ("127.0.0.1", "127.0.0.1"), ("255.255.255.255", "255.255.255.255"), ("::", "::"), ("::1", "::1"),
       ("fe80::1%eth0", "fe80::1"), ("FE80:0:0:0:0:0:0:1", "fe80::1"), ("::ffff:10.0.0.1", "10.0.0.1"),
@@ -44,7 +44,7 @@ struct IPAddressTests {
   }
 
   @Test(
-    "a range contains the addresses with its prefix, and none of the other family",
+    "a range contains the addresses with its prefix, but none of the other family",
     arguments: [
       ("192.168.0.0/24", "192.168.0.255", true), ("192.168.0.0/24", "192.168.1.0", false),
       ("192.168.0.7", "192.168.0.7", true), ("192.168.0.7", "192.168.0.6", false), ("0.0.0.0/0", "8.8.8.8", true),
@@ -57,7 +57,7 @@ struct IPAddressTests {
   }
 
   @Test(
-    "a range with bits after its prefix, or with too many, is invalid",
+    "a range with bits set after its prefix, or with an invalid prefix length, is rejected",
     arguments: [
       "192.168.0.1/24", "10.0.0.0/33", "fe80::1/10", "::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1", "/8",
     ])
@@ -65,7 +65,7 @@ struct IPAddressTests {
     expectNil(AddressRange(text))
   }
 
-  @Test("only a range of a whole family contains everything", arguments: ["0.0.0.0/0", "::/0"])
+  @Test("only the range of a whole address family contains everything", arguments: ["0.0.0.0/0", "::/0"])
   func everything(text: String) throws {
     expect(try #require(AddressRange(text)).isEverything)
     try expectEqual(#require(AddressRange(text)).description, text)

@@ -15,7 +15,7 @@ struct NearestNameTests {
     expectEqual(NearestName.find(written, among: ["interval", "heartbeat", "device"]), meant)
   }
 
-  @Test("two edits are a misspelling of a short word only if its first letter is the same")
+  @Test("a short word with two edits is a misspelling only if its first letter is right")
   func short() {
     expectEqual(NearestName.find("bued", among: ["type", "baud"]), "baud")
     expectNil(NearestName.find("qued", among: ["type", "baud"]))

@@ -9,7 +9,7 @@ struct FaultyReceiver {
 
   private let trouble: Trouble
   private var random: SplitMix64
-  /// Errors that drift, metres.
+  /// Errors that drift, in metres.
   private var drift = (east: 0.0, north: 0.0)
   private var echo = (east: 0.0, north: 0.0)
   /// The values that the fixes of a jump share.
@@ -23,7 +23,7 @@ struct FaultyReceiver {
     random = SplitMix64(seed: seed)
   }
 
-  /// The fix that it reports for a true position at that second; nil without a fix.
+  /// The fix that the receiver reports for the true position at this second; nil without a fix.
   mutating func fix(_ state: TrueDrive.State, second: Int) -> Fix? {
     FaultyReceiver.wander(&drift, sigma: trouble == .parked ? 8 : 2, persistence: 0.98, &random)
     var east = state.east + drift.east + 0.3 * random.normal()
@@ -76,17 +76,17 @@ struct FaultyReceiver {
     }
     guard var fix = FaultyReceiver.fix(east: east, north: north, stamp) else { return nil }
     fix.horizontalAccuracy = accuracy
-    tellMotion(&fix, state)
+    addMotion(&fix, state)
     lastSound = fix
     return fix
   }
 
-  /// Metres from the true position.
+  /// The distance from the true position in metres.
   static func error(of coordinate: Coordinate, _ state: TrueDrive.State) -> Double {
     fix(east: state.east, north: state.north, start)?.coordinate.distance(to: coordinate) ?? .infinity
   }
 
-  private mutating func tellMotion(_ fix: inout Fix, _ state: TrueDrive.State) {
+  private mutating func addMotion(_ fix: inout Fix, _ state: TrueDrive.State) {
     if trouble == .noSpeedBurst { return }
     fix.speed = trouble == .zeroSpeed ? 0 : max(state.speed + 0.1 * random.normal(), 0)
     guard state.speed > 0.5, trouble != .zeroSpeed else { return }
@@ -96,7 +96,7 @@ struct FaultyReceiver {
 
   private mutating func beginJump(from least: Double = 60, to most: Double = 2000) {
     jumping = trouble == .jump ? 1 : 2 + Int(random.next() % 3)
-    // Positive and negative errors are equally frequent.
+    // The size of a jump is uniformly distributed on a logarithmic scale.
     var size = least
     let steps = 64 * random.unit()
     for _ in 0..<Int(steps) {
@@ -122,7 +122,7 @@ struct FaultyReceiver {
     return fix
   }
 
-  /// As reported by a receiver with seven decimals, near 48.1° N.
+  /// A fix near 48.1° N, with seven decimals as many receivers report.
   private static func fix(east: Double, north: Double, _ stamp: Timestamp) -> Fix? {
     let latitude = 48.137 + north / 111_200
     let longitude = 11.575 + east / 74_450

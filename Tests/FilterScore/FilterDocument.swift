@@ -8,10 +8,10 @@ import FleetEngine
 
 /// `docs/filter.md`, generated from the code and its scores.
 enum FilterDocument {
-  /// The drives of each kind behind the table.
+  /// The seeds of the drives of each kind.
   static let seeds: Range<UInt64> = 0..<200
 
-  /// Everything except the scores.
+  /// The page up to the scores.
   static var beginning: String {
     var text = """
       # Which fixes are accepted

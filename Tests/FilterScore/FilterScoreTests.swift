@@ -7,30 +7,30 @@ import Positioning
 import Testing
 
 struct FilterScoreTests {
-  /// The limits for every drive: shares of accepted bad fixes and rejected good ones, and the longest time for which
-  /// good ones are rejected.
+  /// The limits for the drives of one kind: the shares of accepted bad fixes and of rejected good fixes, and the
+  /// longest time for which good fixes are rejected.
   private struct Bound {
-    /// Nil where the filter cannot detect the error; `docs/filter.md` says how much is accepted.
+    /// Nil if the filter cannot detect the error; `docs/filter.md` says how much is accepted.
     var passed: Double? = 0
     var refused = 0.0
     var silence = 0
   }
 
-  /// Higher than the scores of two hundred drives each, because these are six.
+  /// The limits are higher than the scores of two hundred drives of each kind, because the test has only six.
   private static func bound(_ trouble: Trouble) -> Bound {
     switch trouble {
     case .none, .highway, .ferry, .train, .creeping, .parked, .rollover: Bound()
     case .future, .past: Bound()
-    // The ten fixes that are needed to accept it.
+    // Ten fixes are needed before this speed is accepted.
     case .fastTrain: Bound(refused: 0.04, silence: 9)
     case .zeroSpeed: Bound(refused: 0.04, silence: 8)
     case .jump: Bound(passed: 0.02, refused: 0.005, silence: 8)
     case .burst: Bound(passed: 0.03, refused: 0.02, silence: 8)
     case .noSpeedBurst: Bound(passed: 0.03, refused: 0.02, silence: 8)
-    // One fix in ten thousand is off by more than three deviations, with its true accuracy.
+    // The error of one fix in ten thousand exceeds three standard deviations, although its accuracy is right.
     case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
     case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
-    // A receiver that froze near the vehicle's next stop is still rejected.
+    // Frozen positions are good if the vehicle's next stop is near them, but they are still rejected.
     case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
     case .zero: Bound(refused: 0.005, silence: 1)
     case .honestTunnel: Bound(refused: 0.02, silence: 6)
@@ -38,7 +38,7 @@ struct FilterScoreTests {
     }
   }
 
-  @Test("few bad fixes are accepted, few good ones are rejected, and never for long", arguments: Trouble.allCases)
+  @Test("few bad fixes are accepted, and few good fixes are rejected, never for long", arguments: Trouble.allCases)
   func bounds(trouble: Trouble) {
     let score = Score(trouble, seeds: 1000..<1006)
     let bound = FilterScoreTests.bound(trouble)
@@ -47,7 +47,8 @@ struct FilterScoreTests {
     expect(score.longestSilence <= bound.silence, "\(score)")
   }
 
-  @Test("every reason has a sentence and advice that fit a table", arguments: FixRejection.allCases)
+  @Test(
+    "every reason for a rejection has a sentence and advice that fit into a table", arguments: FixRejection.allCases)
   func reasons(reason: FixRejection) {
     let sentence = reason.sentence.text
     let advice = reason.advice ?? ""
@@ -62,7 +63,7 @@ struct FilterScoreTests {
   private static let pagePath =
     "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/docs/filter.md"
 
-  @Test("docs/filter.md is current; UPDATE_GOLDENS=1 writes it, FILTER_SCORE=1 checks the scores too")
+  @Test("docs/filter.md is current; UPDATE_GOLDENS=1 writes it, and FILTER_SCORE=1 also checks the scores")
   func document() throws {
     let isUpdating = getenv("UPDATE_GOLDENS") != nil
     guard isUpdating || getenv("FILTER_SCORE") != nil else {

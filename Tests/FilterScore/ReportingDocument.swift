@@ -6,15 +6,15 @@ import Timekeeping
 
 /// `docs/reporting.md`, generated from the reports of recorded drives.
 enum ReportingDocument {
-  /// A choice of settings.
+  /// A set of settings, with its description.
   struct Choice {
     var text: String
     var configuration: ReportingPolicy.Configuration
   }
 
-  /// The drives with speed and date.
+  /// The drives that have speeds and dates.
   static let drives = RoadDrive.allCases.filter { $0 != .boston }
-  /// The jitter of the fixes' arrival in milliseconds.
+  /// The jitter of the arrival of fixes, in milliseconds.
   static let jitters = [2, 20, 50]
   static let kinds: [(name: String, line: @Sendable (RoadDrive) -> RoadLine)] = [
     ("serial, reads 100 ms apart", { .uart(baud: $0.baud) }), ("nmea-tcp", { _ in .tcp }), ("gpsd", { _ in .gpsd }),
@@ -23,7 +23,7 @@ enum ReportingDocument {
   static let deviations = [5.0, 10, 20].map { deviation in
     Choice(text: "`deviation = \"\(Int(deviation)) m\"`", configuration: .init(deviation: deviation))
   }
-  /// The values of the example settings.
+  /// The values in the example settings file.
   static let chosen = ReportingPolicy.Configuration(deviation: 5)
   static let others = [
     Choice(text: "`interval = \"9s\"`", configuration: .init(interval: .seconds(9))),
@@ -41,7 +41,7 @@ enum ReportingDocument {
       .reduce(RoadReport(), +)
   }
 
-  /// The updates whose fix was replaced less than half a period later.
+  /// The reports of all drives over this kind of line, from which the share of outdated updates is computed.
   static func outdated(over line: (RoadDrive) -> RoadLine, jitter: Int) throws -> RoadReport {
     try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: line($0), jitter: jitter)) }.reduce(RoadReport(), +)
   }
@@ -83,7 +83,7 @@ enum ReportingDocument {
     return text
   }
 
-  /// - Parameter reports: by jitter.
+  /// - Parameter reports: one for each jitter.
   static func freshnessRow(_ name: String, _ reports: [RoadReport]) -> String {
     let shares = reports.map { percent($0.outdatedShare) }.joined(separator: " | ")
     let interval = FilterDocument.hundredths(RoadReport.mean(reports[0].intervals))
@@ -101,8 +101,8 @@ enum ReportingDocument {
   /// The whole page.
   ///
   /// - Parameters:
-  ///   - corners: of each choice.
-  ///   - freshness: by source, then by jitter.
+  ///   - corners: the report for each choice.
+  ///   - freshness: the reports for each kind of source, one for each jitter.
   static func page(corners: [(Choice, RoadReport)], freshness: [[RoadReport]], standing: RoadReport) -> String {
     """
     # When a position is sent
@@ -161,7 +161,7 @@ enum ReportingDocument {
 
   private static func table(_ reports: [(Choice, RoadReport)]) -> String { corners(reports) }
 
-  /// The monthly cost of `chosen`.
+  /// The additional updates and data volume of `chosen` per month.
   private static func monthly(_ reports: [(Choice, RoadReport)]) -> String {
     guard let usual = reports.first?.1,
       let chosen = reports.first(where: { $0.0.configuration == ReportingDocument.chosen })?.1
@@ -174,8 +174,8 @@ enum ReportingDocument {
     return "\(updates) updates and \(FilterDocument.tenths(Double(updates) * 442 / 1e6)) MB"
   }
 
-  /// The corner that is cut most with the default settings, with both sets of updates: half a minute before and after
-  /// it.
+  /// The corner that is cut most with the default settings, with the updates of both settings from half a minute before
+  /// it to half a minute after it.
   static func picture(_ usual: RoadRun, _ chosen: RoadRun) -> String {
     var worst = (error: 0.0, location: usual.fixes[0].location)
     for (from, to) in zip(usual.updates, usual.updates.dropFirst()) where from.index < to.index {
@@ -186,7 +186,7 @@ enum ReportingDocument {
         if error > worst.error { worst = (error, fix.location) }
       }
     }
-    /// East and north of the corner, in metres.
+    /// Offsets east and north of the corner, in metres.
     func offsets(_ locations: [VehicleLocation]) -> [(x: Double, y: Double)] {
       locations.filter { abs(($0.time - worst.location.time).inSeconds) <= 30 }.map { location in
         let distance = worst.location.coordinate.distance(to: location.coordinate)

@@ -13,19 +13,19 @@ enum RoadDrive: String, CaseIterable {
   case geniviSwiss = "genivi-swiss"
   case mountainView = "mtv-f9k"
 
-  /// The position at a time according to a more accurate instrument.
+  /// The true position at a time, from a more accurate instrument.
   struct Truth {
     var time: Timestamp
     var coordinate: Coordinate
   }
 
-  /// The build date for the filter. Only morten is older: its date counts as a week rollover, and is moved forward.
+  /// The build date for the filter. Only morten is older: its date is corrected as if it were a week rollover.
   static let buildDate = Timestamp(seconds: 1_230_768_000)
 
   /// The bytes of the recording.
   func recording() throws -> [UInt8] { try RoadDrive.unpacked("\(rawValue).nmea.gz") }
 
-  /// The fixes of the recording, and the live filter's decision on each at its own time.
+  /// The fixes of the recording, with the live filter's decision on each fix at its own time.
   func review() throws -> RecordingReview {
     var decoder = NMEADecoder()
     var fixes: [Fix] = []
@@ -34,7 +34,7 @@ enum RoadDrive: String, CaseIterable {
     return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: RoadDrive.buildDate))
   }
 
-  /// In order of time; empty without ground truth.
+  /// The true positions in order of time; empty without ground truth.
   func truth() throws -> [Truth] {
     guard self == .mountainView else { return [] }
     let text = String(decoding: try RoadDrive.unpacked("\(rawValue).truth.csv.gz"), as: UTF8.self)

@@ -32,7 +32,7 @@ struct RoadSource {
   private var session: any SourceSession
   /// Bits per second of a serial line; nil for a connection.
   private let baud: Int?
-  /// Bytes on the line or in the kernel's buffer, with the arrival of each group.
+  /// Groups of bytes on the line or in the kernel's buffer, with their arrival times.
   private var line: [(bytes: [UInt8], at: BootInstant)] = []
   private var isWatched = true
 
@@ -48,10 +48,10 @@ struct RoadSource {
       }
   }
 
-  /// The receiver begins to send at this time.
+  /// The receiver begins to send these bytes at this time.
   mutating func send(_ bytes: [UInt8], at start: BootInstant) {
     guard let baud else { return line.append((bytes, start)) }
-    // A UART interrupts for 8 bytes or a pause; ten bits each.
+    // A UART raises an interrupt for 8 bytes or a pause; each byte has ten bits on the line.
     var begin = max(start, line.last?.at ?? start)
     for first in stride(from: 0, to: bytes.count, by: 8) {
       let group = Array(bytes[first..<min(first + 8, bytes.count)])
@@ -68,7 +68,7 @@ struct RoadSource {
   /// Starts the session. Returns its reports.
   mutating func start(at now: BootInstant) -> [SourceReport] { handle(.start, at: now) }
 
-  /// The session's reports at this time, which is `next`.
+  /// Advances to this time, which is `next`. Returns the session's reports.
   mutating func step(at now: BootInstant) -> [SourceReport] {
     let bytes = isWatched ? arrived(by: now) : []
     return bytes.isEmpty ? handle(.deadline, at: now) : receive(bytes, at: now)
@@ -82,7 +82,7 @@ struct RoadSource {
     perform(session.receive(bytes.span, from: .peer, at: RoadSource.moment(now)), at: now)
   }
 
-  /// Sessions of receivers do not use the wall clock.
+  /// A moment without a wall clock, which sessions of receivers do not use.
   private static func moment(_ now: BootInstant) -> Moment { Moment(boot: now, wall: Timestamp(seconds: 0)) }
 
   private mutating func arrived(by now: BootInstant) -> [UInt8] {
@@ -91,7 +91,7 @@ struct RoadSource {
     return line.prefix(count).flatMap(\.bytes)
   }
 
-  /// Opening the line succeeds at once, also when it is opened again after a gap in the recording.
+  /// Performs effects. Opening the line succeeds at once, even when it is reopened after a gap in the recording.
   private mutating func perform(_ effects: [SourceEffect], at now: BootInstant) -> [SourceReport] {
     var reports: [SourceReport] = []
     for effect in effects {

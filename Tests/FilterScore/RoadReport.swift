@@ -5,21 +5,21 @@ import Timekeeping
 
 /// The reports of recorded drives: headings at standstill, the age of fixes, and the accuracy of the reported track.
 struct RoadReport {
-  /// Accepted fixes below 1 m/s that lie between courses, and those of them whose heading as reported points more than
-  /// 45° away from both the course before and the course after, of 3 m/s and more.
+  /// Accepted fixes below 1 m/s with a course (a heading at 3 m/s or more) before and after them, and the number of
+  /// these fixes whose reported heading differs by more than 45° from both courses.
   var standing = 0
   var misdirected = 0
-  /// Updates while driving, and those of them whose fix was more than half a period old, while the next one arrived
-  /// less than half a period later.
+  /// Updates while driving, and the number of these updates whose fix was more than half a period old although the
+  /// next fix arrived less than half a period later.
   var driving = 0
   var outdated = 0
-  /// All updates, and their total duration.
+  /// The number of updates, and the time from the first to the last.
   var updates = 0
   var duration = Duration.zero
-  /// The time between two updates while driving, in seconds.
+  /// The times between updates while driving, in seconds.
   var intervals: [Double] = []
-  /// Metres from each accepted fix to the line between the updates around it, and to the last position that was
-  /// received.
+  /// Metres from each accepted fix to the line between the updates before and after it, and to the position of the
+  /// update before it.
   var track: [Double] = []
   var shown: [Double] = []
 
@@ -68,7 +68,7 @@ struct RoadReport {
       }
       if index > 0, !run.fixes[run.updates[index - 1].index].isParked {
         let interval = (update.at - run.updates[index - 1].at).inSeconds
-        // Not across a gap in the recording.
+        // Intervals across a gap in the recording are not counted.
         if interval < 60 { intervals.append(interval) }
       }
     }
@@ -106,7 +106,7 @@ struct RoadReport {
 
   static func mean(_ numbers: [Double]) -> Double { numbers.reduce(0, +) / Double(max(numbers.count, 1)) }
 
-  /// - Parameter share: 0.95 for the number that 95 % do not exceed.
+  /// - Parameter share: 0.95 for the number that 95 % of the numbers do not exceed.
   static func quantile(_ share: Double, of numbers: [Double]) -> Double {
     let sorted = numbers.sorted()
     return sorted.isEmpty ? 0 : sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]

@@ -9,8 +9,8 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// The daemon's reports for recorded drives, byte by byte in virtual time. Improvements must not be lost: a change
-/// that improves a figure tightens its bound.
+/// The daemon's reports for recorded drives, byte by byte in virtual time. A change that improves a figure should also
+/// tighten its bound, so that the improvement is not lost later.
 struct RoadReportTests {
   @Test("a stationary vehicle is reported with the heading of the road, not of a drifting position")
   func headings() throws {
@@ -22,7 +22,7 @@ struct RoadReportTests {
   }
 
   @Test(
-    "an update contains the newest fix, however its arrival jitters; the interval is kept",
+    "an update contains the newest fix, even if its arrival time varies, and the update interval is kept",
     arguments: ReportingDocument.kinds.indices)
   func freshness(index: Int) throws {
     let kind = ReportingDocument.kinds[index]
@@ -42,7 +42,7 @@ struct RoadReportTests {
     expect(page?.contains(text) == true, "UPDATE_GOLDENS=1 adds \(text)", sourceLocation: sourceLocation)
   }
 
-  @Test("the corners of streets are on the reported track, for a few more updates")
+  @Test("with a maximum deviation of 5 m the reported track follows corners better, for a few more updates")
   func corner() throws {
     let (usual, early) = try (
       RoadReport(RoadRun(.geniviMunich, over: .uart(baud: 38_400))),
@@ -53,12 +53,12 @@ struct RoadReportTests {
     expect(early.updates < usual.updates * 5 / 4)
   }
 
-  @Test("the reported accuracy of an RTK receiver includes its error")
+  @Test("the errors of an RTK receiver are consistent with its reported accuracy")
   func accuracy() throws {
     let run = try RoadRun(.mountainView, over: .uart(baud: 38_400))
     let truth = try RoadDrive.mountainView.truth()
     var (known, within, withinThree, least) = (0, 0, 0, Double.infinity)
-    // A parked vehicle is reported where it stopped.
+    // A parked vehicle is reported at the position where it stopped.
     for update in run.updates where !run.fixes[update.index].isParked {
       let location = run.fixes[update.index].location
       guard let accuracy = location.horizontalAccuracy else { continue }
@@ -82,7 +82,7 @@ struct RoadReportTests {
   private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   @Test(
-    "all of docs/reporting.md and its picture is current: UPDATE_GOLDENS=1 writes them, FILTER_SCORE=1 checks them",
+    "docs/reporting.md and its picture are current: UPDATE_GOLDENS=1 writes them, and FILTER_SCORE=1 checks them",
     .enabled(if: getenv("FILTER_SCORE") != nil || getenv("UPDATE_GOLDENS") != nil))
   func document() throws {
     let choices = [ReportingDocument.usual] + ReportingDocument.deviations + ReportingDocument.others

@@ -11,17 +11,17 @@ import RecordingReview
 import Timekeeping
 
 /// A recorded drive in virtual time: its bytes arrive as recorded, pass through the daemon's own session and agent,
-/// and a Fleet Engine accepts each update after 0.2 s.
+/// and a simulated Fleet Engine accepts each update after 0.2 s.
 struct RoadRun {
   /// An accepted fix.
   struct AcceptedFix {
-    /// As the receiver sent it.
+    /// The fix as the receiver sent it.
     var fix: Fix
-    /// As it would be reported.
+    /// The location that an update would report.
     var location: VehicleLocation
-    /// When it was available.
+    /// The time at which the fix was available.
     var at: BootInstant
-    /// Whether the vehicle counted as parked.
+    /// Whether the vehicle was considered parked.
     var isParked: Bool
   }
 
@@ -37,7 +37,7 @@ struct RoadRun {
 
   private var fixture: AgentFixture
   private let wallAtStart: Timestamp
-  /// Updates that are not answered yet.
+  /// Updates without a response yet.
   private var flights: [(id: UInt64, until: BootInstant)] = []
 
   /// The delay of the receiver's first burst after the start.
@@ -112,13 +112,13 @@ struct RoadRun {
 }
 
 extension RoadDrive {
-  /// Whether a sentence of this kind begins or ends the receiver's bursts.
+  /// The sentence that begins or ends each of the receiver's bursts.
   private enum Order {
     case begins(String)
     case ends(String)
   }
 
-  /// The usual speed of a receiver with bursts of this length. At 9600 baud, 960 bytes take a second.
+  /// The usual baud rate of a receiver with bursts of this length. At 9600 baud, 960 bytes take a second.
   var baud: Int {
     switch self {
     case .boston, .dotnet2, .morten: 9600
@@ -136,11 +136,12 @@ extension RoadDrive {
     }
   }
 
-  /// The receiver's bursts, in the order of the recording. A burst with the time of the previous one is part of it.
+  /// The receiver's bursts, in the order of the recording. A burst that is not later than the previous one is joined to
+  /// the previous one.
   func bursts(for line: RoadLine) throws -> [RoadBurst] {
     let fixes = try review().fixes.map { reviewed in
       var reviewed = reviewed
-      // The review dates a drive without a date to 2000-01-01, and a clock before the build date counts as not set.
+      // The review dates a drive without a date to 2000-01-01, and a clock before the build date is treated as not set.
       let assumedDay = Timestamp(seconds: 946_684_800)
       if reviewed.time < RoadDrive.buildDate { reviewed.time = RoadDrive.buildDate + (reviewed.time - assumedDay) }
       return reviewed
@@ -176,7 +177,7 @@ extension RoadDrive {
     return bursts
   }
 
-  /// Milliseconds since midnight, of RMC and GGA.
+  /// The time in an RMC or GGA sentence, in milliseconds since midnight; nil for other sentences.
   private static func timeOfDay(_ fields: [ArraySlice<UInt8>], _ address: String) -> Int64? {
     guard address.hasSuffix("RMC") || address.hasSuffix("GGA"), fields.count > 1,
       let number = Double(String(decoding: fields[1], as: UTF8.self)), (0..<240_000).contains(number)

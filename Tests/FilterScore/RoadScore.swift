@@ -3,26 +3,26 @@ import Positioning
 import RecordingReview
 import Timekeeping
 
-/// The filter's results for a recorded drive on a real road. Without ground truth, neighbours and reported speeds are
-/// the reference.
+/// The filter's results for a recorded drive on a real road. Without ground truth, neighbouring fixes and reported
+/// speeds are the reference.
 struct RoadScore: Equatable {
   var fixes = 0
   var rejected = 0
-  /// Fixes that were rejected though computed from satellites and within 15 m of the line between the accepted fixes
-  /// around them, which are at most 10 s before and 15 s after.
+  /// Rejected fixes that were computed from satellites and are within 15 m of the line between the accepted fixes
+  /// before and after them, which are at most 10 s before and 15 s after.
   var wrong = 0
   /// The longest time in seconds for which such fixes were rejected while the vehicle moved.
   var longest = 0
-  /// Fixes without satellites, and those of them that were rejected.
+  /// Fixes without satellites, and the number of these fixes that were rejected.
   var unmeasured = 0
   var unmeasuredStopped = 0
-  /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and those of them that were rejected.
+  /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and how many of them were rejected.
   var frozen = 0
   var frozenStopped = 0
   /// Accepted fixes that were computed without satellites, or repeat the previous accepted position for 3 s at 3 m/s.
   var bad = 0
-  /// Accepted fixes more than 50 m further from the previous accepted one, at most 5 s earlier, than the reported
-  /// speeds allow.
+  /// Accepted fixes that are at most 5 s after the previous accepted fix, but more than 50 m further from it than the
+  /// reported speeds allow.
   var jumps = 0
   /// The errors of accepted fixes in metres, where the truth is known: the median and the maximum.
   var median = 0.0
@@ -136,12 +136,12 @@ struct RoadScore: Equatable {
 }
 
 extension RecordingReview.ReviewedFix {
-  /// Metres per second; 0 where the receiver reports none.
+  /// The reported speed in metres per second; 0 if the receiver reports none.
   fileprivate var speed: Double { fix.speed ?? 0 }
-  /// Whether no satellite was used.
+  /// Whether the fix was computed without satellites.
   fileprivate var isUnmeasured: Bool { fix.satellites == 0 || fix.quality == .estimated }
 
-  /// Whether it repeats the position while the vehicle moves.
+  /// Whether the fix repeats the position of the previous fix while the vehicle moves.
   fileprivate func repeats(_ before: RecordingReview.ReviewedFix) -> Bool {
     fix.coordinate == before.fix.coordinate && min(speed, before.speed) >= 3
   }

@@ -5,12 +5,13 @@ import RecordingReview
 import Testing
 import Timekeeping
 
-/// The filter on real roads. Improvements must not be lost: a change that improves a figure tightens its bound.
+/// The filter on real roads. A change that improves a figure should also tighten its bound, so that the improvement is
+/// not lost later.
 struct RoadScoreTests {
   /// The scores of the seven drives, computed once.
   static let scores = Result { try RoadDrive.allCases.map { ($0, RoadScore(try $0.review(), truth: try $0.truth())) } }
 
-  @Test("on recorded drives good fixes are accepted; those without satellites or of a frozen receiver are rejected")
+  @Test("on recorded drives good fixes are accepted, and fixes without satellites or of a frozen receiver are rejected")
   func bounds() throws {
     let total = try RoadScoreTests.scores.get().map(\.1).reduce(RoadScore(), +)
     expectEqual(total.fixes, 22_648)
@@ -21,7 +22,7 @@ struct RoadScoreTests {
     expect(total.median <= 0.5 && total.largest <= 1.1, "\(total)")
   }
 
-  @Test("multipath ends within a second of the first right fix, and an outlier is not accepted")
+  @Test("right fixes are accepted again within two seconds after multipath, and outliers are rejected")
   func episodes() throws {
     let munich = try RoadDrive.geniviMunich.review()
     for (wrong, right) in [

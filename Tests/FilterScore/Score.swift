@@ -5,7 +5,8 @@ import Reporting
 import Timekeeping
 
 /// The filter's score on drives with one kind of error.
-/// || A fix is bad if it is further from the truth than 50 m and than three times its stated accuracy, or if its time
+///
+/// A fix is bad if it is further from the truth than 50 m and than three times its stated accuracy, or if its time
 /// is wrong and not corrected. Every other fix is good.
 struct Score: Equatable {
   private(set) var good = 0
@@ -14,12 +15,12 @@ struct Score: Equatable {
   private(set) var goodRefused = 0
   /// The longest time in seconds for which good fixes were rejected.
   private(set) var longestSilence = 0
-  /// How often a vehicle was reported to stop or to start.
+  /// How often the vehicle was found to have stopped or started.
   private(set) var turns = 0
-  /// The largest error in metres of a held or reported position while the fix was good.
+  /// The largest error in metres of a reported position when the fix was good.
   private(set) var largestError = 0.0
 
-  /// Drives with every seed.
+  /// Scores one drive for each seed.
   init(_ trouble: Trouble, seeds: Range<UInt64>) {
     for seed in seeds { drive(trouble, seed: seed) }
   }
@@ -59,8 +60,8 @@ struct Score: Equatable {
     }
   }
 
-  /// Share of bad fixes that are accepted, 0 to 1.
+  /// The share of bad fixes that are accepted, 0 to 1.
   var passedShare: Double { bad == 0 ? 0 : Double(badPassed) / Double(bad) }
-  /// Share of good fixes that are rejected, 0 to 1.
+  /// The share of good fixes that are rejected, 0 to 1.
   var refusedShare: Double { good == 0 ? 0 : Double(goodRefused) / Double(good) }
 }

@@ -38,7 +38,7 @@ enum Trouble: String, CaseIterable {
     }
   }
 
-  /// Seconds.
+  /// The duration of the drive in seconds.
   var duration: Int { self == .parked ? 7200 : 300 }
   /// Seconds from one fix to the next.
   var period: Int { self == .parked ? 5 : 1 }

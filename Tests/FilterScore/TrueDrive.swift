@@ -7,7 +7,7 @@ import Timekeeping
 struct TrueDrive {
   enum Kind {
     case town, highway, ferry
-    /// Maximum in metres per second.
+    /// The maximum speed in metres per second.
     case train(Double)
     case creeping, parked
   }
@@ -18,7 +18,7 @@ struct TrueDrive {
     var north = 0.0
     /// Metres per second.
     var speed = 0.0
-    /// Degrees true, 0 up to but not 360.
+    /// Degrees from true north, from 0 to less than 360.
     var heading = 0.0
   }
 
@@ -55,7 +55,7 @@ struct TrueDrive {
     switch kind {
     case .town:
       target = [0, 8, 14, 14, 19][Int(random.next() % 5)]
-      // Slows down for a corner.
+      // The vehicle slows down for a corner.
       if random.unit() < 0.4 {
         (target, remaining) = (6, 6)
         turn = state.speed < 9 ? (random.unit() < 0.5 ? -15 : 15) : 0

@@ -6,7 +6,8 @@ import Timekeeping
 
 struct BaudProbeTests {
   @Test(
-    "Each usual speed is tried for a fixed time, in turn, until two sentences are valid", arguments: BaudProbe.rates)
+    "Common baud rates are tried in turn, each for a fixed time, until two sentences are valid",
+    arguments: BaudProbe.rates)
   func search(right: Int) {
     var probe = BaudProbe()
     var now = BootInstant.boot
@@ -25,7 +26,7 @@ struct BaudProbeTests {
     expectNil(probe.nextDeadline)
     expectNil(probe.advance(at: now + .seconds(100)))
     expectEqual(probe.received(sentences: 5), 5)
-    // After a replug the last speed comes first, then all others.
+    // After a replug the detected rate is tried first, and then all others.
     probe.closed()
     expectEqual(probe.baud, right)
     probe.opened(at: now)
@@ -37,7 +38,7 @@ struct BaudProbeTests {
     expectEqual(Set(again), Set(BaudProbe.rates))
   }
 
-  @Test("A first valid sentence extends the time for its speed, once")
+  @Test("The first valid sentence extends the time for the current baud rate once")
   func promise() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
@@ -47,7 +48,7 @@ struct BaudProbeTests {
     expectEqual(probe.advance(at: .boot + BaudProbe.dwell * 2), 4800)
   }
 
-  @Test("A speed that the device does not support is not tried again")
+  @Test("A baud rate that the device does not support is not tried again")
   func refused() {
     var probe = BaudProbe()
     probe.opened(at: .boot)

@@ -4,10 +4,10 @@ import FixSources
 import Testing
 import Timekeeping
 
-/// A receiver on a UART whose bursts are predicted: the daemon's wake-ups, and the delay of fixes.
+/// The daemon's wake-ups and the delays of fixes when the bursts of a receiver on a UART are predicted.
 struct BurstForecastTests {
   @Test(
-    "once the receiver's bursts are regular, each is read with one wake-up, and no fix is delayed",
+    "regular bursts take one or two wake-ups each, and fixes are on average as early as with reads every 100 ms",
     arguments: [
       (115_200, 12, 0, 1.25), (115_200, 12, 5, 1.3), (115_200, 1, 0, 1.25), (115_200, 1, 20, 1.4),
       (115_200, 12, 50, 2.4),
@@ -31,7 +31,7 @@ struct BurstForecastTests {
   }
 
   @Test(
-    "a receiver's clock may be fast or slow, and its bursts may shift once or permanently",
+    "bursts are still predicted if the receiver's clock is fast or slow, or if they shift once or permanently",
     arguments: [
       { $0 * 0.1 }, { $0 * -0.1 }, { $0 * -0.3 }, { $0 == 60 ? 350 : 0 }, { $0 == 60 ? -45 : 0 }, { $0 < 60 ? 0 : 300 },
       { $0 < 60 ? 0 : -40 },
@@ -47,7 +47,7 @@ struct BurstForecastTests {
       line.delays(from: 20_000).allSatisfy { $0 <= .milliseconds(100) }, "\(line.delays(from: 20_000).max() ?? .zero)")
   }
 
-  @Test("bursts that permanently come much earlier are detected after sixteen at the latest")
+  @Test("if bursts permanently arrive much earlier, this is detected after at most 16 bursts")
   func early() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences
@@ -60,7 +60,7 @@ struct BurstForecastTests {
     expect(line.wakeUps(100_000..<200_000) < 1.3)
   }
 
-  @Test("a tunnel costs no more wake-ups than without a prediction, and the first fix after it is read just as soon")
+  @Test("in a tunnel there are no more wake-ups than without predictions, and the first fix after it is not delayed")
   func tunnel() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences
@@ -73,7 +73,7 @@ struct BurstForecastTests {
   }
 
   @Test(
-    "5 and 10 Hz are predicted",
+    "bursts at 5 and 10 Hz are predicted",
     arguments: [(115_200, 5, 12, 6.5), (115_200, 10, 12, 20.1), (38_400, 5, 1, 6.5), (9600, 5, 0, 8)])
   func fast(baud: Int, rate: Int, sentences: Int, most: Double) {
     var line = UARTLine(baud: baud)
@@ -85,7 +85,9 @@ struct BurstForecastTests {
     expect(line.delays(from: 10_000).allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays().max() ?? .zero)")
   }
 
-  @Test("when a receiver changes its rate, its fixes are delayed once, by less than the old period", arguments: [1, 5])
+  @Test(
+    "when a receiver changes its update rate, at most four fixes are delayed, each by less than a second",
+    arguments: [1, 5])
   func rate(first: Int) {
     var line = UARTLine(baud: 115_200)
     line.sentences = Array(UARTLine.manySentences.prefix(2))

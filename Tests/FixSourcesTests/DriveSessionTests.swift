@@ -30,7 +30,7 @@ struct DriveSessionTests {
     }
   }
 
-  @Test("a simulated drive reports its name, a fix a second, and one end")
+  @Test("a simulated drive reports its name, one fix per second, and its end once")
   func drive() throws {
     var session = try session()
     expectNil(session.nextDeadline)
@@ -52,7 +52,7 @@ struct DriveSessionTests {
     expectEqual(session.handle(.deadline, at: moment(second + 1)), [])
   }
 
-  @Test("after suspend it continues at the current position, with one fix and none of those in between")
+  @Test("after a suspend a simulated drive continues at the current position, and skips the fixes in between")
   func catchUp() throws {
     var session = try session()
     _ = session.handle(.start, at: moment(0))
@@ -61,7 +61,7 @@ struct DriveSessionTests {
     expectEqual(session.nextDeadline, .boot + .seconds(8))
   }
 
-  @Test("with a wall clock that is not set it starts at the build date")
+  @Test("if the wall clock is not set, a simulated drive starts at the build date")
   func clockUnset() throws {
     var session = try session()
     expectEqual(times(session.handle(.start, at: moment(5, wall: 0))), [1_795_000_000])

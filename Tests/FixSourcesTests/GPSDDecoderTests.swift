@@ -24,7 +24,7 @@ struct GPSDDecoderTests {
     .fixes.first
   }
 
-  @Test("A report becomes a fix with every member, errors of 95 % as one standard deviation, satellites from SKY")
+  @Test("A TPV report becomes a complete fix: 95 % errors become standard deviations, and satellites come from SKY")
   func everyMember() throws {
     let all = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
     expectEqual(all.count, 4)
@@ -49,7 +49,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "An eph that gpsd has computed from HDOP is not the receiver's accuracy: it is used as the HDOP of the fix",
+    "An eph that gpsd computed from HDOP is not the receiver's accuracy, but gives the HDOP of the fix",
     arguments: [
       (#""eph":20.9"#, 1.1, 5.5), (#""eph":950.000"#, 50, 250), (#""status":2,"eph":3.467"#, 0.73, 1.46),
       (#""status":3,"eph":14.440"#, 0.76, 0.0152), (#""status":4,"eph":14.440"#, 0.76, 0.38),
@@ -67,7 +67,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "Satellites that SKY reports as 0 belong to another epoch, unless the position is extrapolated or gpsd is too old",
+    "A satellite count of 0 in SKY is ignored, unless the fix is estimated or gpsd is old",
     arguments: [(nil, "", nil), (14, "", nil), (nil, #","status":6"#, nil), (nil, #","status":5"#, 0), (12, "", 0)]
       as [(Int?, String, Int?)])
   func noSatellites(minor: Int?, members: String, satellites: Int?) throws {
@@ -79,18 +79,18 @@ struct GPSDDecoderTests {
     expectEqual(fix.satellites, satellites)
   }
 
-  @Test("With eph, the other errors that gpsd computes from dilutions are not used as accuracies either")
+  @Test("If eph is computed from HDOP, epv, eps and epd are not used as reported accuracies either")
   func derivedErrors() throws {
     let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
     expectEqual(fix.verticalAccuracy, 6.5)
     expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
   }
 
-  @Test("An eph that cannot be computed from an HDOP is the receiver's accuracy")
+  @Test("An eph that cannot have been computed from an HDOP is the receiver's accuracy")
   func ownError() throws {
     let fix = try #require(position(#","eph":9.8"#))
     expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
-    // u-blox reports its accuracy, whatever it is.
+    // The eph of a u-blox is always its own estimate.
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
     let text = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,"eph":19.0}"#
     try expectEqual(#require(events([device, text]).fixes.first).reportedAccuracy, 19)
@@ -106,7 +106,7 @@ struct GPSDDecoderTests {
     expectEqual(fix.headingAccuracy, 3.92)
   }
 
-  @Test("gpsd 3.17 is supported, with one altitude, two horizontal errors, and a list of satellites")
+  @Test("The protocol of gpsd 3.17 is supported: one altitude, two horizontal errors, and a list of satellites")
   func oldProtocol() throws {
     let fix = try #require(
       events([
@@ -124,7 +124,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "Mean sea level and ellipsoid are distinguished",
+    "Altitudes above mean sea level and above the ellipsoid are distinguished",
     arguments: [
       (#","altMSL":10,"geoidSep":40"#, 10, 50), (#","altHAE":50,"alt":10"#, nil, 50),
       (#","altHAE":50,"altMSL":10"#, 10, 50),
@@ -137,7 +137,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "The status says how the position was determined",
+    "The quality of a fix is derived from gpsd's status",
     arguments: [
       (0, Fix.Quality.gnss), (1, .gnss), (2, .dgnss), (3, .rtkFixed), (4, .rtkFloat), (5, .estimated), (6, .gnss),
       (7, .estimated), (8, .simulated), (9, .gnss), (10, .gnss), (-1, .gnss),
@@ -147,7 +147,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "A report without mode, position or time is not a fix, but shows that the receiver is alive",
+    "A report without a valid mode, position or time is not a fix, but shows that the receiver is alive",
     arguments: [
       #"{"class":"TPV","device":"/dev/a","mode":0}"#,
       #"{"class":"TPV","device":"/dev/a","mode":1,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2}"#,
@@ -163,7 +163,7 @@ struct GPSDDecoderTests {
     expectEqual(events([line]), [.report(device: "/dev/a", nil)])
   }
 
-  @Test("A zero is a value, and a member of the wrong type invalidates no other")
+  @Test("Zero is a valid value, and a member of the wrong type does not invalidate the others")
   func zeros() throws {
     let fix = try #require(position(#","speed":0,"track":0,"altMSL":0,"eph":"bad","epx":null,"epv":[]"#))
     expectEqual(fix.speed, 0)
@@ -186,7 +186,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "Control messages and classes without a position are not reported",
+    "Control messages, other classes than TPV and unreadable lines are ignored",
     arguments: [
       #"{"class":"WATCH","enable":true,"json":true,"device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
       #"{"class":"DEVICE","path":"/dev/a","activated":0,"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
@@ -202,7 +202,7 @@ struct GPSDDecoderTests {
     expect(events([line]).isEmpty)
   }
 
-  @Test("An error is reported with gpsd's message")
+  @Test("An error of gpsd is reported with its message")
   func refusal() {
     expectEqual(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]), [.refused("Unrecognized request")])
   }
@@ -224,7 +224,7 @@ struct GPSDDecoderTests {
     }
   }
 
-  @Test("A line that never ends is skipped, and the next one is read")
+  @Test("A line that never ends is skipped, and the next line is read")
   func overlong() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     var all: [GPSDDecoder.Event] = []
@@ -234,19 +234,19 @@ struct GPSDDecoderTests {
     expectEqual(decoder.counters.overlong, 1)
   }
 
-  @Test("Deeply nested JSON is unreadable, and does not crash")
+  @Test("Deeply nested JSON is ignored, and does not crash the decoder")
   func deep() {
     let line = #"{"class":"DEVICES","devices":"# + String(repeating: "[", count: 20_000)
     expect(events([line]).isEmpty)
   }
 
-  @Test("With a device named, only its reports are used")
+  @Test("If a device is specified, only its reports are used")
   func named() {
     let lines = [GPSDTranscript.tpv("/dev/b", 1), GPSDTranscript.tpv("/dev/a", 2), GPSDTranscript.tpv(nil, 3)]
     expectEqual(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude), [2])
   }
 
-  @Test("The first receiver with a fix stays selected; another takes over after its silence, and two are never mixed")
+  @Test("The first receiver with a fix stays selected until it is silent for the timeout, and two are never mixed")
   func choice() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     func latitudes(_ second: Int, _ lines: String...) -> [Double] {
@@ -260,21 +260,21 @@ struct GPSDDecoderTests {
         1
       ])
     expectEqual(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)), [1])
-    // Without a fix it counts as silent, whatever it sends.
+    // A receiver without a fix is considered silent, even if it sends reports.
     expectEqual(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)), [])
     expectEqual(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)), [2])
     expectEqual(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
-    // A new connection does not change that.
+    // A new connection does not change the selected receiver.
     decoder.restart()
     expectEqual(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)), [2])
   }
 
-  @Test("Satellites and dilution are those of the same receiver, and recent")
+  @Test("Satellite count and HDOP of a fix come from the same receiver, and only while they are recent")
   func skyOfTheSame() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
     _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
     expectEqual(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites, 2)
-    // A SKY with dilution alone does not change the count.
+    // A SKY report with only HDOP does not change the satellite count.
     _ = decoder.events([#"{"class":"SKY","device":"/dev/a","hdop":2}"#], at: .boot + .seconds(5))
     let later = decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
     expectEqual(later?.hdop, 2)

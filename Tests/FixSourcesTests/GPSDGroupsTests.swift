@@ -5,16 +5,16 @@ import GPSDTesting
 import Testing
 import Timekeeping
 
-/// gpsd's reports, and a kernel that wakes up the daemon at a low-water mark.
+/// Reads of gpsd's reports when the kernel wakes up the daemon at a low-water mark.
 struct GPSDGroupsTests {
   private struct Connection {
     private var session: GPSDSession
     private var reports: [(at: BootInstant, line: String)] = []
-    /// When the positions come.
+    /// When the positions arrive.
     private var positions: [BootInstant] = []
     /// When the daemon wakes up.
-    private(set) var turns: [BootInstant] = []
-    /// How long after its report each fix was available.
+    private(set) var wakeUps: [BootInstant] = []
+    /// The delay of each fix after its report arrived.
     private(set) var delays: [Duration] = []
     private var lowWaterMark = 1
     private var unread: [String] = []
@@ -26,9 +26,9 @@ struct GPSDGroupsTests {
       _ = session.receive(GPSDTranscript.greeting, at: .boot)
     }
 
-    /// A position, and what follows it.
+    /// Adds a TPV report, and a SKY report that follows it.
     ///
-    /// - Parameter satellites: of the report that comes 70 ms later; nil: none comes.
+    /// - Parameter satellites: the number of satellites in the SKY report, 70 ms later; nil for no SKY report.
     mutating func position(at milliseconds: Int64, late: Int64 = 0, satellites: Int?) {
       let at = BootInstant.boot + .milliseconds(milliseconds + late)
       let stamp = (Timestamp(seconds: 1_795_000_000) + .milliseconds(milliseconds)).rfc3339
@@ -48,14 +48,14 @@ struct GPSDGroupsTests {
 
     mutating func run() {
       let end = reports.last?.at ?? .boot
-      while !reports.isEmpty || !unread.isEmpty, turns.last ?? .boot <= end {
+      while !reports.isEmpty || !unread.isEmpty, wakeUps.last ?? .boot <= end {
         let deadline = session.nextDeadline ?? .distantFuture
         if let next = reports.first, next.at <= deadline {
           reports.removeFirst()
           unread.append(next.line)
           wakeUp(at: next.at)
         } else {
-          turns.append(deadline)
+          wakeUps.append(deadline)
           perform(session.handle(.deadline, at: deadline), at: deadline)
         }
       }
@@ -63,7 +63,7 @@ struct GPSDGroupsTests {
 
     private mutating func wakeUp(at now: BootInstant) {
       guard !unread.isEmpty, unread.reduce(0, { $0 + $1.utf8.count + 2 }) >= lowWaterMark else { return }
-      if turns.last != now { turns.append(now) }
+      if wakeUps.last != now { wakeUps.append(now) }
       let lines = unread
       unread = []
       perform(session.receive(lines, at: now), at: now)
@@ -82,7 +82,7 @@ struct GPSDGroupsTests {
     }
   }
 
-  @Test("a group is read at once when its position comes: no fix is later than with a read per report")
+  @Test("a group of reports is read as soon as its position arrives: no fix is later than with one read per report")
   func regular() {
     var connection = Connection()
     for second in 1...60 {
@@ -90,13 +90,13 @@ struct GPSDGroupsTests {
     }
     connection.run()
     expectEqual(connection.delays, Array(repeating: .zero, count: 60))
-    // Each additional satellite adds one.
-    let turns = connection.turns.count { $0 > .boot + .seconds(10) }
-    expect(turns < 60, "\(turns)")
+    // Each additional satellite causes one additional wake-up.
+    let wakeUps = connection.wakeUps.count { $0 > .boot + .seconds(10) }
+    expect(wakeUps < 60, "\(wakeUps)")
   }
 
   @Test(
-    "groups of unexpected length cost no more wake-ups than single reports, and a shorter one is delayed by at most 12 ms",
+    "groups of unexpected length cause at most one wake-up per report, and a shorter group is delayed by at most 12 ms",
     arguments: [
       // Satellites are reported every five seconds, or never; many disappear at once; their number varies.
       { second in second % 5 == 0 ? 20 : nil }, { _ in nil }, { second in second == 30 ? 8 : 30 },
@@ -114,11 +114,11 @@ struct GPSDGroupsTests {
     expectEqual(connection.delays.count, 60)
     expect(connection.delays.allSatisfy { $0 <= .milliseconds(12) }, "\(connection.delays)")
     expect(connection.delays.count { $0 > .zero } <= 1, "\(connection.delays)")
-    expect(connection.turns.count <= reports)
+    expect(connection.wakeUps.count <= reports)
   }
 
   @Test(
-    "late positions, ten in a second, and a gap: none is lost, and none is later than its report by more than 12 ms")
+    "with late positions, ten per second, or a gap, no fix is lost, and each is available within 12 ms of its report")
   func late() {
     var connection = Connection()
     for second in 1...20 {
@@ -133,7 +133,7 @@ struct GPSDGroupsTests {
     expect(connection.delays.allSatisfy { $0 <= .milliseconds(12) }, "\(connection.delays)")
   }
 
-  @Test("when a receiver changes its rate, its fixes are delayed by less than the old period, once")
+  @Test("when a receiver changes its update rate, at most five fixes are delayed, each by less than the old period")
   func rate() {
     var connection = Connection()
     for second in 1...20 { connection.position(at: Int64(second) * 1000, satellites: 20) }

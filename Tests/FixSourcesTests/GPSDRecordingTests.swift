@@ -23,7 +23,7 @@ struct GPSDRecordingTests {
   }
 
   @Test(
-    "every fix is read, however the data is split, and also without a final line end", arguments: [1, 7, 64, 100_000])
+    "every fix is read, however the data is split, even without a final line end", arguments: [1, 7, 64, 100_000])
   func portions(portion: Int) {
     let text =
       #"{"class":"VERSION","release":"3.25","proto_major":3,"proto_minor":15}"# + "\r\n"
@@ -35,13 +35,13 @@ struct GPSDRecordingTests {
       ])
   }
 
-  @Test("time follows the fixes of the recording: satellites expire, and another receiver takes over after a silence")
+  @Test("time advances with the recorded fixes: satellite counts expire, and a second receiver is ignored")
   func time() {
     let sky = #"{"class":"SKY","device":"/dev/ttyUSB0","hdop":0.9,"uSat":9}"#
     let lines = [
       sky, GPSDRecordingTests.position(10), GPSDRecordingTests.position(12, device: "/dev/ttyUSB1"),
       GPSDRecordingTests.position(18), GPSDRecordingTests.position(30),
-      // One fix later, because a report is decoded at the time of the previous one.
+      // The count expires one fix later, because a report is decoded at the time of the previous fix.
       GPSDRecordingTests.position(31), GPSDRecordingTests.position(50, device: "/dev/ttyUSB1"),
       GPSDRecordingTests.position(55, device: "/dev/ttyUSB1"),
     ]

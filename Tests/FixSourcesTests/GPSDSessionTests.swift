@@ -18,7 +18,7 @@ struct GPSDSessionTests {
     return ""
   }
 
-  @Test("It connects, requests reports, names what it reads, and reports fixes")
+  @Test("The session connects, requests reports, names the receiver, and reports fixes")
   func conversation() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
     expectEqual(session.handle(.start, at: .boot), [.line(.open())])
@@ -32,7 +32,7 @@ struct GPSDSessionTests {
     expectEqual(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count, 1)
   }
 
-  @Test("satellites in view are reported as long as there is no fix")
+  @Test("satellites in view are reported while there is no fix")
   func sky() {
     var session = connected()
     func sky(_ count: Int, _ device: String = "/dev/a") -> [String] {
@@ -42,13 +42,13 @@ struct GPSDSessionTests {
     expectEqual(session.receive(sky(7), at: .boot), [])
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     expectEqual(session.receive(sky(8), at: .boot), [])
-    // Not of a receiver that is ignored.
+    // The satellites of an ignored receiver are not reported.
     expectEqual(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)), [])
     expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
   }
 
   @Test(
-    "A receiver is requested by name, if its name fits into a command",
+    "A receiver is requested by name if its name is safe and short enough for a command",
     arguments: [
       ("/dev/ttyUSB0", #"?WATCH={"enable":true,"json":true,"device":"/dev/ttyUSB0"};"#),
       (
@@ -64,7 +64,7 @@ struct GPSDSessionTests {
     expect(command.utf8.count <= 80)
   }
 
-  @Test("A gpsd that is not running is retried with a backoff, which a good connection resets")
+  @Test("Connecting to a gpsd that is not running is retried with a backoff, which a working connection resets")
   func retries() {
     var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10), seed: 1)
     var now = BootInstant.boot
@@ -88,7 +88,7 @@ struct GPSDSessionTests {
   }
 
   @Test(
-    "A useless connection is closed, and the reason reported",
+    "A connection that gives no reports of the receiver is closed, and the reason is reported",
     arguments: [
       ([], nil, "may not be gpsd"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
       (
@@ -113,7 +113,7 @@ struct GPSDSessionTests {
     expect(loss(effects).contains(word), "\(loss(effects))")
   }
 
-  @Test("A silent receiver ends the connection; one without a fix does not")
+  @Test("The connection is closed if the receiver is silent, but not if it has no fix")
   func receiverGone() {
     var session = connected()
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
@@ -128,7 +128,7 @@ struct GPSDSessionTests {
   }
 
   @Test(
-    "while no fix is needed the connection is drained in reads of 48 kB, and old data is discarded when one is needed")
+    "while no fix is needed, data is read only once 48 kB have arrived, and discarded when a fix is needed again")
   func unneeded() {
     var session = connected()
     let tpv = GPSDTranscript.tpv("/dev/a", 1)
@@ -143,14 +143,14 @@ struct GPSDSessionTests {
     expectEqual(session.handle(.drained, at: .boot + .seconds(500)), [.line(.awaitBytes(1))])
     expectEqual(session.receive([tpv], at: .boot + .seconds(501)).count, 1)
     expectEqual(session.handle(.deadline, at: .boot + .seconds(510)), [])
-    // At once, now that the receiver is known; the end of the connection is noticed.
+    // The receiver is known now, so the low-water mark is raised at once; the end of the connection is noticed.
     expectEqual(session.handle(.needed(false), at: .boot + .seconds(510)), [.line(.awaitBytes(49_152))])
     expectEqual(session.handle(.ended("gone"), at: .boot + .seconds(520)), [.report(.lost("gone"))])
     expect(session.nextDeadline != nil)
     expectEqual(session.handle(.needed(true), at: .boot + .seconds(521)), [])
   }
 
-  @Test("a receiver that stopped while no fix was needed is reported when one is needed")
+  @Test("a receiver that stopped while no fix was needed is reported when a fix is needed again")
   func stoppedUnneeded() {
     var session = connected()
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
@@ -162,7 +162,7 @@ struct GPSDSessionTests {
     expect(loss(session.handle(.deadline, at: time)).contains("has sent no report of its receiver"))
   }
 
-  @Test("Another version of the protocol is reported, and its data ignored")
+  @Test("An unsupported protocol version is reported, and its data is ignored")
   func otherVersion() {
     var session = connected()
     let effects = session.receive(
@@ -174,7 +174,7 @@ struct GPSDSessionTests {
     expectEqual(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) }, true)
   }
 
-  @Test("A command that gpsd refuses is reported with the device, and without gpsd's text")
+  @Test("A command that gpsd refuses is reported with the device, but without gpsd's text")
   func refused() {
     var session = connected(device: "/dev/b")
     let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)

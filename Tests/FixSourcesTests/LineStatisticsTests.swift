@@ -13,7 +13,7 @@ struct LineStatisticsTests {
     return counters
   }
 
-  @Test("with few lines no error rate is computed, and a low rate is not a problem")
+  @Test("no error rate is computed from few lines, and a low error rate is not reported as a problem")
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))
@@ -24,7 +24,7 @@ struct LineStatisticsTests {
     expectNil(statistics.problem)
   }
 
-  @Test("over the network the advice is to check the sender")
+  @Test("for a network source the problem names the sender's receiver or its cable as the cause")
   func network() {
     var statistics = LineStatistics(.network)
     statistics.observe(Self.counters(96, wrong: 4))
@@ -45,7 +45,7 @@ struct LineStatisticsTests {
     expectEqual(statistics.counters.wrongChecksum, 400)
   }
 
-  @Test("a decoder that replaces another continues the counters")
+  @Test("the counters continue when the decoder is replaced")
   func replaced() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(70, wrong: 3))
@@ -55,7 +55,7 @@ struct LineStatisticsTests {
   }
 
   @Test(
-    "lines in other protocols and proprietary sentences are counted as foreign, and the sentences around them are read")
+    "lines in other protocols and proprietary sentences are counted as foreign, and sentences between them are read")
   func foreign() {
     let fix = "GPGLL,4500.0,N,00100.0,E,083002,A,A"
     func sentence(_ body: String) -> String {
@@ -79,7 +79,7 @@ struct LineStatisticsTests {
     }
   }
 
-  @Test("the counters of a serial line survive reopening, and do not include speeds that are only probed")
+  @Test("the counters of a serial line survive reopening, and exclude data at baud rates that are only probed")
   func session() {
     var session = SerialSession(device: "/dev/gps0", baud: nil, silenceTimeout: .seconds(10), seed: 1)
     var now = BootInstant.boot

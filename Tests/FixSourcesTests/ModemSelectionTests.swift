@@ -27,7 +27,7 @@ struct ModemSelectionTests {
     return nil
   }
 
-  @Test("the first modem with a receiver is read, preferably one that is switched on, and stays selected")
+  @Test("the first modem with a receiver is used, preferably one whose receiver is on, and stays selected")
   func first() {
     let any = ModemSelection()
     expectEqual(any.step(among: [modem(10), modem(9)]), .enable(modem(9), [.raw, .nmea]))
@@ -37,7 +37,7 @@ struct ModemSelectionTests {
     expectEqual(path(any.step(among: [modem(1, enabled: .nmea), on], keeping: on.path)), on.path)
   }
 
-  @Test("a modem that the settings name is the only one used")
+  @Test("if the settings name a modem, no other modem is used")
   func named() {
     let modems = [modem(0), modem(1)]
     expectEqual(path(ModemSelection(device: "/sys/devices/usb1/1-1").step(among: modems)), modem(1).path)
@@ -50,7 +50,7 @@ struct ModemSelectionTests {
   }
 
   @Test(
-    "the reason for missing positions is reported as the modem states it",
+    "the reported reason for missing positions depends on the modem's state",
     arguments: [
       (Modem.State.failed(.noSIM), "has no SIM, and ModemManager before 1.24"),
       (.failed(.badSIM), "cannot use the SIM"),
@@ -68,7 +68,7 @@ struct ModemSelectionTests {
   }
 
   @Test(
-    "a receiver that another program uses is left alone, and its port named; one that offers both interfaces is read")
+    "a receiver that another program uses is not touched and its port is reported, unless gps-nmea is enabled too")
   func unmanaged() {
     var taken = modem(2, offered: [.raw, .nmea, .unmanaged], enabled: .unmanaged)
     taken.receiverPorts = ["ttyUSB1"]
@@ -80,7 +80,7 @@ struct ModemSelectionTests {
     expectEqual(trouble([modem(0, offered: Modem.LocationSources(rawValue: 1))])?.contains("no receiver"), true)
   }
 
-  @Test("a modem's strings are discarded unless they are plain text")
+  @Test("a modem's maker and model are shown only if they are short plain text")
   func words() {
     var odd = modem(0)
     (odd.maker, odd.model) = ("Evil\u{1B}[2J", String(repeating: "x", count: 200))
@@ -88,7 +88,7 @@ struct ModemSelectionTests {
   }
 
   @Test(
-    "the values of MMModemState are those of ModemManager",
+    "ModemManager's numbers for states and failure reasons are interpreted correctly",
     arguments: [
       (Int32(-1), UInt32(2), Modem.State.failed(.noSIM)), (-1, 3, .failed(.badSIM)), (-1, 1, .failed(.other)),
       (1, 0, .starting), (2, 0, .locked), (3, 0, .disabled), (6, 0, .enabled), (11, 0, .enabled),

@@ -17,7 +17,7 @@ struct ModemSentencesTests {
     "\(talker)RMC,\(time).00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
   }
 
-  @Test("sentences of a kind that is no longer sent are omitted, however late their time of day")
+  @Test("stored sentences of a type that is no longer sent are omitted, even if their time of day is later")
   func abandoned() {
     var sentences = ModemSentences()
     let old = [rmc("235959"), "GPVTG,084.4,T,,M,099.0,N,183.0,K", "GPGSA,A,3,01,02,03,,,,,,,,,,1.5,0.9,1.2"]
@@ -27,7 +27,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, old + [rmc("120001", "GN"), gsa]), .repeated)
   }
 
-  @Test("a sentence that comes after its epoch was reported repeats no position, and later epochs wait for it")
+  @Test("a sentence that arrives after its epoch was reported repeats no position, and later epochs wait for its type")
   func late() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
@@ -39,12 +39,12 @@ struct ModemSentencesTests {
     expectEqual(sentences.examine(half.span, isComplete: false), .partial)
     expectEqual(
       examine(&sentences, [rmc("120002"), gga("120002")]), .epoch(bytes([rmc("120002"), gga("120002")])))
-    // A clock that is set back invalidates all times.
+    // A clock that is set back invalidates all earlier times.
     expectEqual(
       examine(&sentences, [rmc("110000"), gga("110000")]), .epoch(bytes([rmc("110000"), gga("110000")])))
   }
 
-  @Test("the rest of a garbled line does not turn an old position into a new one")
+  @Test("a second sentence of the same type, left over from a garbled line, is not a new position")
   func secondOfKind() {
     var sentences = ModemSentences()
     let old = [rmc("120043"), rmc("120013")]
@@ -54,7 +54,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120044"), rmc("120013")]), .repeated)
   }
 
-  @Test("after a whole first epoch, the next one is awaited with the same kinds of sentences")
+  @Test("after a complete first epoch, the next epoch is expected to have the same types of sentences")
   func half() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
@@ -64,7 +64,7 @@ struct ModemSentencesTests {
     expectEqual(sentences.examine(half.span, isComplete: true), .epoch(bytes([gga("120001")])))
   }
 
-  @Test("a receiver that is polled during its first epochs is polled again for the rest")
+  @Test("if the first polls return incomplete epochs, the modem is polled again for the rest")
   func amid() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
@@ -75,7 +75,7 @@ struct ModemSentencesTests {
     expectEqual(sentences.examine(whole.span, isComplete: false), .epoch(whole))
   }
 
-  @Test("midnight follows the last second of the day")
+  @Test("an epoch at midnight is newer than an epoch at the last second of the day")
   func midnight() {
     var sentences = ModemSentences()
     _ = examine(&sentences, [rmc("235958")])
@@ -83,7 +83,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("000000")]), .epoch(bytes([rmc("000000")])))
   }
 
-  @Test("the date comes first, and only when it is new")
+  @Test("ZDA is moved to the start of its epoch, and omitted if it is not new")
   func date() {
     var sentences = ModemSentences()
     let zda = "GPZDA,120000.00,23,03,2026,00,00"
@@ -92,7 +92,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120001"), zda]), .epoch(bytes([rmc("120001")])))
   }
 
-  @Test("damaged sentences and noise are skipped, and without a time nothing is compared")
+  @Test("damaged sentences and noise are skipped, and sentences without a time are not compared with earlier ones")
   func damage() {
     var sentences = ModemSentences()
     for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {

@@ -30,7 +30,7 @@ struct ModemSessionTests {
     return session
   }
 
-  /// The sentences of a second of the day, in any order, as ModemManager returns them.
+  /// The sentences of a second, in the arbitrary order in which ModemManager returns them.
   private func answer(_ second: Int, gga: Int? = nil, valid: Bool = true) -> ModemSession.Input {
     func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
     let lines = [
@@ -75,14 +75,14 @@ struct ModemSessionTests {
     }
   }
 
-  @Test("while no fix is needed the modem is not polled, and its first response afterwards is outdated")
+  @Test("while no fix is needed, the modem is not polled, and its first response afterwards is ignored as outdated")
   func unneeded() throws {
     var session = reading()
     var now = BootInstant.boot
     func need(_ isNeeded: Bool) -> [SourceEffect] {
       session.handle(.needed(isNeeded), at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000)))
     }
-    // Without a known receiver it is polled as usual.
+    // Until its receiver is known, the modem is polled as usual.
     expectEqual(need(false), [])
     _ = session.handle(answer(10), at: now)
     now = try #require(session.nextDeadline)
@@ -103,11 +103,11 @@ struct ModemSessionTests {
       now = try #require(session.nextDeadline)
       if second == 41 { expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)]) }
     }
-    // A quarter of a second after each response, and then once a second again.
+    // The modem is polled 250 ms after each outdated response, and once a second again after the first new one.
     expectEqual(now, resumed + .milliseconds(1750))
   }
 
-  @Test("a position that was requested before a fix is needed again is outdated")
+  @Test("the response to a request from before a fix was needed again is ignored as outdated")
   func askedUnneeded() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -127,7 +127,9 @@ struct ModemSessionTests {
     expectEqual(fixes(session.handle(answer(13), at: now)).count, 1)
   }
 
-  @Test("a modem that repeats its response gives no fix twice, and is reported as frozen after the silence timeout")
+  @Test(
+    "a repeated response does not give a fix twice, and the modem is reported as frozen after the silence timeout"
+  )
   func frozen() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -144,7 +146,7 @@ struct ModemSessionTests {
     }
     expectEqual(losses.count, 1)
     expectEqual(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 1"), true)
-    // It is polled less often, and used again at once when it continues.
+    // The modem is polled less often, and used again as soon as its response changes.
     let pause = try #require(session.nextDeadline) - now
     expectEqual(pause, .seconds(5))
     now = now + pause
@@ -154,7 +156,7 @@ struct ModemSessionTests {
     expectEqual(fixes(back).count, 1)
   }
 
-  @Test("a position that ModemManager stored before the start is never a fix")
+  @Test("a position that ModemManager stored before the start is never used as a fix")
   func frozenFromTheStart() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -169,7 +171,7 @@ struct ModemSessionTests {
     expectEqual(loss(effects)?.contains("frozen"), true)
   }
 
-  @Test("a response from the middle of an epoch is requested again a little later, and then used as it is")
+  @Test("an incomplete epoch is requested again after 250 ms, and then used even if it is still incomplete")
   func partial() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -184,7 +186,7 @@ struct ModemSessionTests {
     _ = session.handle(.deadline, at: now)
     let whole = fixes(session.handle(answer(12), at: now))
     expect(whole.count == 1 && whole.first?.satellites == 8)
-    // From then on polls are made at that moment of the second.
+    // From now on the modem is polled at this moment of each second.
     now = now + .seconds(1)
     expectEqual(session.nextDeadline, now)
     _ = session.handle(.deadline, at: now)
@@ -195,7 +197,7 @@ struct ModemSessionTests {
       fixes(session.handle(answer(13, gga: 12), at: now)).map(\.timestamp?.rfc3339), ["2026-03-23T12:00:13.000Z"])
   }
 
-  @Test("an epoch is used with all its sentences, even after epochs that lost some of theirs")
+  @Test("a complete epoch is used with all its sentences, even after incomplete epochs")
   func wholeAfterPartial() throws {
     func answer(_ second: Int, motionOf other: Int) -> ModemSession.Input {
       let lines = [
@@ -206,17 +208,17 @@ struct ModemSessionTests {
     }
     var session = reading()
     _ = session.handle(answer(10, motionOf: 10), at: .boot)
-    var haveSpeeds: [Bool] = []
+    var hasSpeed: [Bool] = []
     for (second, other) in [(11, 10), (12, 10), (13, 10), (14, 10), (15, 15)] {
       let now = try #require(session.nextDeadline)
       _ = session.handle(.deadline, at: now)
-      haveSpeeds += fixes(session.handle(answer(second, motionOf: other), at: now)).map { $0.speed != nil }
+      hasSpeed += fixes(session.handle(answer(second, motionOf: other), at: now)).map { $0.speed != nil }
     }
-    // The rest of the first one was awaited, and did not come.
-    expectEqual(haveSpeeds, [false, false, false, true])
+    // The rest of the first incomplete epoch was awaited, but did not arrive.
+    expectEqual(hasSpeed, [false, false, false, true])
   }
 
-  @Test("a position without a time that is stored beside an epoch is not used")
+  @Test("a stored sentence without a time is not used together with a timed epoch")
   func untimedBesideEpoch() throws {
     func answer(_ second: Int) -> ModemSession.Input {
       let lines = [
@@ -250,7 +252,7 @@ struct ModemSessionTests {
   }
 
   @Test(
-    "a receiver that is off is switched on, and off again at the end; the modem's other location sources stay as they were"
+    "a receiver that is off is switched on, and off at the end; the modem's other location sources stay unchanged"
   )
   func enable() {
     let cells = Modem.LocationSources(rawValue: 1)
@@ -263,14 +265,14 @@ struct ModemSessionTests {
       ])
     expectEqual(session.handle(.enabled, at: .boot), [.locate(path: Self.path)])
     expectEqual(session.release, .enable(path: Self.path, cells))
-    // Another program switches it off, so it need not be switched off again.
+    // The modem is gone, so there is no receiver to switch off.
     _ = session.handle(answer(1), at: .boot)
     expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([]), at: .boot)
     expectNil(session.release)
   }
 
-  @Test("a receiver that is being switched on at the end, or may be on without a response, is switched off")
+  @Test("a receiver is switched off at the end even if the response to switching it on is pending or lost")
   func unanswered() {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -283,7 +285,7 @@ struct ModemSessionTests {
     expectEqual(session.release, off)
   }
 
-  @Test("a receiver that ModemManager refuses to switch on is not switched off", arguments: [false, true])
+  @Test("a receiver that ModemManager refuses to switch on is not switched off at the end", arguments: [false, true])
   func refusedToEnable(isRight: Bool) {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -292,7 +294,7 @@ struct ModemSessionTests {
     expectNil(session.release)
   }
 
-  @Test("a receiver that ModemManager cannot switch on is retried, and the message says where to find the cause")
+  @Test("if ModemManager fails to switch on a receiver, this is retried, and the message says where to find the cause")
   func cannotEnable() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -302,7 +304,7 @@ struct ModemSessionTests {
     expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
   }
 
-  @Test("a position without a time, of unknown age, is not a fix")
+  @Test("a position without a time is not a fix, because its age is unknown")
   func untimed() throws {
     var session = reading()
     let body = "GPRMC,,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
@@ -314,7 +316,7 @@ struct ModemSessionTests {
     }
   }
 
-  @Test("a modem without any sentence is silent, not frozen")
+  @Test("a modem without any sentence is reported as silent, not as frozen")
   func silent() throws {
     var session = reading()
     _ = session.handle(answer(10), at: .boot)
@@ -335,7 +337,7 @@ struct ModemSessionTests {
   }
 
   @Test(
-    "if polkit forbids switching the receiver on, that is reported once, and retried each minute and on changes")
+    "if polkit forbids switching the receiver on, this is reported once, and retried every minute and on changes")
   func rights() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
@@ -350,12 +352,12 @@ struct ModemSessionTests {
     // Root has switched it on.
     expectEqual(session.handle(.changed, at: .boot + .seconds(70)), [.list])
     expectEqual(session.handle(.modems([modem()]), at: .boot + .seconds(70)), [.locate(path: Self.path)])
-    // And the right to read is missing too.
+    // The right to read positions is missing too.
     let refused = session.handle(.refused(.unauthorized), at: .boot + .seconds(70))
     expectEqual(loss(refused)?.contains("ModemManager1.Location"), true)
   }
 
-  @Test("ModemManager may stop and start, and the daemon does not poll for it")
+  @Test("the daemon notices without polling when ModemManager or a modem appears or disappears")
   func absent() {
     var session = session()
     expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run"), true)
@@ -368,11 +370,11 @@ struct ModemSessionTests {
     // A signal during a call is handled after its response.
     expectEqual(session.handle(.changed, at: .boot + .seconds(2)), [])
     expectEqual(session.handle(answer(1), at: .boot + .seconds(3)), [.list])
-    // It was never read, so nothing has changed.
+    // No position was read yet, so there is nothing new to report.
     expectEqual(session.handle(.modems([]), at: .boot + .seconds(3)), [])
   }
 
-  @Test("a storm of signals causes one listing a second, and the last change is seen")
+  @Test("a storm of signals causes one listing of modems per second, and the last change is noticed")
   func storm() throws {
     var session = session()
     var lists: [BootInstant] = []
@@ -419,7 +421,7 @@ struct ModemSessionTests {
     expect((9...11).contains(lists) && (9...11).contains(positions), "\(lists) lists, \(positions) positions")
   }
 
-  @Test("a modem that disappears between two calls is searched for")
+  @Test("if a modem disappears between two calls, the modems are listed again")
   func gone() throws {
     var session = reading()
     expectEqual(session.handle(.refused(.gone), at: .boot), [])
@@ -442,7 +444,7 @@ struct ModemSessionTests {
     }
   }
 
-  @Test("a modem without sentences is read through its numeric position, once for each time")
+  @Test("for a modem without NMEA sentences its numeric position is used, once per time")
   func raw() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: .raw, offered: .raw)]), at: .boot)
@@ -458,14 +460,14 @@ struct ModemSessionTests {
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     expect(fixes(session.handle(answer("120001.00"), at: now)).isEmpty)
-    // What ModemManager writes for an unknown value.
+    // ModemManager writes this number for an unknown altitude.
     now = try #require(session.nextDeadline)
     _ = session.handle(.deadline, at: now)
     let flat = fixes(session.handle(answer("120002.00", altitude: -1.7976931348623157e308), at: now))
     expect(flat.count == 1 && flat.first?.altitude == nil)
   }
 
-  @Test("no response, however malformed, ends in a trap or a fix", arguments: 0..<200)
+  @Test("a malformed response neither crashes the session nor gives a fix", arguments: 0..<200)
   func noise(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var session = reading()

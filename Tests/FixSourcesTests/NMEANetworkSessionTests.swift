@@ -8,7 +8,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: data from the network, operations on sockets, and reports.
+/// Transcripts of a session: data from the network, operations on sockets, and reports.
 struct NMEANetworkSessionTests {
   private static let router = IPAddress(v4: 0xC0A8_0001)
   private static let spare = IPAddress(v4: 0xC0A8_0002)
@@ -85,7 +85,7 @@ struct NMEANetworkSessionTests {
   }
 
   private static let near = "4500.0,N,00100.0,E"
-  /// 170 km from there.
+  /// A place 170 km from `near`.
   private static let far = "4630.0,N,00100.0,E"
 
   /// RMC of a receiver without a fix.
@@ -122,7 +122,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "while no fix is needed a connection is drained in reads of 48 kB, and reading continues in the middle of a burst")
+    "while no fix is needed, data is read only once 48 kB have arrived; reading resumes even in the middle of a burst")
   func unneeded() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -139,7 +139,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.stream(String(burst.dropFirst(80))), ["fix 42"])
   }
 
-  @Test("a fix of a connection that ends while none is needed is not reported, and the next connection is read")
+  @Test("if a connection ends while no fix is needed, its last fix is not reported, and the next connection is read")
   func endsUnneeded() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -151,7 +151,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.stream(Self.epoch(2)), ["reading net", "awaitBytes(49152)"])
   }
 
-  @Test("while no fix is needed datagrams are discarded every 20 s, and a silent sender is reported once")
+  @Test("while no fix is needed, datagrams are discarded every 20 s, and a silent sender is reported once")
   func unneededDatagrams() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -181,7 +181,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.datagram(Self.epoch(91)), ["reading net, from 192.168.0.1"])
   }
 
-  @Test("senders that are not read keep their slots, and the selected one stays selected")
+  @Test("while no fix is needed, senders keep their slots, and the selected sender stays selected")
   func unreadSenders() throws {
     var bench = Bench(.listener(connections: 2))
     _ = bench.handle(.opened())
@@ -203,7 +203,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
+    "all sentences of a datagram are read, with or without line ends between them", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -217,7 +217,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "lines in other protocols are skipped and counted, one per datagram or before a sentence",
+    "lines in other protocols are skipped and counted, whether alone in a datagram or before a sentence",
     arguments: [
       ">RPV15714+3739438-1220384601512612;ID=1234;*7F<", "!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C",
       sentence("PCPTI,IBR600-729,120000,120001"), "\\s:r1,c:1120959341*51\\", "IBR600-729,",
@@ -234,7 +234,7 @@ struct NMEANetworkSessionTests {
       bench.session.lineStatistics.counters.wrongChecksum == 0 && bench.session.lineStatistics.counters.unchecked == 0)
   }
 
-  @Test("a sentence that is cut off by the end of a datagram is not joined with the next, and is counted")
+  @Test("a sentence that is cut off at the end of a datagram is counted, and not joined with the next datagram")
   func cut() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -245,7 +245,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.counters.sentences, 1)
   }
 
-  @Test("reordered datagrams give each epoch once, in the order of time")
+  @Test("with reordered datagrams each epoch is reported at most once, in chronological order")
   func reordered() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -260,7 +260,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.counters.late, 6)
   }
 
-  @Test("a stream whose clock is set back is not a reordering")
+  @Test("in a stream, an earlier time means that the clock was set back, and is not rejected as reordered")
   func clock() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())
@@ -271,7 +271,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.wait(), ["fix 25"])
   }
 
-  @Test("data of a sender that is not allowed is ignored, and the sender is named")
+  @Test("data from a sender that is not allowed is ignored, and its address and number of attempts are recorded")
   func refused() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -295,7 +295,7 @@ struct NMEANetworkSessionTests {
     expectEqual(server.session.lineStatistics.refused.map(\.address), [Self.stranger])
   }
 
-  @Test("a flood of senders that are not allowed uses no memory")
+  @Test("of many senders that are not allowed only four are recorded, so that memory use is limited")
   func flood() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -305,7 +305,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.refused.count, 4)
   }
 
-  @Test("with more allowed senders than can be read, the others wait until one is silent")
+  @Test("if more senders are allowed than can be read, the others wait until one of them is silent")
   func places() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -317,7 +317,7 @@ struct NMEANetworkSessionTests {
     _ = server.handle(.opened())
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     expectEqual(ids.compactMap(\.self).count, 2)
-    // They are silent, and the one that has been for longest gives up its slot.
+    // All senders are silent, and the one that has been silent longest loses its slot.
     expectEqual(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") }, [])
     let next = server.session.admit(Self.router, at: server.now)
     expectEqual(next, NMEANetworkSession.Admission(id: 3, replaced: 1))
@@ -336,7 +336,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.wait(), ["reading net, from 192.168.0.2", "fix 1"])
     expectEqual(
       bench.session.lineStatistics.senders, [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
-    // The other one has a fix as well, and is a standby.
+    // The first sender has a fix as well now, and is a standby.
     bench.now = .boot + .seconds(2)
     _ = bench.stream(Self.epoch(2), from: first)
     _ = bench.stream(Self.epoch(2), from: second)
@@ -346,7 +346,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.wait(until: .boot + .seconds(4)), ["reading net, from 192.168.0.1", "fix 3"])
   }
 
-  @Test("after the silence timeout without a fix, a sender with a fix is used instead")
+  @Test("if the used sender has no fix for the silence timeout, a sender with a fix replaces it")
   func fixLost() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -363,7 +363,7 @@ struct NMEANetworkSessionTests {
     expect(used.contains("fix 11") && !used.contains("fix 8"))
   }
 
-  @Test("senders without a fix lose their slots after a minute to another one, and not before")
+  @Test("a sender without a fix can lose its slot to another sender after a minute, but not before")
   func talkers() throws {
     var bench = Bench(.listener(connections: 4))
     _ = bench.handle(.opened())
@@ -381,7 +381,7 @@ struct NMEANetworkSessionTests {
     expectEqual(admission.replaced, talkers[0])
     expectEqual(bench.stream(Self.epoch(60), from: admission.id), [])
     expectEqual(bench.wait().last, "fix 0")
-    // They connect again, and displace each other, but not a sender with a fix.
+    // Senders without a fix that reconnect displace each other, but not a sender with a fix.
     for second in 61...300 {
       bench.now = .boot + .seconds(second)
       _ = bench.stream(Self.epoch(second), from: admission.id)
@@ -392,7 +392,8 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.senders.filter(\.isUsed), [.init(Self.router, isUsed: true)])
   }
 
-  @Test("a sender without a fix keeps its slot until another needs it, and one that had a fix keeps it longest")
+  @Test(
+    "a sender without a fix keeps its slot until another sender needs it; one that once had a fix is displaced last")
   func garage() throws {
     var bench = Bench(.listener(connections: 2))
     _ = bench.handle(.opened())
@@ -408,7 +409,7 @@ struct NMEANetworkSessionTests {
     try expectEqual(bench.admit(Self.spare).replaced, other)
   }
 
-  @Test("datagrams of an address without a slot are read once a sender has had no fix for a minute")
+  @Test("datagrams from an address without a slot are read once another sender has had no fix for a minute")
   func fixlessDatagrams() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -447,7 +448,7 @@ struct NMEANetworkSessionTests {
     expectEqual(fixes.filter { $0.hasPrefix("fix") }, [])
     let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
     expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
-    // A nearby one is used at once.
+    // A nearby sender is used at once.
     var nearer = bench
     nearer.now = .boot + .seconds(71)
     let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
@@ -462,7 +463,7 @@ struct NMEANetworkSessionTests {
     expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
   }
 
-  @Test("a distant sender is used at once if the last position was a single one, or old enough")
+  @Test("a distant sender is used at once if the other sender had only one fix, or if its last fix is old enough")
   func notDistant() throws {
     for (fixes, pause) in [(1, 20), (5, 1700)] {
       var bench = Bench(.listener(connections: 4))
@@ -479,7 +480,7 @@ struct NMEANetworkSessionTests {
     }
   }
 
-  @Test("of two senders behind one address the first keeps its slot while it has a fix")
+  @Test("if two senders share an address, the first keeps its slot while it has a fix")
   func twoPorts() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -495,18 +496,18 @@ struct NMEANetworkSessionTests {
     expectEqual(effects.filter { $0.hasPrefix("fix") }, (1...40).map { "fix \($0)" })
     expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
     expectEqual(bench.session.lineStatistics.refused.map(\.count), [175])
-    // It falls silent: the other one is used, but is too distant at first.
+    // The first sender falls silent: the second gets its slot, but is too distant to be used at once.
     var later: [String] = []
     for second in 41...130 {
       bench.now = .boot + .seconds(second)
       later += bench.datagram(Self.epoch(second, at: Self.far), port: 6000)
       later += bench.wait(until: bench.now + .milliseconds(900))
     }
-    // From 51 s on it has the slot, and a minute later its fixes are used.
+    // The second sender has the slot from 51 s on, and its fixes are used a minute later.
     expectEqual(later.first { $0.hasPrefix("fix") }, "fix 51", "\(later)")
   }
 
-  @Test("a sender that uses another port for each epoch, or has restarted, is read")
+  @Test("a sender is read even if it uses another port for each epoch, or restarts with another port")
   func newPorts() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())
@@ -531,7 +532,7 @@ struct NMEANetworkSessionTests {
   private static let nothing =
     "lost net has received nothing for 10 s; check the sender's settings, its address in source.allow and the firewall; still listening"
 
-  @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
+  @Test("after silence is reported, the socket stays open, the group is joined again, and the first datagram is read")
   func silence() {
     var bench = Bench(.datagrams(isGroup: true))
     _ = bench.handle(.opened())
@@ -548,7 +549,7 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "after the silence has been reported nothing is done until data comes",
+    "after silence has been reported, the session has no deadline until data from an allowed sender arrives",
     arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
@@ -567,7 +568,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.wait(), ["fix 1"])
   }
 
-  @Test("a sender that was silent continues on the same connection")
+  @Test("a sender that was silent is read again on the same connection")
   func pause() {
     var bench = Bench(.listener(connections: 1))
     _ = bench.handle(.opened())
@@ -581,7 +582,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.senders, [.init(Self.router, isUsed: true)])
   }
 
-  @Test("an unterminated line is not buffered, and the next one is read")
+  @Test("an unterminated line is not buffered, and the next line is read")
   func endless() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened())

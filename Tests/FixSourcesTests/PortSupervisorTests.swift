@@ -12,7 +12,7 @@ struct PortSupervisorTests {
 
   private func at(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("it opens at the start, reports the first sentence, and closes a silent port")
+  @Test("a port is opened at the start, its first sentence is reported, and it is closed when silent")
   func silence() {
     var port = supervisor()
     expectEqual(port.handle(.start, at: at(0)), [.open])
@@ -29,7 +29,7 @@ struct PortSupervisorTests {
       ])
   }
 
-  @Test("bytes without a sentence are reported together with the speed")
+  @Test("bytes without a sentence are reported with the advice to check the baud rate")
   func useless() {
     var port = supervisor(firstSentenceTimeout: .seconds(30))
     _ = port.handle(.start, at: at(0))
@@ -47,7 +47,7 @@ struct PortSupervisorTests {
   }
 
   @Test(
-    "a port that cannot be opened is retried with a backoff, which ends when its device appears and resets after success"
+    "opening a port is retried with a backoff, which ends when the device appears and is reset by a sentence"
   )
   func retries() throws {
     var port = supervisor()
@@ -81,7 +81,7 @@ struct PortSupervisorTests {
     expect(port.handle(.deadline, at: at(99)).isEmpty)
   }
 
-  @Test("300 vehicles that are powered on at the same moment do not open their ports at the same moment")
+  @Test("300 vehicles that are powered on at the same moment do not retry opening their ports at the same moment")
   func depot() throws {
     let waits = try (0..<300).map { seed in
       var port = supervisor(seed: UInt64(seed))
@@ -90,7 +90,7 @@ struct PortSupervisorTests {
       return try #require(port.nextDeadline) - at(0)
     }
     expectEqual(Set(waits).count, 300)
-    // In tenths of a second, from half of the bound of the first wait.
+    // Waits in tenths of a second beyond half of the maximum of the first wait.
     let tenths = Dictionary(grouping: waits) { ($0.nanoseconds - 500_000_000) / 100_000_000 }
     expect(tenths.values.allSatisfy { $0.count < 90 } && tenths.count >= 5)
   }

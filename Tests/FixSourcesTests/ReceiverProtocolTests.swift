@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 struct ReceiverProtocolTests {
-  /// Two or three messages, as receivers send them.
+  /// Two or three messages of each protocol, as receivers send them.
   private static let messages: [(ReceiverProtocol, [UInt8])] = [
     // NAV-PVT with length 0, twice.
     (.ubx, [0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19, 0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19]),
@@ -35,7 +35,7 @@ struct ReceiverProtocolTests {
     expectNil(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6))
   }
 
-  @Test("one answer of a modem is enough, if it is a whole line")
+  @Test("one response of a modem is enough to recognize it, if it is a complete line")
   func answer() {
     for text in ["\r\nOK\r\n", "AT\r\nERROR\r\n", "\nNO CARRIER\r"] {
       expectEqual(ReceiverProtocolTests.found(in: Array(text.utf8), chunk: 3), .at)
@@ -46,10 +46,11 @@ struct ReceiverProtocolTests {
   }
 
   @Test(
-    "neither noise at a wrong speed nor NMEA is recognized as another protocol", arguments: [1, 2, 3, 4, 5] as [UInt64])
+    "neither noise at a wrong baud rate nor NMEA is recognized as another protocol",
+    arguments: [1, 2, 3, 4, 5] as [UInt64])
   func noise(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    // At 115,200 baud for half a minute.
+    // The bytes of half a minute at 115,200 baud.
     let noise = (0..<350_000).map { _ in UInt8.random(in: 0...255, using: &random) }
     expectNil(ReceiverProtocolTests.found(in: noise, chunk: 1000))
     let epoch = "$GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,*5B\r\n$PUBX,00,OK*12\r\n"

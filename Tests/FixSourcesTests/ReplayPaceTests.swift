@@ -7,12 +7,12 @@ import Timekeeping
 @testable import Positioning
 @testable import SimulatedDrives
 
-/// The filter's results for a recording that is replayed at another pace.
+/// The filter's decisions on a recording that is replayed at another pace.
 struct ReplayPaceTests {
   private let recorded = Timestamp(seconds: 1_795_000_000)
   private let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
 
-  /// A drive of ten minutes at 80 km/h with corners of 90 degrees and a tunnel of some forty seconds.
+  /// A drive of at most ten minutes at 80 km/h with 90-degree corners and a tunnel of 700 m.
   private func drive() throws -> [Fix] {
     var place = try #require(Coordinate(latitude: 48, longitude: 11))
     var points = [Route.Point(coordinate: place)]
@@ -50,12 +50,12 @@ struct ReplayPaceTests {
   }
 
   @Test(
-    "at any pace the fixes of a drive with corners and a tunnel are accepted, except the first after the tunnel",
+    "at any pace the fixes of a drive with corners and a tunnel are accepted, except at most three after the tunnel",
     arguments: [0.1, 0.5, 1, 1.5, 2, 4, 7, 20, 100, 1000])
   func paces(pace: Double) throws {
     let rejections = try rejections(pace: pace)
     expect(rejections.count <= 3 && rejections.allSatisfy { $0.hasSuffix("unsettled") }, "\(rejections)")
-    // At this pace the tunnel is too short for a gap.
+    // At this pace the vehicle is in the tunnel too briefly for a gap.
     if pace >= 20 { expectEqual(rejections, []) }
   }
 
@@ -64,7 +64,7 @@ struct ReplayPaceTests {
     try expectEqual(rejections(pace: 0, usesRecordedTimes: true), [])
   }
 
-  @Test("a pace hides no jump: a fix that is rejected at the recorded pace is rejected", arguments: [1.0, 20])
+  @Test("a jump is rejected at a fast pace as well as at the recorded pace", arguments: [1.0, 20])
   func jump(pace: Double) throws {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: true, start: start)
     var configuration = FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))

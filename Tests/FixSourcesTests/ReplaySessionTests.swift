@@ -6,7 +6,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: the effects for a recording and its inputs.
+/// Transcripts of a session: its inputs, and the resulting effects.
 struct ReplaySessionTests {
   private struct Bench {
     var session: ReplaySession
@@ -26,13 +26,13 @@ struct ReplaySessionTests {
       return brief(session.handle(input, at: moment))
     }
 
-    /// The daemon is ready for the next fix, which comes at the deadline.
+    /// Signals that the daemon is ready for the next fix, and returns the effects of the deadline that follows.
     mutating func ready() -> [String] {
       session.readyForNextFix(at: moment.boot)
       return handle(.deadline)
     }
 
-    /// Sentences of these seconds of a minute.
+    /// Receives one sentence for each of these seconds of a minute.
     mutating func receive(_ seconds: [Int]) -> [String] {
       let bytes = seconds.flatMap(Bench.sentence)
       return brief(session.receive(bytes.span, from: .peer, at: moment))
@@ -59,16 +59,16 @@ struct ReplaySessionTests {
       }
     }
 
-    /// Seconds since boot.
+    /// The next deadline, in seconds since boot.
     var deadline: Double? { session.nextDeadline.map { ($0 - .boot).inSeconds } }
   }
 
-  @Test("at its own pace each fix is reported when it is due, one at a time, and the end follows the last")
+  @Test("at pace 1 each fix is reported when it is due, one at a time, and the end is reported after the last fix")
   func paced() {
     var bench = Bench(pace: 1)
     expectEqual(bench.handle(.start), ["reading the recording a.nmea", "read"])
     expectNil(bench.deadline)
-    // An epoch ends with the first sentence of the next.
+    // An epoch ends with the first sentence of the next epoch.
     expectEqual(bench.receive([1, 2, 5]), ["fix 1"])
     expectEqual(bench.deadline, 0)
     expectEqual(bench.handle(.deadline), [])
@@ -84,19 +84,19 @@ struct ReplaySessionTests {
     expectEqual(bench.handle(.deadline, at: 9), [])
   }
 
-  @Test("fixes that were due during suspend are caught up, one per iteration of the loop")
+  @Test("fixes that were due during a suspend are replayed after it, one per iteration of the loop")
   func catchUp() {
     var bench = Bench(pace: 1)
     _ = bench.handle(.start)
     expectEqual(bench.receive([1, 2, 3, 4, 5]), ["fix 1"])
     expectEqual(bench.handle(.deadline, at: 100), ["fix 2"])
-    // A late fix is not a missed deadline.
+    // The deadline of a late fix is now, and not in the past.
     expectEqual(bench.deadline, 100)
     expectEqual(bench.handle(.deadline), ["fix 3"])
     expectEqual(bench.handle(.deadline), ["fix 4"])
   }
 
-  @Test("at pace 0 the next fix comes when the daemon is ready for it, and no time passes")
+  @Test("at pace 0 the next fix is reported as soon as the daemon is ready for it, without waiting")
   func ready() {
     var bench = Bench(pace: 0)
     expectEqual(bench.handle(.start), ["reading the recording a.nmea", "read"])
@@ -104,7 +104,7 @@ struct ReplaySessionTests {
     expectNil(bench.deadline)
     expectEqual(bench.handle(.deadline, at: 50), [])
     expectEqual(bench.ready(), ["fix 2"])
-    // Nothing more has been read: it waits for bytes, ready or not.
+    // All fixes read so far are reported: the session waits for bytes, whether the daemon is ready or not.
     expectEqual(bench.ready(), ["read"])
     expectEqual(bench.ready(), [])
     expectEqual(bench.receive([4]), ["fix 3"])
@@ -115,7 +115,7 @@ struct ReplaySessionTests {
     expectEqual(bench.ready(), [])
   }
 
-  @Test("bytes without a fix are followed by a request for more")
+  @Test("after bytes without a fix more bytes are requested")
   func nothing() {
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)
@@ -123,7 +123,7 @@ struct ReplaySessionTests {
     expectEqual(bench.handle(.endOfInput), ["ended"])
   }
 
-  @Test("a truncated recording is reported, replayed as far as it goes, and ended")
+  @Test("a read error in a recording is reported, and ends the replay")
   func broken() {
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)

@@ -13,8 +13,9 @@ struct ReplayTimelineTests {
     Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: time)
   }
 
-  /// The seconds since the start at which fixes of these seconds of the recording are due, and their times since
-  /// `base`.
+  /// Schedules fixes at these seconds of the recording.
+  ///
+  /// - Returns: when each fix is due, in seconds since the start, and its time, in seconds since `base`.
   private func play(
     _ seconds: [Double], pace: Double, shiftsTimes: Bool, base: Timestamp
   ) throws -> [(due: Double, time: Double)] {
@@ -28,7 +29,7 @@ struct ReplayTimelineTests {
     }
   }
 
-  @Test("at its own pace each fix is due as long after the first as in the recording", arguments: [0.5, 1, 2, 10])
+  @Test("each fix is due after its recorded time since the first fix, divided by the pace", arguments: [0.5, 1, 2, 10])
   func pace(pace: Double) throws {
     let played = try play([0, 1, 2.5, 12], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
     expectEqual(played.map(\.due), [0, 1 / pace, 2.5 / pace, 12 / pace])
@@ -36,14 +37,14 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.time), played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
-  @Test("recorded times stay unchanged, and are due at the same moments")
+  @Test("without shifting, fixes keep their recorded times and are due at the same moments")
   func keeps() throws {
     let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
     expectEqual(played.map(\.due), [0, 1, 3])
     expectEqual(played.map(\.time), [0, 1, 3])
   }
 
-  @Test("a first fix without a date, which a clock of another day completes, delays nothing")
+  @Test("a first fix without a date does not delay the others, even if the wall clock has another date")
   func undatedFirst() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: false, start: Self.start)
     let midnight = Timestamp(seconds: 1_796_169_600)
@@ -56,13 +57,13 @@ struct ReplayTimelineTests {
     }
   }
 
-  @Test("at pace 0 everything is due at once")
+  @Test("at pace 0 every fix is due at once")
   func immediate() throws {
     try expectEqual(
       play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due), [0, 0, 0])
   }
 
-  @Test("at pace 0 shifted times keep the intervals of the recording, and its speeds")
+  @Test("at pace 0 shifted times keep the recorded intervals, and fixes keep their speeds")
   func immediateAndShifted() throws {
     let start = ReplayTimelineTests.start
     let played = try play([0, 1, 31, 300], pace: 0, shiftsTimes: true, base: start.wall)
@@ -81,7 +82,7 @@ struct ReplayTimelineTests {
     return [placed.speed, placed.speedAccuracy]
   }
 
-  @Test("speeds are scaled with the pace if the times are, so that they match the positions")
+  @Test("speeds are scaled by the pace if times are shifted, so that they match the positions")
   func speeds() throws {
     try expectEqual(speeds(pace: 20, shiftsTimes: true), [240, 10])
     try expectEqual(speeds(pace: 0.5, shiftsTimes: true), [6, 0.25])
@@ -89,7 +90,7 @@ struct ReplayTimelineTests {
   }
 
   @Test(
-    "of fixes that the pace puts into one millisecond the first is played; a time that the recording repeats is kept")
+    "if the pace puts several fixes into one millisecond, only the first is played; repeated recorded times are kept")
   func crowded() throws {
     var timeline = ReplayTimeline(pace: 1000, shiftsTimes: true, start: ReplayTimelineTests.start)
     let played = try [0.0, 0.4, 0.8, 1, 1, 1.6, 2].map { second -> Timestamp? in
@@ -104,13 +105,13 @@ struct ReplayTimelineTests {
       ])
   }
 
-  @Test("a gap in the recording is shortened to a minute, and a step back takes no time")
+  @Test("a gap in the recording is shortened to a minute, and a step back in time causes no wait")
   func gaps() throws {
     let played = try play([0, 40_000, 40_001, 5, 6], pace: 1, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
     expectEqual(played.map(\.due), [0, 60, 61, 61, 62])
   }
 
-  @Test("a fix without a date gets the date of the previous one, also across midnight")
+  @Test("a fix without a date is dated by the previous fix, even across midnight")
   func withoutDate() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
     let midnight = Timestamp(seconds: 1_700_006_400)

@@ -6,7 +6,7 @@ import NMEATesting
 import Testing
 import Timekeeping
 
-/// Transcripts: the receiver's data, operations on the port, and reports.
+/// Transcripts of a session: the receiver's data, operations on the port, and reports.
 struct SerialSessionTests {
   private struct Bench {
     var session: SerialSession
@@ -29,7 +29,7 @@ struct SerialSessionTests {
       }
     }
 
-    /// A burst of this second of a minute.
+    /// Receives a burst for this second of a minute.
     mutating func receive(_ second: Int, garbled: Bool = false) -> [String] {
       let body = "GPRMC,1200\(second < 10 ? "0" : "")\(second),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
       let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
@@ -38,7 +38,7 @@ struct SerialSessionTests {
       return brief(session.receive(bytes.span, at: now))
     }
 
-    /// A sentence without its `$` and checksum.
+    /// Receives a sentence, which is given without its `$` and checksum.
     mutating func receive(_ body: String) -> [String] {
       let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
       return receive(bytes: Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8))
@@ -46,7 +46,7 @@ struct SerialSessionTests {
 
     mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
 
-    /// Without the reports of reading, which have their own tests.
+    /// Omits effects that only control reading, which have their own tests.
     private func brief(_ effects: [SourceEffect]) -> [String] {
       effects.compactMap { effect in
         switch effect {
@@ -65,7 +65,7 @@ struct SerialSessionTests {
     }
   }
 
-  @Test("a receiver of known speed is opened, reported with its first sentence, and its pauses end epochs")
+  @Test("a receiver with a known baud rate is opened and reported with its first sentence; a pause ends an epoch")
   func read() {
     var bench = Bench(baud: 4800)
     expectEqual(bench.session.nextDeadline, .boot)
@@ -79,7 +79,7 @@ struct SerialSessionTests {
     bench.now = .boot + .seconds(2)
     expectEqual(bench.receive(2), [])
     expectEqual(bench.wait(), ["fix 2"])
-    // Then it falls silent, and is reopened.
+    // The receiver falls silent, and its port is reopened.
     expectEqual(
       bench.wait(),
       [
@@ -91,7 +91,7 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "with reads of 16 bytes there are a few wake-ups a second, and each fix is at most 200 ms later than its last sentence",
+    "if 16 bytes arrive at a time, wake-ups are few, and each fix is available within 200 ms of the end of its burst",
     arguments: [
       (115_200, 1, 12, 3.2), (115_200, 10, 12, 16), (9600, 1, 12, 16), (9600, 1, 1, 6), (9600, 5, 0, 16),
       (38_400, 5, 1, 16),
@@ -102,16 +102,16 @@ struct SerialSessionTests {
     line.sentences = Array(UARTLine.manySentences.prefix(sentences == 0 ? 0 : sentences + 1))
     for number in 0..<50 * rate { line.burst(at: Int64(number * 1000 / rate)) }
     line.run()
-    // 50 s of the receiver, and the silence after it.
+    // The receiver sends for 50 s, and is then silent.
     expect(Double(line.turns.count) / 50 < most, "\(Double(line.turns.count) / 50)")
-    // None is split, none is missing.
+    // No burst is split, and no fix is missing.
     let delays = line.delays()
     expectEqual(delays.count, 50 * rate)
     expect(delays.allSatisfy { $0 <= .milliseconds(200) }, "\(delays.max() ?? .zero)")
   }
 
   @Test(
-    "the first bytes of a burst stop the polling for readiness; it is read every 100 ms until a read is complete or empty"
+    "after the first bytes of a burst the port is read every 100 ms, until a read ends with a sentence or is empty"
   )
   func reading() {
     var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
@@ -134,7 +134,7 @@ struct SerialSessionTests {
     let sentence = Array("$GPRMC,120001,V,,,,,,,010124,,,N*57\r\n".utf8)
     _ = session.receive(sentence.span, at: at(320))
     expectEqual(session.handle(.drained, at: at(320)), [.line(.watch)])
-    // Data that is faster than the reads is read at once.
+    // Data that arrives faster than it is read is read at once.
     expectEqual(session.receive(flood.span, at: at(400)), [])
     expectEqual(session.receive(bytes.span, at: at(401)), [.line(.pause)])
     expectEqual(session.handle(.deadline, at: at(501)), [.line(.read)])
@@ -149,7 +149,7 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "a fast line is read again before the kernel's 4,095 bytes are full",
+    "a fast line is read again before the kernel's buffer of 4,095 bytes is full",
     arguments: [(9600, 100_000), (115_200, 100_000), (230_400, 88_888), (460_800, 44_444), (921_600, 22_222)])
   func period(baud: Int, microseconds: Int64) {
     var session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
@@ -161,13 +161,14 @@ struct SerialSessionTests {
     expectEqual(session.nextDeadline, first)
     expectEqual(session.handle(.deadline, at: first), [.line(.read)])
     _ = session.receive(bytes.span, at: first)
-    // In the middle of a sentence: once more.
+    // The data ends in the middle of a sentence, so another read follows.
     expectEqual(session.handle(.drained, at: first), [])
     expectEqual(session.nextDeadline, first + .microseconds(microseconds))
   }
 
   @Test(
-    "while no fix is needed the port is drained every 20 s without a report, and reading continues at once when one is")
+    "while no fix is needed, the port is drained every 20 s without reports; when a fix is needed, reading resumes"
+  )
   func unneeded() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)
@@ -184,7 +185,7 @@ struct SerialSessionTests {
     for second in 4...23 { expectEqual(bench.receive(second), []) }
     expectEqual(bench.session.handle(.drained, at: bench.now), [.line(.read)])
     expectEqual(bench.session.handle(.drained, at: bench.now), [])
-    // In the middle of a burst.
+    // A fix is needed again in the middle of a burst.
     bench.now = .boot + .seconds(29)
     expectEqual(bench.session.handle(.needed(true), at: bench.now), [.line(.read)])
     for second in 24...28 { expectEqual(bench.receive(second), []) }
@@ -196,15 +197,16 @@ struct SerialSessionTests {
   }
 
   @Test(
-    "an incomplete epoch of the pause ends without a fix, unless the rest of it comes after the pause",
+    "an epoch that is incomplete when a pause in reading ends gives no fix, unless its rest arrives after the pause",
     arguments: [
-      // Its last sentence is lost.
+      // The last sentence of the epoch is lost.
       (["RMC 29"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
       (["RMC 29"], ["VTG", "RMC 30", "VTG", "GGA 30"], ["fix 30"]),
       (["RMC 29", "VTG"], ["RMC 30", "VTG", "GGA 30"], ["fix 30"]),
+      // The rest of the epoch arrives after the pause.
       (["RMC 29"], ["VTG", "GGA 29"], ["fix 29"]),
       (["RMC 29", "VTG"], ["GGA 29"], ["fix 29"]),
-      // Lines out of order.
+      // The sentences are out of order.
       (["RMC 29"], ["GGA 29", "RMC 30"], ["fix 29"]),
     ] as [([String], [String], [String])])
   func openEpoch(before: [String], after: [String], fixes: [String]) {
@@ -230,13 +232,13 @@ struct SerialSessionTests {
     expectEqual(bench.session.handle(.drained, at: bench.now), [.line(.read)])
     expectEqual(bench.session.handle(.drained, at: bench.now), [.line(.watch)])
     let found = after.flatMap { bench.receive(sentence($0)) }
-    // After an incomplete epoch, silence ends the next one.
+    // After an incomplete epoch, silence ends the next epoch.
     expectEqual((found.isEmpty ? bench.wait() : found), fixes)
   }
 
-  @Test("data that a receiver buffered while no fix was needed is discarded, but for at most 3 s")
+  @Test("data that was buffered while no fix was needed is discarded, but only for the first 3 s")
   func kept() {
-    for isKept in [true, false] {
+    for isBuffered in [true, false] {
       var bench = Bench(baud: 4800)
       _ = bench.handle(.start)
       _ = bench.handle(.opened(isTerminal: true))
@@ -250,11 +252,11 @@ struct SerialSessionTests {
       expectEqual(bench.session.handle(.needed(true), at: bench.now), [.line(.read)])
       expectEqual(bench.session.handle(.drained, at: bench.now), [.line(.watch)])
       expectEqual(bench.receive(5), [])
-      if isKept {
+      if isBuffered {
         bench.now = .boot + .seconds(15)
         expectEqual(bench.receive(15), ["fix 15"])
       } else {
-        // Its time has changed.
+        // The data is new: the receiver's time has changed.
         for second in 6...8 {
           bench.now = .boot + .seconds(second + 9)
           expectEqual(bench.receive(second), (second == 8 ? ["fix 8"] : []))
@@ -282,7 +284,7 @@ struct SerialSessionTests {
     _ = bench.handle(.start)
     _ = bench.handle(.opened(isTerminal: true))
     _ = bench.receive(1)
-    // The epoch that was being received ends with the port's closing.
+    // Closing the port ends the epoch that was being received.
     expectEqual(bench.handle(.ended("/dev/gps0: unplugged")), ["fix 1", "lost /dev/gps0: unplugged"])
     // Nothing is decoded while the port is closed.
     expectEqual(bench.receive(2), [])
@@ -293,7 +295,7 @@ struct SerialSessionTests {
     expectEqual(bench.receive(3), ["reading /dev/gps0 at 4800 baud"])
   }
 
-  @Test("an unknown speed is searched for: each is tried in turn, and one that the device refuses is skipped")
+  @Test("an unknown baud rate is detected: each rate is tried in turn, and a rate that the device refuses is skipped")
   func probe() {
     var bench = Bench(baud: nil)
     expectEqual(bench.handle(.start), ["open at 9600"])
@@ -314,12 +316,12 @@ struct SerialSessionTests {
     bench.now = bench.now + .seconds(1)
     expectEqual(bench.receive(2), ["reading /dev/gps0 at 115200 baud, detected", "fix 1"])
     expectEqual(bench.wait(), ["fix 2"])
-    // After a replug that speed is tried first.
+    // After a replug the detected rate is tried first.
     expectEqual(bench.handle(.ended("unplugged")), ["lost unplugged"])
     expectEqual(bench.handle(.appeared), ["open at 115200"])
   }
 
-  @Test("while there is no fix, satellites in view of all systems together are reported when they change")
+  @Test("while there is no fix, the total number of satellites in view is reported when it changes")
   func sky() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)
@@ -330,7 +332,7 @@ struct SerialSessionTests {
     expectEqual(bench.receive("GLGSV,1,1,01,70,41,120,30"), [])
     expectEqual(bench.receive("GPGSV,1,1,00"), ["1 in view"])
     expectEqual(bench.receive("GPGSV,1,1,xx"), [])
-    // A fix makes that unnecessary.
+    // With a fix, satellites in view are not reported.
     bench.now = bench.now + .seconds(1)
     _ = bench.receive(1)
     expectEqual(bench.wait(), ["fix 1"])
@@ -339,7 +341,7 @@ struct SerialSessionTests {
     expect(bench.receive("GPGSV,1,1,04,05,40,120,30").contains("5 in view"))
   }
 
-  @Test("a receiver that sends only u-blox's binary protocol is not reported to have a wrong speed")
+  @Test("a receiver that sends only u-blox's binary protocol is reported as such, not as having a wrong baud rate")
   func binary() {
     var bench = Bench(baud: 9600)
     _ = bench.handle(.start)
@@ -361,7 +363,7 @@ struct SerialSessionTests {
     expectEqual(bench.wait().last?.contains("check source.baud"), true)
   }
 
-  @Test("a device that is not a terminal has no speed to search for")
+  @Test("no baud rate is detected for a device that is not a terminal")
   func pipe() {
     var bench = Bench(baud: nil)
     _ = bench.handle(.start)
@@ -371,7 +373,7 @@ struct SerialSessionTests {
     expectEqual(bench.handle(.speedRefused), [])
   }
 
-  @Test("bytes without a sentence at any speed are reported as not being NMEA")
+  @Test("bytes without a sentence at any baud rate are reported with the advice to check for NMEA")
   func noise() {
     var bench = Bench(baud: nil)
     _ = bench.handle(.start)

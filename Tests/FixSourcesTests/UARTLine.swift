@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// A line that delivers 16 bytes at a time, as a UART does, and the shell that reads it.
+/// A serial line that delivers 16 bytes at a time, as a UART does, and a stand-in for the shell that reads it.
 struct UARTLine {
   static let manySentences =
     ["GPGGA,TIME,4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"]
@@ -13,12 +13,12 @@ struct UARTLine {
 
   private(set) var session: SerialSession
   private let baud: Int
-  /// Sentence bodies with the time, after RMC.
+  /// The bodies of the sentences that follow RMC; `TIME` stands for the time.
   var sentences: [String] = []
   private var arrivals: [(at: BootInstant, bytes: [UInt8])] = []
   private var free = BootInstant.boot
-  /// For each burst with a fix, by the receiver's time: when its first bytes came, when the last sentence of the epoch
-  /// ended, and when the burst ended.
+  /// For each burst with a fix, by the receiver's time: when its first bytes arrived, when the last sentence of the
+  /// epoch ended, and when the burst ended.
   private var bursts: [Int64: (start: BootInstant, fix: BootInstant, end: BootInstant)] = [:]
   /// When the daemon woke up.
   private(set) var turns: [BootInstant] = []
@@ -35,9 +35,9 @@ struct UARTLine {
   /// The receiver writes a burst.
   ///
   /// - Parameters:
-  ///   - milliseconds: its time, in milliseconds after twelve o'clock.
-  ///   - late: how much later than that plus a second it writes, in milliseconds.
-  ///   - isValid: whether it has a position.
+  ///   - milliseconds: the time in its sentences, in milliseconds after twelve o'clock.
+  ///   - late: the delay of the burst beyond a second after that time, in milliseconds.
+  ///   - isValid: whether the burst has a position.
   mutating func burst(at milliseconds: Int64, late: Double = 0, isValid: Bool = true) {
     var start = BootInstant.boot + .milliseconds(1000 + milliseconds) + .microseconds(Int64(late * 1000))
     if start < free { start = free }
@@ -120,7 +120,7 @@ struct UARTLine {
 
   // MARK: - Measurements
 
-  /// The delay of each fix after the last byte of its burst, from a time on, by that time.
+  /// The delay of each fix after the last byte of its burst, in the order of their times, from `milliseconds` on.
   func delays(from milliseconds: Int64 = 0) -> [Duration] {
     fixes.filter { $0.key >= milliseconds }.sorted { $0.key < $1.key }.compactMap { time, at in
       bursts[time].map { at - $0.end }
@@ -130,8 +130,8 @@ struct UARTLine {
   /// The times of the missing fixes.
   var lost: [Int64] { bursts.keys.filter { fixes[$0] == nil } }
 
-  /// The delay of each fix, from a time on, compared with reads every 100 ms from the first bytes of its burst. That
-  /// excludes what the decoder has to wait for.
+  /// The delay of each fix, from `milliseconds` on, compared with reads every 100 ms after the first bytes of its
+  /// burst. This excludes the time for which the decoder has to wait.
   func lags(from milliseconds: Int64 = 0) -> [Duration] {
     fixes.filter { $0.key >= milliseconds }.sorted { $0.key < $1.key }.compactMap { time, at in
       bursts[time].map { burst in
@@ -142,7 +142,7 @@ struct UARTLine {
     }
   }
 
-  /// Wake-ups per second between two times of the receiver.
+  /// The number of wake-ups per second between two times of the receiver.
   func wakeUps(_ span: Range<Int64>) -> Double {
     let start = BootInstant.boot + .milliseconds(900)
     let count = turns.count {

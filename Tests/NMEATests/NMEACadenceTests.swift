@@ -8,9 +8,9 @@ import NMEATesting
 struct NMEACadenceTests {
   private static let (rmc, gga, gsa): (UInt64, UInt64, UInt64) = (1, 2, 3)
 
-  /// Ends an epoch of these sentences at a time in milliseconds of the day.
+  /// Receives the sentences of an epoch, and ends it at a time in milliseconds of the day.
   ///
-  /// - Returns: after which of them it was complete.
+  /// - Returns: the sentences after which the epoch was complete.
   private func epoch(
     _ cadence: inout NMEACadence, _ sentences: [UInt64] = [rmc, gga], at time: Int64?
   ) -> [UInt64] {
@@ -23,13 +23,13 @@ struct NMEACadenceTests {
     return complete
   }
 
-  /// The first of some equal epochs that is known to be complete, from 0.
+  /// The index of the first of many equal epochs that is recognized as complete.
   private func firstComplete(_ cadence: inout NMEACadence, every period: Int64, from start: Int64 = 0) -> Int? {
     for number in 0..<1000 where epoch(&cadence, at: start + Int64(number) * period) == [Self.gga] { return number }
     return nil
   }
 
-  @Test("a sequence is trusted after three consecutive epochs that cover two seconds")
+  @Test("a sequence of sentences is trusted after at least three equal epochs that span at least two seconds")
   func learns() {
     var cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 1000), 3)
@@ -40,12 +40,12 @@ struct NMEACadenceTests {
     expectEqual(firstComplete(&cadence, every: 10_000), 3)
   }
 
-  @Test("an epoch is complete with its last sentence, and no longer when another one follows")
+  @Test("an epoch is complete after its last sentence, and incomplete again if another sentence follows")
   func last() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)
     expectEqual(epoch(&cadence, [Self.rmc, Self.gga, Self.gsa], at: 4000), [Self.gga])
-    // Then the sequence is learned again.
+    // After this the sequence is learned again.
     expectEqual(epoch(&cadence, at: 5000), [])
     expectEqual(firstComplete(&cadence, every: 1000, from: 6000), 2)
   }
@@ -66,17 +66,18 @@ struct NMEACadenceTests {
     }
   }
 
-  @Test("an epoch without a time, and midnight, restart the sequence", arguments: [nil, 500] as [Int64?])
+  @Test(
+    "an epoch without a time, and midnight, restart the learning of the sequence", arguments: [nil, 500] as [Int64?])
   func beginsAnew(time: Int64?) {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000, from: 86_000_000)
-    // The sequence was trusted until then.
+    // The sequence was trusted until this epoch ended.
     expectEqual(epoch(&cadence, at: time), [Self.gga])
     expectEqual(epoch(&cadence, at: 1500), [])
     expectEqual(epoch(&cadence, at: 2500), [])
   }
 
-  @Test("after each sentence that came too late the sequence must be confirmed for twice as long")
+  @Test("each late sentence doubles the time for which the sequence must be confirmed")
   func contradicted() {
     var cadence = NMEACadence()
     expectEqual(firstComplete(&cadence, every: 1000), 3)
@@ -98,7 +99,7 @@ struct NMEACadenceTests {
       expectEqual(epoch(&cadence, [Self.rmc], at: Int64(number) * 1000), [])
     }
     expectEqual(firstComplete(&cadence, every: 1000, from: 10_000), 3)
-    // The sequence is known from then on, also in an epoch with another damaged line.
+    // From now on the sequence is known, even in an epoch with another damaged line.
     for number in 20..<30 {
       cadence.noteDamage()
       expectEqual(epoch(&cadence, [Self.rmc], at: Int64(number) * 1000), [])
@@ -108,7 +109,7 @@ struct NMEACadenceTests {
     expectEqual(epoch(&cadence, at: 31_000), [Self.gga])
   }
 
-  @Test("after an epoch that lost a sentence unnoticed, damaged epochs like it do not confirm that sequence")
+  @Test("damaged epochs do not confirm the shorter sequence of an epoch that lost a sentence unnoticed")
   func untracedDamage() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)

@@ -21,7 +21,7 @@ struct NMEACensusTests {
     "$GPGSV,1,1,00*79\r\n\u{1}noise$GP$GPGSV,1,1,00*79$GLGSV,1,1,00*65\n$PUBX,41,1*2B\r\n$GPGSV,1,1,00*00\r\n$GPTXT"
 
   @Test(
-    "sentences with a valid checksum are counted by their address, whatever is between them",
+    "sentences with a valid checksum are counted by talker and type, whatever is between them",
     arguments: [1, 7, 64, .max])
   func counts(portion: Int) throws {
     let census = try Self.census(Self.stream, portion: portion)

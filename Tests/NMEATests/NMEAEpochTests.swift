@@ -21,7 +21,7 @@ struct NMEAEpochTests {
     fixes(text).map { $0.timestamp?.rfc3339 }
   }
 
-  @Test("Sentences with one time form one fix, in any order")
+  @Test("Sentences with the same time form one fix, in any order")
   func oneFix() {
     let bodies = [Self.rmc("083000", "211126"), Self.gga("083000"), "GPGLL,\(Self.position),083000,A"]
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -32,7 +32,7 @@ struct NMEAEpochTests {
     }
   }
 
-  @Test("Midnight between sentences does not put a time on the wrong day")
+  @Test("Times before and after midnight get the right date")
   func midnight() {
     let text = recording(
       Self.rmc("235959", "211126"), Self.gga("235959.5"), Self.gga("000000"), Self.gga("000000.5"),
@@ -45,7 +45,7 @@ struct NMEAEpochTests {
       ])
   }
 
-  @Test("The date comes from ZDA without RMC, even if ZDA has the next second")
+  @Test("Without RMC the date comes from ZDA, even if ZDA belongs to the next second")
   func zda() {
     let text = recording(
       Self.gga("235959"), "GPZDA,000000.00,22,11,2026,00,00", Self.gga("000000"), "GPZDA,000001.00,22,11,2026,00,00")
@@ -53,7 +53,7 @@ struct NMEAEpochTests {
   }
 
   @Test(
-    "A year of two digits in ZDA is completed with its century",
+    "A two-digit year in ZDA is completed with its century",
     arguments: [("26", "2026"), ("99", "1999"), ("2026", "2026")])
   func shortYear(year: String, full: String) {
     let text = recording("GPZDA,120000.00,22,11,\(year),00,00", Self.gga("120001"))
@@ -61,7 +61,7 @@ struct NMEAEpochTests {
   }
 
   @Test(
-    "The altitude of a GGA that comes less often than RMC applies to the fixes of the next five seconds, and no longer")
+    "If GGA is less frequent than RMC, its altitude applies to the fixes of the next five seconds, but no longer")
   func heldAltitude() {
     let gsa = "GPGSA,A,3,05,12,30,,,,,,,,,,2.0,1.5,1.3"
     var text = recording(Self.gga("120000"), Self.rmc("120000", "221126"), gsa)
@@ -71,13 +71,13 @@ struct NMEAEpochTests {
     expectEqual(found.map(\.altitude), [34.5, 34.5, 34.5, 34.5, 34.5, 34.5, nil, nil, nil])
     expectEqual(found.map(\.altitudeHAE), [75, 75, 75, 75, 75, 75, nil, nil, nil])
     expectEqual(found.map(\.verticalAccuracy), [6.5, 6.5, 6.5, 6.5, 6.5, 6.5, nil, nil, nil])
-    // A two-dimensional fix has none.
+    // A two-dimensional fix has no altitude.
     let flat = fixes(
       recording(Self.gga("120000"), gsa, Self.rmc("120001", "221126"), "GPGSA,A,2,05,12,30,,,,,,,,,,2.0,1.5,1.3"))
     expectEqual(flat.map(\.altitude), [34.5, nil])
   }
 
-  @Test("Days pass without another date, by the receiver's time alone")
+  @Test("The date advances at midnight by the receiver's time alone, without another date")
   func dateless() {
     var text = sentence(Self.rmc("120000", "311226"))
     for hour in stride(from: 18, through: 60, by: 6) {
@@ -86,7 +86,7 @@ struct NMEAEpochTests {
     expectEqual(times(text).last, "2027-01-02T12:00:00.000Z")
   }
 
-  @Test("A date remains valid over a long silence, by elapsed time")
+  @Test("After a long silence the date is advanced by the elapsed time")
   func elapsed() {
     var decoder = NMEADecoder()
     var found: [Fix] = []
@@ -97,14 +97,14 @@ struct NMEAEpochTests {
     expectEqual(found.map { $0.timestamp?.rfc3339 }, ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
   }
 
-  @Test("Positions without any time are fixes without a time, one per round of sentences")
+  @Test("Positions without a time give fixes without a time, one per cycle of sentences")
   func timeless() {
     let text = recording(Self.gga(""), "GPVTG,1.0,T,,M,1.0,N,1.0,K,A", Self.gga(""), Self.gga(""))
     expectEqual(fixes(text).map(\.time), [nil, nil, nil])
     expectEqual(fixes(text).map(\.heading), [1, nil, nil])
   }
 
-  @Test("A position without a time does not get the time of the epoch after it, even if that comes at once")
+  @Test("A position without a time does not get the time of the next epoch, even if that epoch follows at once")
   func timelessBeforeTimed() {
     let timeless = ["GPRMC,,A,4808.80,N,01133.02,E,27.5,305.4,,,,A", Self.gga("")]
     let void = ["GPRMC,120002,V,,,,,,,211126,,,N", "GPGGA,120002,,,,,0,00,99.9,,,,,,"]
@@ -120,19 +120,19 @@ struct NMEAEpochTests {
     expectEqual(times(text), ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
   }
 
-  @Test("A void RMC has no valid date: it may be the receiver's guess")
+  @Test("The date of a void RMC is not used, because it may be the receiver's guess")
   func voidDate() {
     let text = recording("GPRMC,120000,V,,,,,,,220880,,,N", Self.gga("120001"))
     expectEqual(fixes(text).map(\.time), [.ofDay(milliseconds: 43_201_000)])
   }
 
-  @Test("A leap second is the second after it, as POSIX counts")
+  @Test("A leap second is read as the next second, as in POSIX time")
   func leapSecond() {
     let text = recording(Self.rmc("235959", "311216"), Self.rmc("235960", "311216"), Self.gga("235960.5"))
     expectEqual(times(text), ["2016-12-31T23:59:59.000Z", "2017-01-01T00:00:00.000Z", "2017-01-01T00:00:00.500Z"])
   }
 
-  @Test("Years of two digits from 80 on are in the last century, and no date is moved")
+  @Test("Two-digit years from 80 on are in the 20th century, and no week rollover is corrected")
   func centuries() {
     expectEqual(times(sentence(Self.rmc("120000", "060499"))), ["1999-04-06T12:00:00.000Z"])
     expectEqual(times(sentence(Self.rmc("120000", "060479"))), ["2079-04-06T12:00:00.000Z"])
@@ -152,7 +152,7 @@ struct NMEAEpochTests {
     expectEqual(fixes(text).map(\.mode), [.threeD, .threeD, .twoD])
   }
 
-  @Test("The fix of a receiver whose sequence is known comes with the last sentence of its epoch")
+  @Test("Once a receiver's sequence is known, a fix is available with the last sentence of its epoch")
   func learnt() {
     var decoder = NMEADecoder()
     var counts: [Int] = []
@@ -167,7 +167,7 @@ struct NMEAEpochTests {
     expectEqual(counts.reduce(0, +), 8)
   }
 
-  @Test("A sentence after the expected end gives no second fix for its epoch, and later epochs wait for it")
+  @Test("A sentence after the expected end of its epoch gives no second fix, and later epochs wait for its type")
   func relearns() {
     var text = ""
     for second in 0..<6 { text += recording(Self.rmc("12000\(second)", "211126")) }
@@ -179,7 +179,7 @@ struct NMEAEpochTests {
   }
 
   @Test(
-    "An epoch after several with a damaged sentence has all of its own sentences",
+    "A complete epoch is decoded with all its sentences, even after epochs with a damaged sentence",
     arguments: ["GPGGA,1200,1*00\r\n", "GPGGA,12\u{7}00*6A\r\n", String(repeating: "A", count: 520) + "\r\n"])
   func disturbed(damaged: String) {
     var text = ""
@@ -190,7 +190,7 @@ struct NMEAEpochTests {
     expectEqual(found.counters.late, 0)
   }
 
-  @Test("A line that a receiver sends without a checksum is not damage: its fix comes with the last sentence")
+  @Test("A line without a checksum is not treated as damage: fixes are available with the last sentence of an epoch")
   func unchecked() {
     var decoder = NMEADecoder()
     var fixes = 0
@@ -218,7 +218,7 @@ struct NMEAEpochTests {
     expectNil(decoder.deadline)
   }
 
-  @Test("Sentences without a time that come after a silence belong to the epoch that follows")
+  @Test("Sentences without a time that arrive after a silence belong to the epoch that follows")
   func leading() {
     var decoder = NMEADecoder()
     var found: [Fix] = []

@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 struct NMEAFramingTests {
-  @Test("A recording split anywhere gives the same fixes and the same counts")
+  @Test("A recording that is split anywhere gives the same fixes and the same counts")
   func everySplit() {
     let whole = decode([mixedRecording])
     expectEqual(whole.fixes.count, 3)
@@ -17,13 +17,13 @@ struct NMEAFramingTests {
     }
   }
 
-  @Test("Portions of every size give the same fixes and the same counts", arguments: 1...100)
+  @Test("Chunks of every size give the same fixes and the same counts", arguments: 1...100)
   func everySize(size: Int) {
-    let portions = stride(from: 0, to: mixedRecording.count, by: size).map {
+    let chunks = stride(from: 0, to: mixedRecording.count, by: size).map {
       Array(mixedRecording[$0..<min($0 + size, mixedRecording.count)])
     }
     let whole = decode([mixedRecording])
-    let parts = decode(portions)
+    let parts = decode(chunks)
     expectEqual(parts.fixes, whole.fixes)
     expectEqual(parts.counters, whole.counters)
   }
@@ -61,7 +61,7 @@ struct NMEAFramingTests {
     expectEqual(fixes("$GPGLL,4500.0,N,001" + sentence("GPGLL,4500.0,N,00100.0,E,083002,A,A")).count, 1)
   }
 
-  @Test("Sentences longer than the standard's 82 characters are read, endless ones skipped")
+  @Test("Sentences longer than the standard's 82 characters are read, and endless sentences are skipped")
   func long() {
     let padding = String(repeating: "0", count: 300)
     expectEqual(fixes(sentence("GPGLL,4500.0\(padding),N,00100.0,E,083002,A,A")).count, 1)
@@ -71,7 +71,7 @@ struct NMEAFramingTests {
     expectEqual(counters.overlong, 1)
   }
 
-  @Test("Sentences of other types and proprietary ones are counted as unknown")
+  @Test("Sentences of other types and proprietary sentences are counted as unknown")
   func unknown() {
     let text = recording("GPGSV,1,1,01,08,61,184,45", "PUBX,00,1", "GYOACC,090624", "GP", "", "SDDBT,7.7,f,2.3,M,1.3,F")
     let (fixes, counters) = decode([Array(text.utf8)])

@@ -6,9 +6,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// How late a fix is after the last sentence of its epoch, on a serial line at a given speed.
+/// The delay of a fix after the last sentence of its epoch, on a serial line at a given baud rate.
 struct NMEALatencyTests {
-  /// The sentences of each fix, and those sent once a second.
+  /// The types of the sentences that a receiver sends with each fix, and of those that it sends only once a second.
   private struct Habit: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var kinds: [String]
@@ -51,7 +51,7 @@ struct NMEALatencyTests {
   }
 
   @Test(
-    "After three seconds no fix is more than 100 ms later than the last sentence of its epoch",
+    "After three seconds every fix is available within 100 ms of the last sentence of its epoch",
     arguments: habits, [1, 5, 10])
   private func latency(habit: Habit, rate: Int) {
     for baud in [4800, 9600, 19_200, 38_400, 57_600, 115_200] {
@@ -64,7 +64,8 @@ struct NMEALatencyTests {
     }
   }
 
-  /// Bytes arrive in chunks of a UART's FIFO, some milliseconds after the epoch.
+  /// The longest delay of a fix, and the number of missing fixes. Bytes arrive in chunks of a UART's FIFO, some
+  /// milliseconds after the time of the epoch.
   private static func worstLatency(_ habit: Habit, rate: Int, baud: Int) -> (milliseconds: Int64, missing: Int) {
     var decoder = NMEADecoder()
     var worst: Int64 = 0

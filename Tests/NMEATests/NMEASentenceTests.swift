@@ -6,11 +6,11 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// In metres per second.
+/// Ten knots in metres per second.
 private let tenKnots: Double = 10 * 1852 / 3600
 
 struct NMEASentenceTests {
-  @Test("RMC alone gives position, time with date, speed and heading, in two dimensions")
+  @Test("RMC alone gives a two-dimensional fix with position, date and time, speed and heading")
   func rmc() throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,A")).first)
     expectEqual(fix.coordinate, Coordinate(latitude: 52.5, longitude: 13.4))
@@ -22,12 +22,12 @@ struct NMEASentenceTests {
     expectNil(fix.altitude)
   }
 
-  @Test("RMC of NMEA 2.0, without mode indicator, is equivalent")
+  @Test("RMC of NMEA 2.0, which has no mode indicator, is accepted")
   func oldRMC() {
     expectEqual(fixes(sentence("GPRMC,225308,A,4527.458,S,16709.165,E,000.0,094.5,060601,024.1,E")).count, 1)
   }
 
-  @Test("GGA gives altitude, height above the ellipsoid, satellites and HDOP, and a time of day without date")
+  @Test("GGA gives altitude, height above the ellipsoid, satellites, HDOP, and a time of day without a date")
   func gga() throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,")).first)
     expectEqual(fix.time, .ofDay(milliseconds: 30_600_000))
@@ -39,7 +39,7 @@ struct NMEASentenceTests {
     expectEqual(fix.mode, .threeD)
   }
 
-  @Test("GGA without geoid separation has no height above the ellipsoid")
+  @Test("GGA without geoid separation gives no height above the ellipsoid")
   func noSeparation() throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,,M,,")).first)
     expectEqual(fix.altitude, 34.5)
@@ -47,7 +47,7 @@ struct NMEASentenceTests {
   }
 
   @Test(
-    "GGA's quality is reported",
+    "GGA's quality indicator gives the quality of the fix",
     arguments: [
       ("1", Fix.Quality.gnss), ("2", .dgnss), ("3", .gnss), ("4", .rtkFixed), ("5", .rtkFloat), ("6", .estimated),
       ("7", .simulated), ("8", .simulated), ("9", .dgnss),
@@ -69,7 +69,7 @@ struct NMEASentenceTests {
     expectEqual(fixes(sentence("GNGNS,083000,5230.0,N,01324.0,E,N\(letter)N,9,1.0,30,40,,")).first?.quality, quality)
   }
 
-  @Test("GNS gives altitude, its separation, all satellites, and the best constellation's quality")
+  @Test("GNS gives altitude, geoid separation, the number of satellites, and the best constellation's quality")
   func gns() throws {
     let fix = try #require(
       fixes(sentence("GNGNS,120213.000,5957.0062,N,01100.6429,E,NDA,11,1.3,168.9,39.5,,,V")).first)
@@ -79,7 +79,7 @@ struct NMEASentenceTests {
     expectEqual(fix.quality, .dgnss)
   }
 
-  @Test("VTG is used if RMC has no speed, its km/h if it has no knots")
+  @Test("VTG gives speed and heading if there is no RMC, in km/h if the knots are missing")
   func vtg() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     let knots = try #require(fixes(recording(gga, "GPVTG,360.0,T,,M,10.0,N,18.52,K,A")).first)
@@ -89,7 +89,7 @@ struct NMEASentenceTests {
     expectNil(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed)
   }
 
-  @Test("GSA gives the mode, the best one if there are several")
+  @Test("GSA gives the mode, which is the best of several GSA sentences")
   func gsa() {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     expectEqual(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode, .twoD)
@@ -99,7 +99,7 @@ struct NMEASentenceTests {
   }
 
   @Test(
-    "accuracies in proprietary sentences of Garmin, u-blox and Quectel are used, and HDOP only if there are none"
+    "accuracies in proprietary sentences of Garmin, u-blox and Quectel are used, and HDOP only without them"
   )
   func reportedAccuracy() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,50.0,34.5,M,40.5,M,,"
@@ -112,7 +112,7 @@ struct NMEASentenceTests {
     expect(ublox.reportedAccuracy == 2.1 && ublox.verticalAccuracy == 3.5)
     let quectel = try #require(fixes(recording(gga, "PQTMEPE,2,1.000,1.100,1.200,1.487,1.911")).first)
     expect(quectel.reportedAccuracy == 1.487 && quectel.verticalAccuracy == 1.2)
-    // Without a fix, of another kind, or empty.
+    // Sentences without a fix, of another type, or empty.
     let others = [
       "PQTMEPE,2,,,,,", "PQTMEPE", "PQTMEPX,2,1,1,1,1,1", "PQTMVER,2,1,1,1,1,1", "PQTMEPE2,1,1,1,1,1",
       "PUBX,00,083000.00,,,,,0.0,NF,5303302,3755936,0,0,0,,99.99,99.99,99.99,0,0,0", "PUBX,04,083000.00,211126,1,2,3",
@@ -132,7 +132,7 @@ struct NMEASentenceTests {
     expectEqual(fix.hdop, value)
   }
 
-  @Test("GST gives the accuracies")
+  @Test("GST gives the horizontal and the vertical accuracy")
   func gst() throws {
     let fix = try #require(
       fixes(
@@ -155,7 +155,7 @@ struct NMEASentenceTests {
     expect(fixes(recording(valid, "GPRMC,083000,V,5230.0,N,01324.0,E,1,2,211126,,,N")).isEmpty)
   }
 
-  @Test("A constellation without a position does not invalidate another's")
+  @Test("A constellation without a position does not invalidate the position of another")
   func otherConstellation() {
     let text = recording(
       "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,", "GLGGA,083000,,,,,0,00,,,M,,M,,")
@@ -172,7 +172,7 @@ struct NMEASentenceTests {
   }
 
   @Test(
-    "All talkers are accepted except proprietary ones",
+    "All talkers are accepted, but no proprietary sentences",
     arguments: ["GP", "GN", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "IN"])
   func talkers(talker: String) {
     expectEqual(fixes(sentence("\(talker)GLL,5230.0,N,01324.0,E,083000,A")).count, 1)

@@ -6,15 +6,15 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// In metres per second.
+/// Ten knots in metres per second.
 private let tenKnots: Double = 10 * 1852 / 3600
 
-/// Fields that were added or removed in a version of NMEA 0183: the result is the same.
+/// Fields that a version of NMEA 0183 has added or removed do not change the result.
 struct NMEAVersionTests {
   private static let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
 
   @Test(
-    "RMC is read the same without a mode (2.0), with one (2.3), and with a navigational status (4.1)",
+    "RMC is read alike without a mode (2.0), with a mode (2.3), and with a navigational status (4.1)",
     arguments: ["024.1,E", "024.1,E,A", "024.1,E,A,S", ",", ",,A", ",,A,V"])
   func rmc(end: String) throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,\(end)")).first)
@@ -26,12 +26,12 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "RMC's navigational status, safe, caution, unsafe or not given, concerns the ship and not the fix",
+    "RMC's navigational status (safe, caution, unsafe or not given) does not affect the fix",
     arguments: ["S", "C", "U", "V", ""])
   func navigationalStatus(status: String) {
     let rmc = "GNRMC,083000,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,D,\(status)"
     expectEqual(fixes(sentence(rmc)).map(\.quality), [.dgnss])
-    // The mode takes precedence, whatever follows it.
+    // The mode takes precedence, whatever the status is.
     expect(fixes(sentence("GNRMC,083000,A,5230.000,N,01324.000,E,,,211126,,,N,\(status)")).isEmpty)
   }
 
@@ -49,7 +49,7 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "GSA's system ID (4.1; also in hexadecimal) is not mistaken for a dilution, nor is its absence",
+    "GSA is read alike without a system ID and with one (4.1), which may be hexadecimal",
     arguments: ["", ",1", ",2", ",3", ",4", ",5", ",6", ",A"])
   func gsa(system: String) throws {
     let text = recording(Self.gga, "GNGSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3\(system)")
@@ -61,7 +61,7 @@ struct NMEAVersionTests {
     expectEqual(fix.satellites, 8)
   }
 
-  @Test("satellites of each system's GSA are added up if GGA counts none")
+  @Test("the satellites of each system's GSA are added up if GGA has no count")
   func satellites() {
     let gga = Self.gga.replacing(",1,08,", with: ",1,,")
     let text = recording(
@@ -71,7 +71,7 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "GSV without a signal (3.0), with one (4.1) and with one in hexadecimal (4.11) changes nothing",
+    "GSV does not affect the fix, whether it has no signal ID (3.0), a decimal (4.1) or a hexadecimal one (4.11)",
     arguments: ["", ",1", ",8", ",B"])
   func gsv(signal: String) {
     let gsv = "GAGSV,2,1,05,02,61,184,45,10,64,059,40,23,54,297,44,27,44,156,45\(signal)"
@@ -83,7 +83,7 @@ struct NMEAVersionTests {
     expectEqual(counters.unusable, 0)
   }
 
-  @Test("a constellation that is missing from the reports for fifteen seconds is no longer in view")
+  @Test("satellites of a constellation that is missing from the reports for 15 s are no longer counted as in view")
   func lapse() {
     var decoder = NMEADecoder()
     func inView(after seconds: Double, _ bodies: String...) -> Int? {
@@ -96,15 +96,15 @@ struct NMEAVersionTests {
     expectEqual(inView(after: 2, "GPGSV,1,1,00"), 8)
     expectEqual(inView(after: 16, "GPGSV,1,1,00"), 8)
     expectEqual(inView(after: 16.1, "GPGSV,1,1,00"), 0)
-    // It returns; a receiver that reports nothing more keeps its last count.
+    // The constellation returns. If the receiver reports nothing more, the last count remains.
     expectEqual(inView(after: 17, "GLGSV,1,1,03,70,40,120,30"), 3)
     expectEqual(inView(after: 100), 3)
-    // A receiver that reports rarely: each report is used by itself.
+    // If a receiver reports rarely, each report is used by itself.
     expectEqual(inView(after: 160, "GPGSV,3,1,12,05,40,120,30", "GLGSV,2,1,08,70,40,120,30"), 20)
     expectEqual(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30"), 18)
   }
 
-  @Test("of invalid constellations only sixteen are counted at a time, and they expire")
+  @Test("if talkers are invalid, satellites of at most sixteen constellations are counted at a time, and they expire")
   func manyTalkers() {
     var decoder = NMEADecoder()
     let letters = (0..<20).map { String(UnicodeScalar(UInt8(ascii: "A") + $0)) }
@@ -115,7 +115,7 @@ struct NMEAVersionTests {
     }
   }
 
-  @Test("GLL and VTG without a mode (2.0) and with one (2.3) are read the same", arguments: ["", ",A"])
+  @Test("GLL and VTG are read alike without a mode (2.0) and with a mode (2.3)", arguments: ["", ",A"])
   func others(mode: String) throws {
     let text = recording(
       "GPGLL,5230.000,N,01324.000,E,083000,A\(mode)", "GPVTG,045.5,T,021.4,M,010.0,N,018.5,K\(mode)")

@@ -41,7 +41,7 @@ struct NMEAWriterTests {
       ])
   }
 
-  @Test("rounding up carries over, and extreme values are decoded unchanged")
+  @Test("rounding up carries over, and extreme positions are decoded unchanged")
   func edges() throws {
     for (latitude, longitude) in [(-89.999999999, 179.9999999999), (0, -0.0), (90, -180), (9.99999999999, 59.99999999)]
     {
@@ -59,7 +59,7 @@ struct NMEAWriterTests {
     }
   }
 
-  @Test("non-finite numbers are omitted, and nothing traps")
+  @Test("non-finite and extreme numbers do not crash the writer")
   func nonsense() throws {
     for number in [Double.nan, .infinity, -.infinity, 1e300, -1e300] {
       var fix = try fix(1, 2)
@@ -73,7 +73,7 @@ struct NMEAWriterTests {
     }
   }
 
-  @Test("sentences decode to the fixes that they were written from, and to none without a fix")
+  @Test("decoding the written sentences gives the same fixes, and none where the receiver had no fix")
   func roundTrip() throws {
     let first = try #require(Coordinate(latitude: 48, longitude: -11))
     let route = try #require(
@@ -88,7 +88,7 @@ struct NMEAWriterTests {
     settings.canyons = [.init(.init(from: 1200, length: 300))]
     settings.stops = [.init(.distance(1900), dwell: .seconds(20))]
     let simulator = try RouteSimulator(route: route, settings: settings)
-    // Across midnight.
+    // The drive crosses midnight.
     let start = try #require(Timestamp(rfc3339: "2026-12-31T23:58:30Z"))
     var writer = NMEAWriter()
     var fixes: [Fix] = []

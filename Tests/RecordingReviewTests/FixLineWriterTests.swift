@@ -40,7 +40,7 @@ struct FixLineWriterTests {
       """)
   }
 
-  @Test("Unknown values are omitted, and a zero is written")
+  @Test("Unknown values are omitted, and zeros are written")
   func little() throws {
     var fix = try fix(0, 0)
     fix.speed = 0
@@ -54,7 +54,7 @@ struct FixLineWriterTests {
   }
 
   @Test(
-    "A fix without a date has its time of day",
+    "A fix without a date is written with its time of day",
     arguments: [
       (Int64(0), "00:00:00.000"), (86_399_999, "23:59:59.999"), (86_400_500, "23:59:60.500"),
       (59_007_050, "16:23:27.050"),
@@ -66,7 +66,7 @@ struct FixLineWriterTests {
   }
 
   @Test(
-    "Degrees are written with nine decimals",
+    "Degrees are written with at most nine decimals",
     arguments: [
       (-0.000000001, "-0.000000001"), (89.999999999, "89.999999999"), (-45.457633333, "-45.457633333"), (-90, "-90"),
       (0.0000000001, "0"), (10.05, "10.05"),

@@ -9,7 +9,7 @@ struct RecordingReviewTests {
   private static let start = Timestamp(seconds: 1_795_249_800)
   private static let limits = FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))
 
-  /// Eastward from 52.5° N 13.4° E at 10 m/s, at these seconds.
+  /// The fixes of a drive eastward from 52.5° N 13.4° E at 10 m/s, at these seconds.
   private static func drive(_ seconds: some Sequence<Int64>) -> [Fix] {
     seconds.compactMap { second in
       guard let origin = Coordinate(latitude: 52.5, longitude: 13.4) else { return nil }
@@ -40,9 +40,9 @@ struct RecordingReviewTests {
     expectNil(review.fastestRejected)
   }
 
-  @Test("the rules for live fixes apply, whatever the limits are for the times of a recording")
+  @Test("the rules for live fixes apply, even if the limits are those for recorded times")
   func liveRules() {
-    // A tunnel of 20 s: the first fix after it does not match the dead-reckoned position, and needs a second one.
+    // A tunnel of 20 s: the first fix after it does not match the dead-reckoned position, and needs a second fix.
     let fixes =
       RecordingReviewTests.drive(Array(0..<30))
       + RecordingReviewTests.drive(70..<80).map { fix in
@@ -58,7 +58,7 @@ struct RecordingReviewTests {
     expectEqual(review.longestStretch?.duration, .seconds(1))
   }
 
-  @Test("a recording older than the program is evaluated at the dates that it states")
+  @Test("a recording from before the build date is evaluated at its own dates")
   func old() {
     var fixes = RecordingReviewTests.drive(0..<10)
     for index in fixes.indices { fixes[index].time = .utc(Timestamp(seconds: 1_238_589_630 + Int64(index))) }
@@ -66,7 +66,7 @@ struct RecordingReviewTests {
     expect(review.rejectedCount == 0 && review.fixes.map(\.time) == fixes.map(\.timestamp))
   }
 
-  @Test("without any date the times are on an assumed day, and continue after midnight")
+  @Test("without any date the times are on an assumed day, and continue across midnight")
   func undated() {
     var fixes = RecordingReviewTests.drive(0..<20)
     for index in fixes.indices {
@@ -79,7 +79,7 @@ struct RecordingReviewTests {
     expect(review.summary(of: "drive").contains("assumed day, 2000-01-01"))
   }
 
-  @Test("fixes before the first date get that date too, across midnight")
+  @Test("fixes before the first date get their dates from it, even across midnight")
   func laterDate() {
     var fixes = RecordingReviewTests.drive(0..<4)
     let midnight = Timestamp(seconds: 1_795_219_200)
@@ -92,7 +92,7 @@ struct RecordingReviewTests {
     expectEqual(review.fixes.map(\.time), (-2...1).map { midnight + .seconds($0) })
   }
 
-  @Test("a fix without a time is rejected for that reason, at the time of the previous one")
+  @Test("a fix without a time is rejected for this reason, and listed at the time of the previous fix")
   func timeless() {
     var fixes = RecordingReviewTests.drive(0..<5)
     fixes[2].time = nil
@@ -115,7 +115,7 @@ struct RecordingReviewTests {
   }
 
   @Test(
-    "a clock that is set back, and a second appended drive, cost only the fixes that the filter needs to settle")
+    "after a clock is set back or another drive is appended, fixes are rejected only until the filter settles")
   func setBack() {
     let review = review(RecordingReviewTests.drive(Array(100..<140) + Array(100..<140)))
     expect(review.rejectedCount > 0 && review.rejectedCount < 15)
@@ -127,7 +127,7 @@ struct RecordingReviewTests {
     var fixes = RecordingReviewTests.drive(0..<40)
     for index in 20...21 { fixes[index].coordinate = fixes[index].coordinate.moved(by: 300, heading: 0) }
     fixes[10].coordinate = fixes[10].coordinate.moved(by: 5, heading: 90)
-    // At most 10 s after the previous one, and therefore in the same episode.
+    // At most 10 s after the previous rejected fix, and therefore in the same episode.
     fixes[26].coordinate = fixes[26].coordinate.moved(by: 200, heading: 0)
     let review = review(fixes)
     expectEqual(reasons(review), [.impossibleSpeed: 3])
@@ -166,7 +166,7 @@ struct RecordingReviewTests {
     expect(!line.contains("horizontalAccuracy"))
   }
 
-  @Test("a recording without fixes cannot be reviewed, which is reported")
+  @Test("the summary of a recording without fixes says so")
   func none() {
     let review = review([])
     expect(review.fixes.isEmpty && review.summary(of: "nothing") == "nothing: no fix\n")

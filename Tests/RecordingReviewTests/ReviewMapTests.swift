@@ -8,7 +8,7 @@ import Timekeeping
 struct ReviewMapTests {
   private static let start = Timestamp(seconds: 1_795_249_800)
 
-  /// Northward at 10 m/s, a fix a second, displaced sideways (metres) at some seconds.
+  /// Reviews a drive northward at 10 m/s with one fix per second; `aside` displaces fixes sideways, in metres.
   private func review(
     _ seconds: Range<Int64>, from origin: (Double, Double) = (52.5, 13.4), aside: [Int64: Double] = [:]
   ) -> RecordingReview {
@@ -35,7 +35,7 @@ struct ReviewMapTests {
     expect(count("08:30:20Z \(note)", in: svg) == 2 && count("08:30:50Z \(note)", in: svg) == 2)
     expect(svg.contains("60 fixes, 2026-11-21T08:30:00Z to 2026-11-21T08:30:59Z, 2 rejected"))
     expect(svg.contains(">08:30:20, 1 s: 1 impossibleSpeed<"))
-    // The legend has accepted fixes, the reason, and their numbers.
+    // The legend shows accepted fixes, the reason of rejections, and their numbers.
     expect(svg.contains(">accepted<") && svg.contains(">58<") && svg.contains(">impossibleSpeed<"))
     expect(!svg.contains(">jump<"))
     expect(!svg.contains("52.5") && !svg.contains("13.4"))
@@ -49,7 +49,7 @@ struct ReviewMapTests {
     expect(svg.contains(">200 m<") && !svg.contains("km<"))
   }
 
-  @Test("scale bars are round numbers", arguments: [(Int64(3), "10 m"), (60, "200 m"), (6000, "20 km")])
+  @Test("scale bars have round numbers", arguments: [(Int64(3), "10 m"), (60, "200 m"), (6000, "20 km")])
   func scale(seconds: Int64, text: String) {
     expect(ReviewMap(review(0..<seconds), title: "drive").svg.contains(">\(text)<"))
   }
@@ -72,7 +72,7 @@ struct ReviewMapTests {
     }
   }
 
-  @Test("a name is escaped in the picture")
+  @Test("the title is escaped in the SVG")
   func title() {
     let svg = ReviewMap(review(0..<3), title: "<script>&\u{7}").svg
     expect(svg.contains(">&lt;script&gt;&amp;?<") && !svg.contains("<script>"))

@@ -9,13 +9,13 @@ import Timekeeping
 @testable import RouteFile
 
 struct GPXParserTests {
-  /// Parses a text in chunks of this size.
-  private func parse(_ text: String, pieces: Int = 1 << 20) throws -> Route {
+  /// Parses a text in chunks of at most this number of bytes.
+  private func parse(_ text: String, chunkSize: Int = 1 << 20) throws -> Route {
     let parser = try GPXParser(file: "r.gpx")
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      try parser.parse(rest.prefix(pieces))
-      rest = rest.dropFirst(pieces)
+      try parser.parse(rest.prefix(chunkSize))
+      rest = rest.dropFirst(chunkSize)
     }
     return try parser.finish()
   }
@@ -44,16 +44,18 @@ struct GPXParserTests {
     </gpx>
     """
 
-  @Test("tracks of all segments are read first, with elevation and time", arguments: [1, 7, 1000])
+  @Test(
+    "the tracks in a file are preferred, and all their segments are read with elevation and time",
+    arguments: [1, 7, 1000])
   func tracks(_ pieces: Int) throws {
-    let route = try parse(track, pieces: pieces)
+    let route = try parse(track, chunkSize: pieces)
     expectEqual(route.points.map(\.coordinate.latitude), [50.5, 50.6, -90])
     expectEqual(route.points.map(\.coordinate.longitude), [-7.25, 10, 180])
     expectEqual(route.points.map(\.elevation), [12.5, nil, nil])
     expectEqual(route.points.map(\.time), [Timestamp(rfc3339: "2026-11-21T08:00:00Z"), nil, nil])
   }
 
-  @Test("without a track the route is read, without a route the waypoints")
+  @Test("without a track the route is read, and without a route the waypoints")
   func fallbacks() throws {
     let waypoints = "<wpt lat=\"1\" lon=\"1\"/><wpt lat=\"2\" lon=\"2\"/>"
     let course = "<rte><rtept lat=\"3\" lon=\"3\"/><rtept lat=\"4\" lon=\"4\"/></rte>"
@@ -83,7 +85,7 @@ struct GPXParserTests {
     expectEqual(route.waypoints.map(\.dwell), [.seconds(60), .milliseconds(90_500), nil])
   }
 
-  @Test("prefixed names and UTF-16 are read")
+  @Test("prefixed element names and UTF-16 are read")
   func dialects() throws {
     let text = "<g:gpx xmlns:g=\"x\"><g:wpt lat=\"1\" lon=\"1\"/><g:wpt lat=\"2\" lon=\"2\"/></g:gpx>"
     try expectEqual(parse(text).points.count, 2)
@@ -95,7 +97,7 @@ struct GPXParserTests {
   }
 
   @Test(
-    "a bad point is reported with its line and what is expected",
+    "an invalid point is reported with its line and the expected values",
     arguments: [
       ("lat=\"91\" lon=\"0\"", "r.gpx:2:1: the point has lat=\"91\"; degrees from -90 to 90 are expected"),
       ("lat=\"0\" lon=\"-180.1\"", "r.gpx:2:1: the point has lon=\"-180.1\"; degrees from -180 to 180 are expected"),
@@ -129,7 +131,7 @@ struct GPXParserTests {
     expectEqual(error?.message.contains(part), true, "\(error?.message ?? "")")
   }
 
-  @Test("more points, or named points, than fit into the unit's memory limit are rejected")
+  @Test("more track points, or waypoints, than fit into the service's memory limit are rejected")
   func tooMany() {
     func track(_ count: Int) -> String {
       "<gpx><trk><trkseg>" + String(repeating: "<trkpt lat=\"1\" lon=\"1\"/>", count: count) + "</trkseg></trk></gpx>"
@@ -141,7 +143,7 @@ struct GPXParserTests {
   }
 
   @Test(
-    "a tag, an attribute or a comment that does not end is rejected early",
+    "an unterminated tag, attribute, comment or processing instruction is rejected early",
     arguments: ["<gpx a=\"", "<", "<gpx><!--", "<gpx><?x "])
   func endless(start: String) throws {
     let parser = try GPXParser(file: "r.gpx")
@@ -157,7 +159,7 @@ struct GPXParserTests {
     expect(error?.code == .tooLarge && pieces <= 6, "\(pieces) pieces")
   }
 
-  @Test("a document type is rejected before an entity can expand")
+  @Test("a document type declaration is rejected before an entity can expand")
   func billionLaughs() {
     let text = """
       <?xml version="1.0"?>

@@ -24,7 +24,7 @@ struct GeoJSONParserTests {
   private static let line = #"{"type":"LineString","coordinates":[[9.5,54,12.5],[-10,55.5],[180,-90,null,7]]}"#
 
   @Test(
-    "a line is read on its own, in a feature and in a collection",
+    "a line is read alone, in a feature and in a collection",
     arguments: [
       line, "\u{FEFF}" + line, #"{"type":"Feature","properties":null,"geometry":\#(line)}"#,
       #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":null},{"type":"Feature","properties":{"name":7,"x":[1]},"geometry":\#(line),"bbox":[1]}]}"#,
@@ -38,7 +38,7 @@ struct GeoJSONParserTests {
     expectEqual(route.points.map(\.elevation), [12.5, nil, nil])
   }
 
-  @Test("properties have names, stops, surroundings and times")
+  @Test("names, stops, surroundings and times are read from properties")
   func properties() throws {
     let route = try parse(
       """
@@ -64,7 +64,7 @@ struct GeoJSONParserTests {
   }
 
   @Test(
-    "a mistake is reported with its position and what is expected",
+    "a mistake is reported with its location and what is expected",
     arguments: [
       ("[1]", "a GeoJSON object with a \"type\" is expected"), ("{\"type\":1}", "a GeoJSON object with a \"type\""),
       (#"{"type":"Topology"}"#, "has the type \"Topology\""),
@@ -103,7 +103,7 @@ struct GeoJSONParserTests {
     expectEqual(problem(text)?.code, .malformed)
   }
 
-  @Test("endless nesting is rejected")
+  @Test("deep nesting is rejected")
   func nesting() {
     let deep = String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 20_000)
     expect(problem(deep) != nil)
@@ -114,7 +114,7 @@ struct GeoJSONParserTests {
   }
 
   @Test(
-    "the format is detected by content, otherwise by name",
+    "the format is detected by content, otherwise by file name",
     arguments: [
       (" \n{", "r.gpx", true), ("<gpx>", "r.json", false), ("\u{FEFF}{", "r", true), ("", "r.geojson", true),
       ("x", "r.gpx", false),
@@ -123,7 +123,7 @@ struct GeoJSONParserTests {
     expectEqual(RouteFile.isJSON(Array(start.utf8)[...], path: name), isJSON)
   }
 
-  @Test("more points than fit into the unit's memory limit are rejected, also when nested")
+  @Test("more points than fit into the service's memory limit are rejected, and so are deeply nested arrays")
   func tooMany() {
     let positions = Array(repeating: "[1,1]", count: RouteFile.maximumPoints + 1).joined(separator: ",")
     expectEqual(problem(#"{"type":"LineString","coordinates":[\#(positions)]}"#)?.code, .tooLarge)

@@ -5,7 +5,7 @@ import SerialPort
 import Testing
 
 struct BaudRateTests {
-  @Test("termios has a constant for every speed that can be set or is tried")
+  @Test("every baud rate that detection tries can be set")
   func all() {
     expect(Set(BaudProbe.rates).isSubset(of: BaudRate.all))
   }

@@ -18,7 +18,7 @@ struct DeviceStatusTests {
     }
   }
 
-  @Test("the command ports of modems are known from udev's database")
+  @Test("the command ports of modems are recognized in udev's database")
   func commandPorts() {
     for type in ["PRIMARY", "SECONDARY", "PPP"] {
       expect(DeviceStatus.isCommandPort(["S:serial/by-id/x", "E:ID_MM_PORT_TYPE_AT_\(type)=1"]))
@@ -28,7 +28,7 @@ struct DeviceStatusTests {
     }
   }
 
-  @Test("a device is examined through its links, and its class is reported")
+  @Test("a device is examined through a symbolic link, and its class is reported")
   func device() throws {
     let terminal = try PseudoTerminal()
     let directory = try TemporaryDirectory()
@@ -54,19 +54,19 @@ struct DeviceStatusTests {
     try expectEqual(DeviceStatus.of(directory.write("$", to: "drive.nmea")).kind, .other)
   }
 
-  @Test("this process does not count among those that have a device open")
+  @Test("this process is not listed among the processes that have a device open")
   func holders() throws {
     let terminal = try PseudoTerminal()
     let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(descriptor) }
     let holders = DeviceHolders().holders(of: terminal.path)
-    // A program that another test starts meanwhile has all descriptors until exec.
+    // A program that another test is starting has copies of all descriptors until exec.
     let own = SystemFile.lines("/proc/self/comm").first
     expectEqual(holders.filter { $0.processID == getpid() || $0.program != own }, [])
   }
 
   @Test(
-    "a pseudo-terminal of a container is another device, although it has the same name",
+    "a pseudo-terminal of a container is another device, even if its path is the same",
     .enabled(if: geteuid() == 0, "a file system of its own wants root"))
   func container() throws {
     let terminal = try PseudoTerminal()
@@ -97,7 +97,7 @@ struct DeviceStatusTests {
     expectEqual(DeviceHolders().holders(of: terminal.path).map(\.program), [])
   }
 
-  @Test("the terminal of a master is named in the kernel's description of the descriptor")
+  @Test("the pseudo-terminal of a master is found in the fdinfo of its descriptor")
   func master() throws {
     let lines = ["pos:\t0", "flags:\t02100002", "mnt_id:\t28", "tty-index:\t7"]
     expectEqual(DeviceHolders.terminal(lines), "/dev/pts/7")

@@ -21,7 +21,7 @@ final class PseudoTerminal {
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// The receiver is unplugged.
+  /// Unplugs the receiver.
   func unplug() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
@@ -36,7 +36,7 @@ final class PseudoTerminal {
 
   /// Whether further opens are refused to all but root (TIOCEXCL); nil if the line cannot be queried.
   var isExclusive: Bool? {
-    // As in <asm-generic/ioctls.h>, where it is an expression that Swift does not see: _IOR('T', 0x40, int).
+    // TIOCGEXCL of <asm-generic/ioctls.h>, a macro that Swift does not import: _IOR('T', 0x40, int).
     let getExclusive: UInt = 0x8004_5440
     var isExclusive: CInt = 0
     let line = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)

@@ -9,7 +9,7 @@ import Testing
 import SystemCalls
 
 struct RecordingInputTests {
-  @Test("A file is read in pieces to its end")
+  @Test("A file is read in chunks to its end")
   func regularFile() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ struct RecordingInputTests {
     expect(try loop.runs { calls == 1 })
     try expectEqual(input.read(upTo: 10), .bytes(Array("xyz".utf8)))
     try expectEqual(input.read(upTo: 10), .wouldBlock)
-    // One callback per request.
+    // There is one callback per request.
     _ = write(writer, "!", 1)
     try loop.runUntilIdle()
     expectEqual(calls, 1)
@@ -62,7 +62,7 @@ struct RecordingInputTests {
     try expectEqual(input.read(upTo: 10), .end)
   }
 
-  @Test("No handler is called after the file was closed")
+  @Test("No handler is called after the file is closed")
   func closed() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()

@@ -8,7 +8,7 @@ import SystemCalls
 import Testing
 
 struct SerialPortTests {
-  @Test("Bytes are received as sent, with all 256 values, in raw mode")
+  @Test("All 256 byte values are received as sent, in raw mode")
   func bytes() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -40,7 +40,7 @@ struct SerialPortTests {
     port.close()
   }
 
-  @Test("A receiver that is unplugged ends the port once, and the device is then closed")
+  @Test("Unplugging the receiver is reported once, with the path of the device")
   func unplugged() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -72,7 +72,7 @@ struct SerialPortTests {
     port.close()
   }
 
-  @Test("A port may be closed inside its own handler")
+  @Test("A port may be closed in its own handler")
   func closingInside() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -93,7 +93,7 @@ struct SerialPortTests {
     expectNil(port)
   }
 
-  @Test("A device that is open is refused to a second reader, and free when the first has closed it")
+  @Test("A second reader cannot open a device until the first reader has closed it")
   func exclusive() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -108,7 +108,7 @@ struct SerialPortTests {
     second.close()
   }
 
-  @Test("A pseudo-terminal is never excluded from other opens: the exclusion would outlast a daemon that is killed")
+  @Test("A pseudo-terminal is never opened exclusively, because the exclusion would outlast a daemon that is killed")
   func pseudoTerminal() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -142,13 +142,13 @@ struct SerialPortTests {
     let error = #expect(throws: SerialPortError.self) {
       _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     }
-    // Root opens the third for writing and then finds that it is not a device.
+    // Root can open /proc/self/status for writing, and then finds that it is not a device.
     expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
     expectEqual(error?.message.hasPrefix(path + ": "), true)
     if error?.code == code { expectEqual(error?.message.contains(word), true) }
   }
 
-  @Test("An unsupported baud rate is rejected with the supported ones")
+  @Test("An unsupported baud rate is rejected with a list of the supported rates")
   func badBaud() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
@@ -159,7 +159,7 @@ struct SerialPortTests {
     expectEqual(error?.message.contains("9600"), true)
   }
 
-  @Test("A character device that is not a terminal is read as it is")
+  @Test("A character device that is not a terminal is read without terminal settings")
   func noTerminal() throws {
     let loop = try EventLoop()
     var received = 0

@@ -57,20 +57,20 @@ struct DriveLimitsTests {
       expect(next.state.speed <= limit + 1e-9)
       expect(change <= settings.acceleration + 1e-6)
       expect(change >= -settings.braking - 1e-6)
-      // Its position matches its speed.
+      // The change of position matches the speed.
       let moved = last.pose.coordinate.distance(to: next.pose.coordinate)
       let fastest = max(next.state.speed, last.state.speed)
       expect(moved <= fastest * step + 0.01)
       if let before = last.pose.heading, let after = next.pose.heading {
         let turn = RoutePath.signed(after - before).magnitude * .pi / 180
-        // While stationary it turns on the spot.
+        // A stationary vehicle turns on the spot.
         if turn < 3 { expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
       }
       last = next
     }
   }
 
-  @Test("it stops at each stop for its dwell time, with speed 0 and its heading held", arguments: 0..<12)
+  @Test("the vehicle stops at each stop for its dwell time, with speed 0 and a constant heading", arguments: 0..<12)
   func stops(_ seed: UInt64) throws {
     var settings = settings(seed, loop: false)
     settings.stops.removeLast()
@@ -80,7 +80,7 @@ struct DriveLimitsTests {
     for (distance, dwell) in [(500.0, 30), (1200.0, 45)] {
       let all = (0..<3000).map { ($0, simulator.truth(at: Double($0))) }
       let standing = all.filter { $0.1.map { $0.state.speed == 0 && abs($0.state.distance - distance) < 0.01 } == true }
-      // Truncated to whole seconds.
+      // Only whole seconds are counted.
       expect((dwell - 1...dwell + 1).contains(standing.count))
       let fixes = standing.compactMap { simulator.fix(at: .seconds($0.0), startingAt: start) }
       expectEqual(fixes.count, standing.count)
@@ -94,7 +94,7 @@ struct DriveLimitsTests {
     }
   }
 
-  @Test("the reported speed is the speed of the motion", arguments: 0..<6)
+  @Test("the reported speed matches the true speed", arguments: 0..<6)
   func reportedSpeed(_ seed: UInt64) throws {
     var settings = settings(seed, loop: false)
     settings.noise = 2
@@ -109,7 +109,7 @@ struct DriveLimitsTests {
     }
   }
 
-  @Test("in a tunnel there is no fix, and the first ones after it are worse", arguments: [false, true])
+  @Test("in a tunnel there is no fix, and the first fix after it is less accurate", arguments: [false, true])
   func tunnels(_ loops: Bool) throws {
     var settings = settings(5, loop: loops)
     settings.stops = []
@@ -129,7 +129,7 @@ struct DriveLimitsTests {
         silent += 1
         wasInTunnel = true
       } else if let fix, wasInTunnel {
-        // It had to reacquire satellites.
+        // The receiver has to reacquire satellites.
         expectEqual(fix.horizontalAccuracy.map { $0 > 2 * 2 * 2.squareRoot() }, true)
         expectEqual(fix.satellites.map { $0 < 12 }, true)
         expectEqual(fix.hdop.map { $0 > 1 }, true)
@@ -141,7 +141,7 @@ struct DriveLimitsTests {
     expect(loops ? recovering > 2 : recovering == 2)
   }
 
-  @Test("in an urban canyon the noise is larger, and is reported as such")
+  @Test("in an urban canyon the noise is larger, which the reported accuracy reflects")
   func canyon() throws {
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     let route = try #require(
@@ -169,7 +169,7 @@ struct DriveLimitsTests {
         outsideCount += 1
       }
     }
-    // 2 * (20² + 2²) and 2 * 2².
+    // The expected means are 2 * (20² + 2²) and 2 * 2².
     expect((400...1300).contains(inside / insideCount))
     expect((3...16).contains(outside / outsideCount))
   }
@@ -193,7 +193,7 @@ struct DriveLimitsTests {
     expect(try drive(1) != drive(2))
   }
 
-  @Test("the receiver's clock may be ahead or behind")
+  @Test("a clock offset of the receiver shifts the times of its fixes")
   func clock() throws {
     var settings = settings(1, loop: false)
     settings.clockOffset = .seconds(-90)
@@ -202,7 +202,7 @@ struct DriveLimitsTests {
   }
 
   @Test(
-    "at a pace the vehicle and its reported speed are faster by that factor, with a fix for each second of the drive",
+    "a pace multiplies the vehicle's true and reported speeds, with a fix for each second of the drive",
     arguments: [2, 2.5, 4])
   func pace(_ pace: Double) throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
@@ -220,7 +220,7 @@ struct DriveLimitsTests {
     }
   }
 
-  @Test("at a slow pace there is still a fix a second")
+  @Test("at a pace below 1 there is still one fix per second")
   func slowPace() throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
     var changed = settings(3, loop: true)
@@ -252,7 +252,7 @@ struct DriveLimitsTests {
     }
   }
 
-  @Test("a head start is a drive that began earlier, and at a faster pace it is over sooner")
+  @Test("a drive with a head start is a drive that began earlier, and at a faster pace the rest is shorter")
   func headStart() throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: false))
     var changed = settings(3, loop: false)
@@ -268,13 +268,13 @@ struct DriveLimitsTests {
     changed.pace = 4
     let rest = try #require(try RouteSimulator(route: wandering(3), settings: changed).duration)
     expect(abs(rest.inSeconds - (whole.inSeconds - 50) / 4) < 0.002)
-    // A loop has no end that could come earlier.
+    // A loop has no end, so any head start is possible.
     changed.loops = true
     changed.headStart = .seconds(1_000_000)
     expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
   }
 
-  @Test("a stop that is not on the route is an error that lists the existing ones")
+  @Test("a stop, tunnel, canyon or head start that is not on the route is rejected with a message that names it")
   func places() throws {
     let route = try wandering(1)
     func message(_ change: (inout SimulationSettings) -> Void) -> String {

@@ -11,7 +11,7 @@ import DriveTesting
 struct RecordedDriveTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
-  /// Points on a line northward: metres from its start, and seconds.
+  /// A route northward, with the metres from its start and the recorded time in seconds of each point.
   private func route(_ points: [(Double, Double?)]) throws -> Route {
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     return try #require(
@@ -44,7 +44,8 @@ struct RecordedDriveTests {
   }
 
   @Test(
-    "a repeated point is a stop, and so is a gap of time between near points", arguments: [(0.0, 61), (4, 58)])
+    "the vehicle stops at a repeated point, and between close points with a long time between them",
+    arguments: [(0.0, 61), (4, 58)])
   func stops(_ gap: Double, seconds: Int) throws {
     let route = try route([(0, 0), (200, 20), (200 + gap, 80), (400, 100)])
     let simulator = try RouteSimulator(route: route, settings: SimulationSettings.exact)
@@ -56,7 +57,7 @@ struct RecordedDriveTests {
     expectEqual(fix.heading.map { min($0, 360 - $0) < 0.01 }, true)
   }
 
-  @Test("a given speed overrides the recorded times")
+  @Test("a speed in the settings overrides the recorded times")
   func given() throws {
     var settings = SimulationSettings.exact
     settings.speed = 10
@@ -64,7 +65,7 @@ struct RecordedDriveTests {
     expectEqual(simulator.duration, .milliseconds(105_833))
   }
 
-  @Test("a requested stop delays the rest")
+  @Test("a stop in the settings delays the rest of the drive")
   func asked() throws {
     var settings = SimulationSettings.exact
     settings.stops = [.init(.distance(100), dwell: .seconds(30))]
@@ -74,7 +75,7 @@ struct RecordedDriveTests {
   }
 
   @Test(
-    "times that go back, or are missing at an end, are ignored",
+    "recorded times that go back, or are missing at the first or last point, are ignored",
     arguments: [[0, 30, 20.0], [nil, 10, 20], [0, 10, nil]])
   func unusable(_ times: [Double?]) throws {
     let simulator = try RouteSimulator(
@@ -82,7 +83,7 @@ struct RecordedDriveTests {
     expectEqual(simulator.duration, .milliseconds(80_101))
   }
 
-  @Test("a loop drives back to its start, and then repeats")
+  @Test("with looping, the vehicle drives back to the start, and the drive repeats")
   func loop() throws {
     var settings = SimulationSettings.exact
     settings.loops = true

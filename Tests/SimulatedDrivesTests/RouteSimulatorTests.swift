@@ -19,7 +19,7 @@ struct RouteSimulatorTests {
     return try #require(Route(points: points))
   }
 
-  /// Two legs, a kilometre north and half a kilometre east.
+  /// A route with two legs: one kilometre north, and half a kilometre east.
   private func corner() throws -> Route {
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     let second = first.moved(by: 1000, heading: 0)
@@ -42,7 +42,7 @@ struct RouteSimulatorTests {
     return settings
   }
 
-  @Test("it drives at its speed, with the heading of each leg, and ends at the end")
+  @Test("the vehicle drives at the configured speed with the heading of each leg, and stops at the end of the route")
   func drive() throws {
     let simulator = try RouteSimulator(route: try corner(), settings: settings(10))
     var fixes: [Fix] = []
@@ -69,7 +69,7 @@ struct RouteSimulatorTests {
     expectEqual(simulator.observation(at: .seconds(100_000), startingAt: start), .ended)
   }
 
-  @Test("a loop drives on from the end straight to the start, and never jumps")
+  @Test("with looping, the vehicle drives from the end straight to the start, without a jump")
   func loop() throws {
     let simulator = try RouteSimulator(route: try corner(), settings: settings(25, loop: true))
     expectNil(simulator.duration)
@@ -82,7 +82,7 @@ struct RouteSimulatorTests {
     }
   }
 
-  @Test("elapsed time may go back, repeat or have fractions of a second")
+  @Test("a fix depends only on the elapsed time in whole seconds, even if that time repeats or goes back")
   func anyOrder() throws {
     let simulator = try RouteSimulator(route: try corner(), settings: settings(10, loop: true, noise: 3, seed: 4))
     let late = simulator.fix(at: .seconds(120), startingAt: start)
@@ -111,11 +111,11 @@ struct RouteSimulatorTests {
       expectEqual(same.fix(at: .seconds(second), startingAt: start), fix)
       expect(other.fix(at: .seconds(second), startingAt: start) != fix)
     }
-    // Two directions, each with a variance of four.
+    // The noise has a variance of four in each of two directions.
     expect(abs(squares / 4000 - 8) < 1)
   }
 
-  @Test("a route with a single position stays there, without a heading")
+  @Test("on a route with a single position the vehicle stays there, without a heading")
   func standing() throws {
     let simulator = try RouteSimulator(route: try route([(1, 2), (1, 2), (1, 2)]), settings: settings(10, loop: false))
     let next = simulator.fix(at: .seconds(1_000_000), startingAt: start)
@@ -140,7 +140,7 @@ struct RouteSimulatorTests {
   }
 
   @Test(
-    "nonsensical numbers do not trap",
+    "nonsensical settings do not crash the simulator",
     arguments: [(Double.nan, 0.0), (.infinity, .infinity), (-1, -1), (1e300, 0), (1e-300, .nan)])
   func nonsense(_ speed: Double, _ noise: Double) throws {
     for loop in [true, false] {
@@ -152,7 +152,7 @@ struct RouteSimulatorTests {
     }
   }
 
-  @Test("the random generator is the published one")
+  @Test("the random generator gives the published numbers of SplitMix64")
   func generator() {
     var random = SplitMix64(seed: 1_234_567)
     expectEqual(
@@ -164,7 +164,7 @@ struct RouteSimulatorTests {
 }
 
 extension RouteSimulator {
-  /// Nil if there is none, or the drive has ended.
+  /// The fix after this time; nil if there is none, or the drive has ended.
   func fix(at elapsed: Duration, startingAt start: Timestamp) -> Fix? {
     if case .fix(let fix) = observation(at: elapsed, startingAt: start) { return fix }
     return nil

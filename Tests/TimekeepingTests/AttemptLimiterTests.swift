@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 struct AttemptLimiterTests {
-  /// Attempts as early as allowed.
+  /// The times of attempts that are made as early as allowed.
   private func greedy(_ count: Int) -> [BootInstant] {
     var limiter = AttemptLimiter()
     return (0..<count).map { _ in
@@ -19,7 +19,7 @@ struct AttemptLimiterTests {
     expectEqual(greedy(5).map { $0.nanoseconds / 1_000_000_000 }, [0, 1, 2, 3, 4])
   }
 
-  @Test("under any load there are at most twelve attempts in any minute, and never nine seconds without one")
+  @Test("under any load there are at most twelve attempts in any minute, and less than nine seconds between two")
   func anyMinute() {
     let attempts = greedy(100)
     for (first, thirteenth) in zip(attempts, attempts.dropFirst(12)) {
@@ -41,7 +41,7 @@ struct AttemptLimiterTests {
     }
   }
 
-  @Test("a last attempt needs only a second after the previous one, and fewer than twelve in the minute")
+  @Test("a final attempt is allowed one second after the previous one, if there were fewer than twelve in the minute")
   func last() {
     var limiter = AttemptLimiter()
     expectEqual(limiter.earliestFinal, .boot)

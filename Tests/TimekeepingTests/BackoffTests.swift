@@ -18,7 +18,7 @@ struct BackoffTests {
     }
   }
 
-  @Test("a floor applies above the cap too")
+  @Test("a minimum wait applies even if it exceeds the cap")
   func floor() {
     var random = SplitMix64(seed: 1)
     var backoff = Backoff()

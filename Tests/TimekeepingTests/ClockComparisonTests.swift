@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 struct ClockComparisonTests {
-  /// Seconds since boot, seconds of suspend, and the wall clock.
+  /// The readings of the clocks, from seconds since boot, seconds of suspend and the error of the wall clock.
   private static func reading(_ boot: Double, slept: Double = 0, wall: Double = 0) -> (Moment, Duration) {
     let elapsed = Duration.milliseconds(Int64(boot * 1000))
     let moment = Moment(
@@ -22,7 +22,7 @@ struct ClockComparisonTests {
     return changes
   }
 
-  @Test("neither passing time nor the correction by a time daemon is a change")
+  @Test("neither the passing of time nor a small correction by a time daemon is reported as a change")
   func quiet() {
     expect(ClockComparisonTests.changes(ClockComparisonTests.reading(0), ClockComparisonTests.reading(900)).isEmpty)
     expect(
@@ -30,7 +30,7 @@ struct ClockComparisonTests {
         .isEmpty)
   }
 
-  @Test("suspend is reported with its duration, and is not a clock step")
+  @Test("a suspend is reported with its duration, and not as a clock step")
   func sleep() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(3700, slept: 3595))
@@ -44,7 +44,7 @@ struct ClockComparisonTests {
     expectEqual(changes, [.stepped(.milliseconds(Int64(size * 1000)))])
   }
 
-  @Test("a clock that is set during suspend reports both")
+  @Test("if the clock is set during a suspend, both changes are reported")
   func both() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(200, slept: 90, wall: 5))

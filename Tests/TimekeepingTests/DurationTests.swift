@@ -14,7 +14,7 @@ struct DurationTests {
     expectEqual(Duration.seconds(seconds).humanReadable, text)
   }
 
-  @Test("the omitted part of a second is not rounded up")
+  @Test("a fraction of a second is not rounded up")
   func fraction() {
     expectEqual(Duration.milliseconds(119_999).humanReadable, "119 s")
   }

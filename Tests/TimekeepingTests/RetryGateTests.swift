@@ -8,7 +8,7 @@ struct RetryGateTests {
 
   private func at(_ seconds: Double) -> BootInstant { .boot + .milliseconds(Int64(seconds * 1000)) }
 
-  @Test("the first attempt is allowed at once, the next after the spacing")
+  @Test("the first attempt is allowed at once, and the next attempt after a second")
   func spacing() {
     var gate = RetryGate(seed: 1)
     expectEqual(gate.earliest, .boot)
@@ -28,14 +28,14 @@ struct RetryGateTests {
     expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
   }
 
-  @Test("a wait of a minute that the server asks for is the minimum")
+  @Test("the wait is at least the duration that the server requests")
   func floor() {
     var gate = RetryGate(seed: 1)
     expectEqual(gate.failed(bounds, minimum: .seconds(60), at: at(5)), .seconds(60))
     expectEqual(gate.earliest, at(65))
   }
 
-  @Test("the usual backoff begins at the end of the wait that the server requests, so that a fleet is spread again")
+  @Test("the backoff is added to the wait that the server requests, so that the retries of a fleet are spread")
   func pushback() {
     let waits = (UInt64(0)..<100).map { seed in
       var gate = RetryGate(seed: seed)
@@ -45,7 +45,7 @@ struct RetryGateTests {
     expect(Set(waits).count > 40)
   }
 
-  @Test("the end of a wait leaves the growth of the backoff unchanged, a reset does not")
+  @Test("ending a wait early does not reset the growth of the backoff")
   func endWait() {
     var (one, other) = (RetryGate(seed: 1), RetryGate(seed: 1))
     for _ in 0..<4 {
@@ -65,7 +65,7 @@ struct RetryGateTests {
     expect(waits.contains { $0 > .seconds(8) })
   }
 
-  @Test("a backoff that grows for another reason does not change this one")
+  @Test("a failure that grows another backoff does not change the gate's own backoff")
   func otherAccount() {
     var gate = RetryGate(seed: 1)
     var other = Backoff()
@@ -119,7 +119,7 @@ struct RetryGateTests {
           return wait
         }
         let longest = waits.max() ?? .zero
-        // At least ten of these twenty slots are used, with 30 vehicles each on average: none has more than twice that.
+        // At least ten of these twenty slots are used, with 30 vehicles each on average; none has more than twice that.
         let slots = Dictionary(grouping: waits) { $0.nanoseconds * 20 / (longest.nanoseconds + 1) }
         expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
         expectEqual(Set(waits).count, 300)
@@ -127,7 +127,7 @@ struct RetryGateTests {
     }
   }
 
-  @Test("if half of the bound is the minimum, a wait is never shorter")
+  @Test("if half of the bound is the minimum, no wait is shorter")
   func half() {
     for seed in 0..<200 {
       var gate = RetryGate(seed: UInt64(seed))
@@ -138,7 +138,7 @@ struct RetryGateTests {
     }
   }
 
-  @Test("after a success, attempts of the outage that never arrived do not increase the spacing; those that did, do")
+  @Test("after a success, earlier attempts increase the spacing only if they reached the server")
   func outage() {
     func earliest(_ neverArrive: Bool) -> BootInstant {
       var gate = RetryGate(seed: 1)

@@ -5,7 +5,7 @@ import Timekeeping
 
 struct TimestampTests {
   @Test(
-    "RFC 3339 is read with any offset and fraction",
+    "RFC 3339 is parsed with any offset and fraction",
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:30:00.250Z", 1_795_249_800_250),
       ("2026-11-21t08:30:00.2509999z", 1_795_249_800_250), ("2026-11-21T10:30:00+02:00", 1_795_249_800_000),
@@ -38,7 +38,7 @@ struct TimestampTests {
     expectEqual(Timestamp(rfc3339: text)?.milliseconds, milliseconds)
   }
 
-  @Test("an HTTP date is read only in its preferred form")
+  @Test("an HTTP date is parsed only in its preferred form")
   func httpDate() {
     expectEqual(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.milliseconds, 1_795_249_800_000)
     for text in [
@@ -50,7 +50,7 @@ struct TimestampTests {
     }
   }
 
-  @Test("the limits of the range do not overflow", arguments: [Int64.min, .min + 1, .max - 1, .max])
+  @Test("timestamps at the limits of the range do not overflow", arguments: [Int64.min, .min + 1, .max - 1, .max])
   func ends(milliseconds: Int64) {
     let stamp = Timestamp(milliseconds: milliseconds)
     expect(!stamp.rfc3339.isEmpty)
@@ -61,7 +61,7 @@ struct TimestampTests {
     _ = Timestamp(seconds: milliseconds)
   }
 
-  @Test("days and dates agree from the year 0 to 9999")
+  @Test("day numbers and dates are converted consistently from the year 0 to 9999")
   func days() throws {
     for day in stride(from: Int64(-719_528), through: 2_932_896, by: 97) {
       let date = CivilDate(daysSince1970: day)
