@@ -71,6 +71,8 @@ package struct GPSDDecoder: Sendable {
   package private(set) var counters = Counters()
   /// The bytes of the report of the last fix, and those between it and the report of the fix before.
   private(set) var lastFix = (length: 0, before: 0)
+  /// The time of the last fix that was ignored because another receiver is used.
+  private(set) var ignoredTime: Timestamp?
   /// The bytes of the whole lines since the report of the last fix.
   private var linesSinceFix = 0
   private let device: String?
@@ -197,6 +199,7 @@ package struct GPSDDecoder: Sendable {
     }
     guard choose(path, at: now) else {
       counters.otherDevices += 1
+      ignoredTime = fix.timestamp
       return .report(device: path, nil)
     }
     if let receiver, now - receiver.skyAt <= GPSDDecoder.maximumSkyAge {

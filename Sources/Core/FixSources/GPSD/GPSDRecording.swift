@@ -2,7 +2,8 @@
 package import Positioning
 import Timekeeping
 
-/// Decodes a recording of gpsd's output, as of `gpspipe -w`; time advances with its fixes.
+/// Decodes a recording of gpsd's output, as of `gpspipe -w`; time advances with its fixes, those of receivers that
+/// are not used included.
 package struct GPSDRecording: Sendable {
   private var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
   private var now = BootInstant.boot
@@ -35,11 +36,10 @@ package struct GPSDRecording: Sendable {
     decoder.decode(line, at: now) { event in
       if case .report(_, let reported) = event { fix = reported }
     }
-    guard let fix else { return }
-    if let stamp = fix.timestamp, stamp > newest ?? Timestamp(milliseconds: .min) {
+    if let stamp = fix?.timestamp ?? decoder.ignoredTime, stamp > newest ?? Timestamp(milliseconds: .min) {
       if let newest { now = now + (stamp - newest) }
       newest = stamp
     }
-    emit(fix)
+    if let fix { emit(fix) }
   }
 }
