@@ -35,7 +35,7 @@ struct StoredTokenTests {
 
   @Test(
     "in the same boot and for the same vehicle, a cached token keeps its expiry and the time of its renewal")
-  func round() throws {
+  func roundTrip() throws {
     let token = try token()
     let kept = try StoredToken(
       StoredToken(token, key: StoredTokenTests.key).text, for: try AuthorizationFixture.context(),
@@ -164,7 +164,7 @@ struct StoredTokenTests {
   }
 
   @Test("a token from a file is not cached, and neither is a token without a context")
-  func nothing() throws {
+  func notCached() throws {
     let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
     expectNil(
       try StoredToken.subject(of: AuthorizationFixture.context(), from: .file(TokenFile(path: "/t", format: format))))
@@ -192,7 +192,7 @@ struct StoredTokenTests {
   }
 
   @Test("a cached token of another vehicle, an expired one, or one that is older than this run's token is not used")
-  func notTaken() throws {
+  func notUsed() throws {
     var agent = try agent()
     let other = AccessToken(
       secret: Secret("x"), context: try AuthorizationFixture.context("truck-18"), receivedAt: .boot,

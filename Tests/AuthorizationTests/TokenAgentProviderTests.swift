@@ -133,7 +133,7 @@ struct TokenAgentProviderTests {
   }
 
   @Test("a file that changes a thousand times a second is read 12 times a minute, and its last change is not missed")
-  func restless() throws {
+  func frequentChanges() throws {
     var agent = try agent(file)
     var reads = 0
     for step in 0..<60_000 {
@@ -149,7 +149,7 @@ struct TokenAgentProviderTests {
   }
 
   @Test("after Fleet Engine has rejected truncated tokens of a file, a change of the file is read within ten seconds")
-  func piecesOfToken() throws {
+  func truncatedToken() throws {
     var agent = try agent(file)
     let stamp = AuthorizationFixture.wall.milliseconds / 1000
     let whole = AuthorizationFixture.token(AuthorizationFixture.claims(iat: stamp, exp: stamp + 3600)) + "signature"
@@ -168,7 +168,7 @@ struct TokenAgentProviderTests {
   }
 
   @Test("after repeated rejections only a change of the file shortens the backoff, to ten seconds")
-  func damped() throws {
+  func changeShortensBackoff() throws {
     var agent = try agent(file)
     for (serial, second) in [(1, 0.0), (2, 5)] {
       let id = try #require(fetch(&agent, at: second))

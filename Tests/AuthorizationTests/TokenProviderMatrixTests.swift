@@ -141,7 +141,7 @@ struct TokenProviderMatrixTests {
 
   @Test(
     "an outcome of another kind of provider is rejected", arguments: Kind.allCases, Kind.allCases)
-  func mixedUp(asked: Kind, answered: Kind) throws {
+  func otherKind(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
     expectEqual((AuthorizationFixture.failure { try read(asked, form, answer) } == nil), (asked == answered))
@@ -206,7 +206,7 @@ struct TokenProviderMatrixTests {
   @Test(
     "a file with a bare token is accepted, with or without a line break; two tokens are rejected",
     arguments: ["", "\n", "\r\n", "  \n\n"])
-  func lone(end: String) throws {
+  func bareToken(end: String) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let token = try read(.file, form, .file(.text(Secret(TokenProviderMatrixTests.token + end), age: .zero)))
     expectEqual(token.secret.reveal(), TokenProviderMatrixTests.token)

@@ -144,7 +144,7 @@ struct DamagedFileTests {
       "speed_accuracy = 9e999", "heading_accuracy = 361", "spent = 1e300", "spent = -1", "spent = 1000.1",
       "spent = -9e999", "time = 9223372036854775807", "time = -9223372036854775807",
     ])
-  func impossibleValue(change: String) throws {
+  func invalidValue(change: String) throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("UPDATE positions SET \(change) WHERE time = 5001")
     let content = try fixture.open().content(of: fixture.truck)
@@ -207,7 +207,7 @@ struct DamagedFileTests {
       "CREATE TRIGGER t AFTER INSERT ON positions BEGIN DELETE FROM positions; END",
       "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
     ])
-  func programs(statement: String) throws {
+  func viewsAndTriggers(statement: String) throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(statement)
     try expectEqual(opens(fixture)?.why.contains("views or triggers"), true)

@@ -207,7 +207,7 @@ struct TimeEstimatorTests {
   }
 
   @Test("a time that only one server has reported once expires after a minute")
-  func loneWord() {
+  func unconfirmedTimeExpires() {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3600), at: .boot)
     expect(estimator.time(at: moment(59, ahead: 0)) != nil)

@@ -140,7 +140,7 @@ struct KeptSettingsTests {
   }
 
   @Test("the stored settings are used if the mistake in the new file does not concern the vehicle or a server")
-  func standsIn() throws {
+  func usedAfterMistake() throws {
     let mistakes = [
       Self.good.replacing("\"20s\"", with: "20"),
       Self.good.replacing("interval", with: "intervall"),
@@ -267,7 +267,7 @@ struct KeptSettingsTests {
   }
 
   @Test("the stored settings are not used if the new file is missing or not UTF-8")
-  func gone() throws {
+  func missingFile() throws {
     let kept = try kept()
     for bytes: [UInt8]? in [nil, [0xFF, 0xFE, 0x5B, 0x00]] {
       var machine = TestMachine()

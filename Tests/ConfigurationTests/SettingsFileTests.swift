@@ -96,7 +96,7 @@ struct SettingsFileTests {
   }
 
   @Test("a file in conf.d whose name does not end in .toml is ignored with a warning; a backup file without a warning")
-  func leftOut() throws {
+  func ignoredFiles() throws {
     let file = try machine.adding(
       minimal(),
       ["10.conf": "[log]", "20.toml": "", "20.toml~": "", "30.toml.dpkg-old": "", ".40.swp": "", "notes~": ""]

@@ -170,7 +170,7 @@ struct SourceListTests {
   }
 
   @Test("only a source after a simulated drive that loops without tunnels causes a warning")
-  func behindALoop() throws {
+  func sourceAfterLoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {
         $0 == "drive" ? "type = \"simulated\"\nroute = \"r.gpx\"\n\(drive)" : "type = \"gpsd\""

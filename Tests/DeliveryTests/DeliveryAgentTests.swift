@@ -133,7 +133,7 @@ struct DeliveryAgentTests {
   }
 
   @Test("the end of a request other than the one in flight is ignored")
-  func stranger() throws {
+  func unknownRequest() throws {
     var bench = try Bench()
     expectEqual(bench.handle(.ended(id: 1, .accepted), at: 0), [])
     _ = try bench.send(0)
@@ -371,7 +371,7 @@ struct DeliveryAgentTests {
   }
 
   @Test("positions that are too old, or have a time in the future, are removed with a named reason")
-  func tidies() throws {
+  func removesOldAndFuture() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
     // A receiver's timestamps are used once they have agreed with elapsed time for minutes.

@@ -40,7 +40,7 @@ struct FleetEngineFindingsTests {
   }
 
   @Test("the finding mentions a proxy and a private certificate authority")
-  func way() {
+  func proxyAndIssuer() {
     var settings = Self.settings
     settings.client.proxy = "http://proxy.example.com:3128"
     settings.client.caFile = "/etc/ca.pem"
@@ -120,7 +120,7 @@ struct FleetEngineFindingsTests {
   }
 
   @Test("a test update that is rejected for its empty update mask shows that the token is accepted")
-  func dryRunTaken() {
+  func dryRunAccepted() {
     expectEqual(
       Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty"),
       .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended"))

@@ -39,7 +39,7 @@ struct BaudProbeTests {
   }
 
   @Test("The first valid sentence extends the time for the current baud rate once")
-  func promise() {
+  func firstSentence() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
     _ = probe.received(sentences: 1)

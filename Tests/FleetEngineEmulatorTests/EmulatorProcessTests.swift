@@ -32,7 +32,7 @@ struct EmulatorProcessTests {
   }
 
   @Test("the emulator issues a token, accepts updates, records them and prints totals")
-  func day() throws {
+  func tokenAndUpdates() throws {
     let file = directory("emulator.jsonl")
     let result = try EmulatorProcess.with(["--record", file, "--require-updates", "1"]) { url in
       let token = try token(url)

@@ -61,7 +61,7 @@ struct EventStreamTests {
   }
 
   @Test("two pages receive the initial state, then each event as it happens, and the end of a timed fault")
-  func day() throws {
+  func eventsOfTwoPages() throws {
     let result = try EmulatorProcess.with { url in
       let first = try Watcher(url)
       expect(first.reads("event: state\n") && first.text.hasPrefix("retry: 2000\nid: 0\nevent: state\ndata: {"))

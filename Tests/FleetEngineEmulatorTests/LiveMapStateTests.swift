@@ -234,7 +234,7 @@ struct LiveMapStateTests {
   }
 
   @Test("a new page receives the last five hundred events of all vehicles")
-  func longStory() throws {
+  func recentEventsLimit() throws {
     var bench = Bench()
     for number in 0..<600 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)"))), "v\(number % 7)") }
     let story = try bench.story()
@@ -254,7 +254,7 @@ struct LiveMapStateTests {
   @Test(
     "an impossible position, or one of a vehicle with an invalid ID, is not drawn",
     arguments: [("91", "truck-17"), ("-90.5", "truck-17"), ("48", "a/b"), ("48", "")])
-  func nowhere(_ latitude: String, _ vehicle: String) throws {
+  func invalidPosition(_ latitude: String, _ vehicle: String) throws {
     var bench = Bench()
     let json = try JSONParser.parse(Array(#"{"location":{"latitude":\#(latitude),"longitude":11}}"#.utf8))
     _ = bench.handle(.accepted(ReportedPosition(json, at: 0), past: []), vehicle)

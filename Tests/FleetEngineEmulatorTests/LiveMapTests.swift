@@ -227,7 +227,7 @@ struct LiveMapTests {
       (#"{"act":"tunnel","colour":"red"}"#, 400), (#"{"act":"tunnel","vehicle":"nobody"}"#, 404),
       (#"{"act":"tunnel","vehicle":7}"#, 404), (String(repeating: " ", count: 10_001), 413),
     ])
-  func senseless(_ body: String, _ status: Int) throws {
+  func invalidAction(_ body: String, _ status: Int) throws {
     let bench = try Bench()
     let token = try bench.token()
     expectEqual(bench.act(body).status, status)
@@ -261,7 +261,7 @@ struct LiveMapTests {
       ("127.0.0.1:80", "http://evil.example", false), ("127.0.0.1:80", "http://127.0.0.1:81", false),
       ("127.0.0.1:80", "https://127.0.0.1:80", false), ("127.0.0.1:80", "null", false),
     ] as [(String, String?, Bool)])
-  func foreign(_ host: String, _ origin: String?, _ isServed: Bool) throws {
+  func otherSite(_ host: String, _ origin: String?, _ isServed: Bool) throws {
     let bench = try Bench()
     let headers = [("Host", host)] + (origin.map { [("Origin", $0)] } ?? [])
     for target in ["/", "/map/events", "/debug/stats"] {

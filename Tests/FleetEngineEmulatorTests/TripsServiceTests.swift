@@ -102,7 +102,7 @@ struct TripsServiceTests {
   }
 
   @Test("further fields of v1 are accepted, and a state may be given as a number")
-  func wide() throws {
+  func furtherFields() throws {
     let bench = try FleetBench()
     let body =
       #"{"vehicleState":2,"supportedTripTypes":["EXCLUSIVE",1],"vehicleType":{"category":"TAXI"},"#
@@ -133,7 +133,7 @@ struct TripsServiceTests {
   }
 
   @Test("a vehicle whose ID exists in both services is two vehicles, with separate figures")
-  func both() throws {
+  func sameIDInBothServices() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
     expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.token("taxi-1")).status, 200)

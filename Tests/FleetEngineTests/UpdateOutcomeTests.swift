@@ -145,7 +145,7 @@ struct UpdateOutcomeTests {
   }
 
   @Test("a server's message is truncated to one line of limited length")
-  func words() throws {
+  func messageLength() throws {
     let long = try #require(failure(400, error("INVALID_ARGUMENT", String(repeating: "x", count: 5000))))
     expect(long.message.count < 250)
     let lines = try #require(failure(400, error("INVALID_ARGUMENT", #"one\ntwo\u0007"#)))
@@ -173,7 +173,7 @@ struct UpdateOutcomeTests {
       (400, "INVALID_ARGUMENT", false), (429, "RESOURCE_EXHAUSTED", false), (503, "UNAVAILABLE", false),
       (403, "NO_SUCH_CODE", false),
     ])
-  func forEveryone(http: Int, status: String, isShown: Bool) throws {
+  func publicText(http: Int, status: String, isShown: Bool) throws {
     let rejected = try #require(failure(http, error(status, "billing is disabled for this project")))
     expectEqual(rejected.sentence.ownText.contains("billing"), isShown)
     expect(rejected.message.contains("billing"))

@@ -194,7 +194,7 @@ struct HPACKTests {
 
   @Test(
     "with any sequence of table sizes, tokens and lengths, the decoder reads what was encoded", arguments: 0..<200)
-  func stories(seed: Int) throws {
+  func randomSequences(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed))
     var encoder = HPACKEncoder()
     var decoder = HPACKDecoder()

@@ -147,7 +147,7 @@ struct HTTP2TransportTests {
   }
 
   @Test("if a connection cannot be opened in advance, the request opens its own, and its failure is reported")
-  func connectsAheadInVain() throws {
+  func connectInAdvanceFails() throws {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
     bench.fixture.client.connect(to: request.url, certificateTime: nil)
@@ -326,7 +326,7 @@ struct HTTP2TransportTests {
   }
 
   @Test("a request in flight succeeds although connections are dropped, and the next request opens a new connection")
-  func droppedUnderWay() throws {
+  func droppedInFlight() throws {
     let bench = try Bench("")
     _ = try bench.fixture.response(bench.request())
     var outcome: HTTPOutcome?
@@ -339,7 +339,7 @@ struct HTTP2TransportTests {
   }
 
   @Test("the connection of a cancelled request is reset, so that data in the kernel's buffer is not sent")
-  func givenUp() throws {
+  func cancelledIsReset() throws {
     // By contrast, a connection whose last request was answered is closed normally.
     for (script, isReset) in [("silence", true), ("answer", false)] {
       let bench = try Bench(script)

@@ -79,7 +79,7 @@ struct HTTPClientTests {
   }
 
   @Test("A connection that the server has closed is replaced without a failure")
-  func closedMeanwhile() throws {
+  func closedByServer() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     let request = HTTPRequest(method: .post, url: server.url, body: [1])
@@ -100,7 +100,7 @@ struct HTTPClientTests {
   }
 
   @Test("A request in flight succeeds although connections are dropped, and the next request opens a new connection")
-  func droppedUnderWay() throws {
+  func droppedInFlight() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var outcome: HTTPOutcome?

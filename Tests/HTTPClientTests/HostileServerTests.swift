@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test("a chunk with an endless extension fails the request, with bounded memory")
-  func overwork() throws {
+  func endlessChunkExtension() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in
       .endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;", "a")

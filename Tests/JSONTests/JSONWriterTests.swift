@@ -46,7 +46,7 @@ struct JSONWriterTests {
 
   @Test(
     "numbers that JSON cannot represent are written as 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
-  func untellable(value: Double) {
+  func notRepresentable(value: Double) {
     expectEqual(written { $0.number(value, decimals: 1) }, "0")
   }
 

@@ -278,7 +278,7 @@ struct BackfillTests {
   }
 
   @Test("a record that was rejected alone causes no more requests until an older live position can be the control")
-  func nothingSettles() throws {
+  func noControl() throws {
     var bench = try Bench(1)
     bench.hasControl = false
     bench.answer = { _ in .rejected }

@@ -137,7 +137,7 @@ struct FixFilterMotionTests {
   }
 
   @Test("after a tunnel fixes that converge from afar with a good reported accuracy are rejected until they settle")
-  func drawnIn() throws {
+  func converging() throws {
     var bench = Bench()
     expect(try bench.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
     var error = 300.0

@@ -142,7 +142,7 @@ struct FixFilterQualityTests {
   }
 
   @Test("a poor fix never replaces the reference, however often it is repeated")
-  func noSay() throws {
+  func poorFixNeverReplaces() throws {
     var bench = Bench()
     try bench.warmUp()
     for _ in 0..<40 { try expectEqual(bench.rejection(east: 300, hdop: 50), .inaccurate) }
@@ -158,7 +158,7 @@ struct FixFilterQualityTests {
   }
 
   @Test("fixes rejected for their HDOP are not a gap: the next good fix is accepted at once")
-  func noSilence() throws {
+  func rejectedIsNoGap() throws {
     var bench = Bench()
     try bench.warmUp()
     // The fixes are away from the vehicle's track, so that they are rejected.

@@ -321,7 +321,7 @@ struct ReportingPolicyTests {
   }
 
   @Test("when a position that was sent before it was due is accepted, the next one is postponed")
-  func takenLater() throws {
+  func acceptedLater() throws {
     var bench = Bench()
     _ = try bench.drive(1...6)
     let sent = try #require(bench.policy.newest)

@@ -57,7 +57,7 @@ struct SerialPortTests {
   }
 
   @Test("Data sent before the receiver was unplugged is not lost")
-  func lastWords() throws {
+  func dataBeforeUnplugging() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()
     var received = 0

@@ -66,7 +66,7 @@ struct RecordedDriveTests {
   }
 
   @Test("a stop in the settings delays the rest of the drive")
-  func asked() throws {
+  func configuredStop() throws {
     var settings = SimulationSettings.exact
     settings.stops = [.init(.distance(100), dwell: .seconds(30))]
     let driven = try distances(route([(0, 0), (200, 20), (400, 40)]), settings)

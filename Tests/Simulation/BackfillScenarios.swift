@@ -53,7 +53,7 @@ struct BackfillScenarios {
   }
 
   @Test("a live position that was never queued is not used as a neighbour for thinning until it is accepted")
-  func thinnedWhileUnderWay() throws {
+  func thinnedWhileInFlight() throws {
     let world = try World.drive(
       Scenario(
         seed: 21_610, duration: 432, drive: .steady(14.0),
@@ -88,7 +88,7 @@ struct BackfillScenarios {
   @Test(
     "the number of past positions that a server accepts at a time is detected, and all positions are delivered",
     arguments: [1, 20, 60])
-  func mostPast(most: Int) throws {
+  func pastPositionLimit(most: Int) throws {
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
     expectEqual(world.agent.delivery.pendingCount, 0)
@@ -225,7 +225,7 @@ struct BackfillScenarios {
   }
 
   @Test("a 200 response with an error in its body is treated as a failure, and no position is lost")
-  func errorWithin() throws {
+  func errorInBody() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
     expect(world.applied(100..<400).isEmpty)
     expect(world.longestGap(10..<880) <= 13)
@@ -234,7 +234,7 @@ struct BackfillScenarios {
 
   @Test(
     "past positions that are denied for a missing role are delivered at most one suspension after the role is granted")
-  func deniedUntilMended() throws {
+  func deniedUntilFixed() throws {
     let world = try World.drive(
       Scenario(
         duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
@@ -244,7 +244,7 @@ struct BackfillScenarios {
   }
 
   @Test("if a server rejects all past positions, they stay queued until it accepts them")
-  func rejectedUntilMended() throws {
+  func rejectedUntilFixed() throws {
     let world = try World.drive(
       Scenario(
         duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
@@ -277,7 +277,7 @@ struct BackfillScenarios {
   }
 
   @Test("a detected limit of one past position is kept for 128 updates, each of which delivers one queued position")
-  func keptCeiling() throws {
+  func keptPastPositionLimit() throws {
     let world = try World.drive(
       Scenario(
         seed: 263_929, duration: 359, drive: .steady(14),

@@ -164,7 +164,7 @@ struct DutyScenarios {
 
   @Test(
     "a stop before OFFLINE is accepted makes one last attempt; if it fails, OFFLINE stays pending for the next start")
-  func stopOwing() throws {
+  func stopWithOfflinePending() throws {
     let world = try World.drive(
       Scenario(
         duration: 600, faults: [Fault(.silent, 200..<600)], acts: [(301, .pause), (400, .stop(within: 3))],
@@ -383,7 +383,7 @@ struct DutyScenarios {
   }
 
   @Test("after a suspend and a change of network while OFFLINE is in flight, OFFLINE is sent again at once")
-  func sleep() throws {
+  func suspend() throws {
     let world = try World.drive(
       Scenario(
         duration: 600, faults: [Fault(.silent, 299..<330)],
@@ -447,7 +447,7 @@ struct DutyScenarios {
   }
 
   @Test("a vehicle that is configured again during a pause becomes OFFLINE, whatever the state of the previous vehicle")
-  func broughtBackInPause() throws {
+  func configuredAgainInPause() throws {
     let world = try World.drive(
       Scenario(
         seed: 472_944, duration: 60, drive: .steady(14),

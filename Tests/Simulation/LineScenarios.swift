@@ -201,7 +201,7 @@ struct LineScenarios {
   }
 
   @Test("a receiver with another baud rate than configured is reported as such, and read once its baud rate is right")
-  func wrongSpeed() throws {
+  func wrongBaudRate() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
     expect(world.agent.statistics.fixes <= 300)
     expect(world.applied(0..<300).isEmpty)
@@ -222,7 +222,7 @@ struct LineScenarios {
   }
 
   @Test("a receiver that loses its baud rate setting, as one with an empty backup battery does, is detected again")
-  func forgottenSpeed() throws {
+  func forgottenBaudRate() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
     expect(world.longestGap(20..<298) <= 11)

@@ -121,7 +121,7 @@ struct LockScenarios {
   }
 
   @Test("while settings with a vehicle that another daemon has are being read, the previous vehicle is still reported")
-  func readWhileTaken() throws {
+  func readWhileInUse() throws {
     let world = try World.drive(
       Scenario(
         seed: 656_790, duration: 169, drive: .steady(14),

@@ -14,7 +14,7 @@ struct PowerScenarios {
   @Test(
     "a daemon that is killed every few seconds sends updates at least five seconds apart, and keeps sending them",
     arguments: [6, 9])
-  func killedAllTheTime(period: Int) throws {
+  func killedRepeatedly(period: Int) throws {
     // Each kill comes at an effect of the start, of a request, or of its response.
     let acts = stride(from: 50, to: 170, by: period).map {
       (second: $0, act: Scenario.Act.kill(afterEffects: 5 + $0 / period % 7, seconds: 1))
@@ -224,7 +224,7 @@ struct PowerScenarios {
   }
 
   @Test("a bad position is isolated and all others are delivered, even if the power is cut during the isolation")
-  func whileHalving() throws {
+  func whileBisecting() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     // Positions of the outage only: after a power cut, later positions are reported at other times.
     let past = steady.server.applied.flatMap(\.past).map(World.second).filter { $0 < 900 }.sorted()
@@ -358,7 +358,7 @@ struct PowerScenarios {
   }
 
   @Test("after a suspend of an hour, an update is sent within three seconds of the resume")
-  func sleep() throws {
+  func suspend() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     expect(world.applied(301..<3900).isEmpty)
     expectEqual(world.applied(3900..<3903).count, 1)
@@ -374,7 +374,7 @@ struct PowerScenarios {
   }
 
   @Test("a suspend at any time during a request loses no position", arguments: 0..<10)
-  func sleepInFlight(tenth: Int) throws {
+  func suspendInFlight(tenth: Int) throws {
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.latency(700), 0..<900), Fault(.unreachable, 100..<250)],
@@ -384,7 +384,7 @@ struct PowerScenarios {
   }
 
   @Test("a clock step during a suspend does not affect updates")
-  func sleepAndStep() throws {
+  func suspendAndStep() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
     expectEqual(world.applied(600..<603).count, 1)

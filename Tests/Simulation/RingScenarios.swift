@@ -30,7 +30,7 @@ struct RingScenarios {
   }
 
   @Test("if a credential is missing for a quarter of an hour, the daemon exits, and systemd restarts it")
-  func neverCredential() throws {
+  func missingCredential() throws {
     var scenario = scenario([Fault(.credentialMissing, 0..<1200)], [])
     scenario.duration = 1200
     let world = try World.drive(scenario)
@@ -69,7 +69,7 @@ struct RingScenarios {
   // MARK: - Settings that need a confirmation
 
   @Test("settings whose token provider does not know the vehicle are rolled back at the timeout, and updates continue")
-  func takenBack() throws {
+  func reverted() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
     ]

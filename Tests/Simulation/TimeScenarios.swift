@@ -67,7 +67,7 @@ struct TimeScenarios {
 
   @Test(
     "if the clock of a receiver that was right jumps, its own earlier time corrects it, even if responses took 12 s")
-  func leapsInSlowNetwork() throws {
+  func jumpsInSlowNetwork() throws {
     let ahead = 1_650_000_000
     _ = try World.drive(
       Scenario(
@@ -242,7 +242,7 @@ struct TimeScenarios {
     "one wrong time of Fleet Engine or the token provider is outvoted at its next correct response",
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])
-  func lyingServers(seconds: Int64, wallError: Int64?) throws {
+  func wrongServerTime(seconds: Int64, wallError: Int64?) throws {
     for (fault, from) in [
       (Fault.Kind.serverClock(seconds), 95), (.serverClock(seconds), 0), (.providerClock(seconds), 0),
     ] {
@@ -349,7 +349,7 @@ struct TimeScenarios {
   }
 
   @Test("positions that an unconfirmed time suppresses are sent when that time expires, even while a run drains")
-  func lapseWhileDraining() throws {
+  func expiresWhileDraining() throws {
     let world = try World.drive(
       Scenario(
         seed: 4939, duration: 63, faults: [Fault(.ahead(18), 1..<2)], acts: [(2, .sourceEnded)], wallError: nil,
@@ -512,7 +512,7 @@ struct TimeScenarios {
   }
 
   @Test("positions that were queued before their own timestamps are misdated, even if the vehicle is stationary")
-  func thinnedWhileStanding() throws {
+  func thinnedWhileStationary() throws {
     let scenarios = [
       Scenario(
         seed: 10_192_154, duration: 179, drive: .random,

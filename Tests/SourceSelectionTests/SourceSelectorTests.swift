@@ -112,7 +112,7 @@ struct SourceSelectorTests {
   }
 
   @Test("at the start the next source is used only after the silence timeout of the one with the highest priority")
-  func chance() throws {
+  func initialSilence() throws {
     var bench = Bench(2)
     _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [1]
@@ -131,7 +131,7 @@ struct SourceSelectorTests {
   }
 
   @Test("failover occurs after the silence timeout; if a source fails soon after it was selected, failback takes 20 s")
-  func takeOver() throws {
+  func failover() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
     try expectEqual(bench.play(5), "aaaaa")
@@ -196,7 +196,7 @@ struct SourceSelectorTests {
   }
 
   @Test("when both sources are silent, the first one with an accepted fix is used")
-  func bothDead() throws {
+  func bothSilent() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)

@@ -41,7 +41,7 @@ struct LifecycleTests {
   }
 
   @Test("half of the stop timeout, at most 5 s, is reserved for OFFLINE after the last positions")
-  func leave() {
+  func offlineOnStop() {
     expectEqual(Lifecycle.reserve(of: .seconds(3)), .milliseconds(1500))
     expectEqual(Lifecycle.reserve(of: .seconds(60)), .seconds(5))
     var lifecycle = Lifecycle()

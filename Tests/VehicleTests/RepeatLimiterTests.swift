@@ -7,7 +7,7 @@ import Timekeeping
 
 struct RepeatLimiterTests {
   @Test("the first event is reported, then one every ten minutes with the number of suppressed events")
-  func row() {
+  func repeated() {
     var limiter = RepeatLimiter()
     var admitted: [(second: Int, suppressed: Int)] = []
     for second in stride(from: 0, through: 1300, by: 10) {
@@ -22,7 +22,7 @@ struct RepeatLimiterTests {
   }
 
   @Test("two alternating events are each reported once in ten minutes")
-  func turns() {
+  func alternating() {
     var limiter = RepeatLimiter()
     let admitted = (0..<360).count {
       limiter.admit($0 % 2 == 0 ? "network" : "unavailable", at: .boot + .seconds($0 * 10)) != nil

@@ -148,7 +148,7 @@ struct StoredPositionTests {
   }
 
   @Test("a server time that was reported only once is not stored for the next run, so it removes no position there")
-  func loneWordAndRestart() throws {
+  func singleServerTimeAndRestart() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)
@@ -163,7 +163,7 @@ struct StoredPositionTests {
   }
 
   @Test("one time from Fleet Engine that is hours behind suppresses requests for a minute at most")
-  func loneWordOfFleetEngine() throws {
+  func singleFleetEngineTime() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)
     _ = fixture.handle(.deadline, at: 11)

@@ -141,7 +141,7 @@ struct StoredRunStateTests {
   }
 
   @Test("OFFLINE in flight at the end of a run may arrive until its deadline; ONLINE is sent again after that")
-  func offlineUnderWay() throws {
+  func offlineInFlight() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"

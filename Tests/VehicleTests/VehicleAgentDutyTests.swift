@@ -115,7 +115,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test("if a pause ends while OFFLINE is in flight, ONLINE follows the response, and OFFLINE is not reported")
-  func resumeUnderWay() throws {
+  func resumeInFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
@@ -214,7 +214,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test("offline_on_stop: a last position that hangs is abandoned and its connection closed before OFFLINE is sent")
-  func leave() throws {
+  func offlineOnStop() throws {
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }

@@ -131,7 +131,7 @@ struct VehicleAgentNetworkTests {
   }
 
   @Test("without a visible network an attempt is made every three minutes; after a response, updates are sent as usual")
-  func strangeSetup() throws {
+  func noVisibleNetwork() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(NetworkState()), at: 0)
     // One attempt is made at the start.
