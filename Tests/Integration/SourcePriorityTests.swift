@@ -4,7 +4,7 @@ import FileTesting
 import Glibc
 import Testing
 
-/// Two receivers in one vehicle, one with priority.
+/// Two receivers in one vehicle, the first of which has priority.
 struct SourcePriorityTests {
   /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
   private final class Pair {
@@ -13,7 +13,7 @@ struct SourcePriorityTests {
     let bench: TestBench
     let receivers: [Receiver]
     private var drives: [NMEADrive]
-    /// Which receivers have a fix.
+    /// The receivers that have a fix.
     var seeing: Set<Int> = [0, 1]
 
     init(pluggedIn: Set<Int> = [0, 1]) throws {
@@ -61,7 +61,7 @@ struct SourcePriorityTests {
     }
   }
 
-  @Test("failover to the second receiver when the first is unplugged, and failback; never both at once")
+  @Test("the second receiver is used only while the first is unplugged, and for 20 s after it is plugged in")
   func takeOver() throws {
     let pair = try Pair()
     let (bench, first) = (pair.bench, pair.receivers[0])
@@ -93,7 +93,7 @@ struct SourcePriorityTests {
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("failover after the silence timeout if the first receiver has no fix; at once if it is missing")
+  @Test("the second receiver is used at once if the first is missing; if neither has a fix, the journal says so")
   func start() throws {
     let pair = try Pair(pluggedIn: [1])
     let daemon = try pair.bench.start()
@@ -106,7 +106,7 @@ struct SourcePriorityTests {
     }
   }
 
-  @Test("a reload applies the new list, and does not reopen an unchanged receiver")
+  @Test("a reload applies the new list of sources, and does not reopen an unchanged receiver")
   func reload() throws {
     let pair = try Pair()
     let bench = pair.bench

@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// The real daemon with a vehicle of on-demand trips.
+/// The daemon with a vehicle for on-demand trips.
 struct TripsTests {
-  /// Settings of a simulated vehicle of on-demand trips, and the emulator as Google's sample backend for rides.
+  /// A test bench with a simulated vehicle for on-demand trips; its tokens are like those of Google's rides sample.
   private func taxi() throws -> (TestBench, Emulator) {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -24,13 +24,13 @@ struct TripsTests {
     try expectEqual(process.finish(), 0)
   }
 
-  @Test("ONLINE on duty; in a pause only OFFLINE, also after a SIGKILL before it is accepted; ONLINE after it")
+  @Test("a pause sends only OFFLINE, even if the daemon is killed before OFFLINE is accepted; resume sends ONLINE")
   func duty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
-    // A request that was in flight when the program was killed may arrive until its deadline.
+    // A request that was in flight when the daemon was killed may arrive until its deadline.
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
@@ -55,7 +55,7 @@ struct TripsTests {
     expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
   @Test(
-    "offline: OFFLINE at once, and positions continue with it, also after a SIGKILL; online: ONLINE with the next position"
+    "offline sends OFFLINE at once and with each position, even after SIGKILL; online sends ONLINE"
   )
   func offDuty() throws {
     let (bench, emulator) = try taxi()
@@ -88,7 +88,7 @@ struct TripsTests {
     expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
 
-  @Test("a duty file that cannot be read means OFFLINE, and doctor fails")
+  @Test("while the duty file is damaged, the vehicle is OFFLINE, and doctor fails")
   func unreadableDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -109,7 +109,7 @@ struct TripsTests {
   }
 
   @Test(
-    "deliveries, and trips whose state another system sets, have no duty: the commands are refused with the reason",
+    "offline and online are refused, with the reason, for deliveries and for trips with report_state = false",
     arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     let bench: TestBench
@@ -130,7 +130,7 @@ struct TripsTests {
   }
 
   @Test(
-    "doctor's test update, token and metrics match the configured service, and a token for the other service is reported"
+    "doctor, token and metrics use the configured service, and doctor reports a token for the other service"
   )
   func service() throws {
     let (bench, emulator) = try taxi()
