@@ -153,7 +153,7 @@ struct NMEANetworkSourceTests {
     source.stop()
   }
 
-  @Test("while no fix is needed, data stays unread; it is discarded when fixes are needed again", arguments: [true, false])
+  @Test("while no fix is needed, data stays unread; it is discarded once fixes are needed", arguments: [true, false])
   func unneeded(isDatagram: Bool) throws {
     let loop = try EventLoop()
     let log = SourceLog()

@@ -7,7 +7,7 @@ import SystemCalls
 import Testing
 
 struct AtomicFileTests {
-  @Test("a file that is replaced stays under its second name, which must not be in use already")
+  @Test("keep gives a file a second name, which survives its replacement and must not exist before")
   func kept() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")

@@ -14,7 +14,7 @@ struct RuntimeFileTests {
     directory = try TemporaryDirectory()
   }
 
-  @Test("the last text is read by the next run, without the rest of a longer one")
+  @Test("the next run reads the last text, without the rest of an earlier, longer text")
   func lastOne() throws {
     let note = RuntimeFile(directory: directory.path, name: "limits")
     expectNil(try note.read())
@@ -24,7 +24,7 @@ struct RuntimeFileTests {
     expect(read?.hasPrefix("short\nend\n\n") == true && read?.contains("text") == false)
   }
 
-  @Test("a link, or a file that others can read, is not read, and nothing is written through it")
+  @Test("a link or a file that others can read is not read, and the link's target is not written")
   func foreign() throws {
     expectEqual(symlink("other", directory("limits")), 0)
     let note = RuntimeFile(directory: directory.path, name: "limits")
