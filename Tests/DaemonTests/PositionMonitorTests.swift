@@ -116,7 +116,7 @@ struct PositionMonitorTests {
   }
 
   @Test(
-    "without the setting there is no positions socket, and while the daemon is stopping clients are refused")
+    "without the setting, there is no positions socket; while the daemon is stopping, clients are refused")
   mutating func refused() throws {
     expectEqual(try Self.daemon(servesPositions: false).1.filter(\.isOfSocket), [])
     _ = handle(.vehicle(.stop(within: .seconds(3), signal: "SIGTERM")), 1)

@@ -224,7 +224,7 @@ struct StartupTests {
     expectEqual(handle(.request(id: 1, .drive(.pause))), [.respond(id: 1, .done(remark: nil))])
   }
 
-  @Test("a pause while the clock is not set has no start time")
+  @Test("a pause that begins while the clock is not set has no start time")
   mutating func unset() {
     daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
@@ -244,7 +244,7 @@ struct StartupTests {
       [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
   }
 
-  @Test("while another process has the vehicle, the run begins without its receiver")
+  @Test("while another process has the vehicle, the run begins without opening the receiver")
   mutating func inUse() throws {
     _ = handle(.launched)
     let holder = VehicleHolder(unit: "other.service", process: 7)

@@ -53,7 +53,7 @@ struct FleetEngineFaultTests {
     let bench = try TestBench()
     let receiver = try bench.receiver()
     bench.settings["fleet_engine.deadline"] = "\"1s\""
-    // Longer than the backoff after a server error.
+    // This is longer than the backoff after a server error.
     bench.settings["source.silence_timeout"] = "\"60s\""
     try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": \(example.times)}")
     let daemon = try bench.start(reading: receiver)
@@ -73,7 +73,7 @@ struct FleetEngineFaultTests {
   }
 
   @Test(
-    "after a second rejection of compact updates, even across a restart, plain ones are sent without an outage",
+    "after a second rejection of compact updates, even in another run, plain updates are sent, without an outage",
     arguments: [("compressed", 415), ("no-sensor", 400), ("response-mask", 400), ("pretty-print", 400)])
   func refusedForm(part: String, status: Int) throws {
     let bench = try TestBench()

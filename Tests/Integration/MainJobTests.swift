@@ -152,7 +152,7 @@ struct MainJobTests {
     ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
 
   @Test(
-    "recordings of real receivers are read through a serial port, and each sent position is one of theirs",
+    "recordings of real receivers are read through a serial port, and each sent position is in the recording",
     .enabled(if: access(corpus, R_OK) == 0, "NMEA_CORPUS names no folder of recordings"),
     arguments: ["ublox-8", "sirfstarv-nmea", "quectel-eg25-g"])
   func recordedReceivers(log: String) throws {

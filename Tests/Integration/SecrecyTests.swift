@@ -39,7 +39,7 @@ struct SecrecyTests {
     receiver.send(drive.next())
     try bench.wait("an update") { emulator.accepted.count == 1 }
     expect(provider.requests.allSatisfy { $0.contains("\r\nAuthorization: \(credential)\r\n") })
-    // The most is logged about errors.
+    // Errors cause the most log messages.
     for fault in [#""status": 400"#, #""reset": true"#, #""body": "html""#] {
       try emulator.fault("{\"target\": \"update\", \(fault), \"times\": 1}")
     }
@@ -186,7 +186,7 @@ struct SecrecyTests {
       "Authorization: \(credential) gets \(token)", "{\"\(token)\": 1, \"hush\": \"\(credential)\"}",
       "{\"token\": [\"\(token)\"], \"", answer,
     ]
-    let set = try Quotes(answers, provider, bench)
+    let responses = try ProviderResponses(answers, provider, bench)
     let receiver = try bench.receiver()
     let daemon = try bench.start(
       reading: receiver,
@@ -194,27 +194,27 @@ struct SecrecyTests {
     var drive = NMEADrive()
     drive.period = 0.5
     receiver.send(drive.next())
-    var asked: [String] = []
+    var outputs: [String] = []
     for index in answers.indices {
       if index < answers.count - 1 {
-        try bench.wait("failure \(index)", within: .seconds(40)) { set.isUsed }
+        try bench.wait("failure \(index)", within: .seconds(40)) { responses.isRequested }
         try bench.watch(for: .milliseconds(300))
       }
       for command in ["status", "explain"] {
         let control = try ChildProcess(
           "fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
         _ = try control.finish()
-        asked.append(control.output.text + control.errors.text)
+        outputs.append(control.output.text + control.errors.text)
       }
-      try set.next()
+      try responses.next()
     }
     receiver.send(drive.next())
     try bench.wait("an update", within: .seconds(90)) { !emulator.accepted.isEmpty }
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
 
-    expect(asked.contains { $0.contains("token") }, "\(asked)")
-    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + asked).joined(
+    expect(outputs.contains { $0.contains("token") }, "\(outputs)")
+    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + outputs).joined(
       separator: "\n")
     expect(said.contains("No token"))
     // The token's parts, and every substring of them that is long enough to be useful.
@@ -271,13 +271,13 @@ struct SecrecyTests {
 }
 
 /// A token provider that gives one of several responses, in order.
-private final class Quotes {
+private final class ProviderResponses {
   private let answers: [String]
   private let provider: SecrecyTests.Provider
   private let bench: TestBench
   private var index = 0
   private var server: CannedServer?
-  private var asked = 0
+  private var earlierRequests = 0
 
   init(_ answers: [String], _ provider: SecrecyTests.Provider, _ bench: TestBench) throws {
     (self.answers, self.provider, self.bench) = (answers, provider, bench)
@@ -300,14 +300,14 @@ private final class Quotes {
       bench.settings["token.command"] = "[\"\(program)\"]"
     case .file: bench.settings["token.file"] = "\"\(bench.directory("answer"))\""
     }
-    try give()
+    try serve()
   }
 
-  private func give() throws {
+  private func serve() throws {
     let answer = answers[index]
     if provider == .http {
       server?.answer = answer
-      asked = server?.requests.count ?? 0
+      earlierRequests = server?.requests.count ?? 0
     } else {
       unlink(bench.directory("runs"))
       try bench.directory.write(answer, to: "new")
@@ -316,9 +316,9 @@ private final class Quotes {
   }
 
   /// Whether the daemon has requested the response; a file is read as soon as it exists.
-  var isUsed: Bool {
+  var isRequested: Bool {
     switch provider {
-    case .http: (server?.requests.count ?? 0) > asked
+    case .http: (server?.requests.count ?? 0) > earlierRequests
     case .command: FileManager.default.fileExists(atPath: bench.directory("runs"))
     case .file: true
     }
@@ -327,6 +327,6 @@ private final class Quotes {
   func next() throws {
     guard index + 1 < answers.count else { return }
     index += 1
-    try give()
+    try serve()
   }
 }

@@ -9,7 +9,7 @@ import Testing
 struct SettingsFaultTests {
   /// Runs the daemon until it exits.
   ///
-  /// - Returns: its output.
+  /// - Returns: the daemon's standard error.
   private func refusal(
     of bench: TestBench, settings: String? = nil, user: uid_t? = nil, status: Int32 = 78
   ) throws -> String {

@@ -22,7 +22,7 @@ struct TokenAfterRestartTests {
 
   /// Starts the daemon, drives until an update is accepted, and stops it.
   ///
-  /// - Returns: its journal, and the output of `status`.
+  /// - Returns: the daemon's journal, and the output of `status`.
   @discardableResult
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
     let before = bench.emulator?.accepted.count ?? 0

@@ -135,7 +135,7 @@ struct TokenProviderTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a token file that is replaced, or whose link is replaced, is read at once, even if it is JSON")
+  @Test("a token file that is replaced, or whose link is replaced, is read at once, even as JSON")
   func renewed() throws {
     let bench = try bench("file", ["response": "\"lmfs\""])
     let path = bench.directory("link")

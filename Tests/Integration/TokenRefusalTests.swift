@@ -45,7 +45,7 @@ struct TokenRefusalTests {
     expect(emulator.updates.count <= (flaw.category == "denied" ? 4 : 3))
   }
 
-  @Test("after Fleet Engine's key was rotated, at most one update is rejected, and one token is fetched")
+  @Test("after Fleet Engine's signing key has changed, at most one update is rejected, and one token is fetched")
   func rotatedKey() throws {
     let bench = try TestBench()
     let port = try #require(bench.emulator).port

@@ -19,8 +19,8 @@ struct TripsTests {
     return (bench, emulator)
   }
 
-  private func steer(_ bench: TestBench, _ order: String) throws {
-    let process = try ChildProcess("fleet-locationctl", [order, "--socket", bench.directory("control.sock")])
+  private func run(_ bench: TestBench, _ command: String) throws {
+    let process = try ChildProcess("fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
     try expectEqual(process.finish(), 0)
   }
 
@@ -37,7 +37,7 @@ struct TripsTests {
     try bench.wait("an update") { daemon.shows("Online") }
     expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
     try emulator.fault(#"{"target": "update", "status": 503, "times": 1000}"#)
-    try steer(bench, "pause")
+    try run(bench, "pause")
     try bench.wait("a refusal") { daemon.logs("OFFLINE was not accepted") }
     let before = emulator.updates.count
     daemon.process.signal(SIGKILL)
@@ -50,7 +50,7 @@ struct TripsTests {
       try String(contentsOfFile: state + "/paused", encoding: .utf8).hasSuffix("\noffline trips/my-project/truck-17\n"))
     expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
     let offline = emulator.accepted.count
-    try steer(bench, "resume")
+    try run(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
     expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
@@ -66,7 +66,7 @@ struct TripsTests {
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
-    try steer(bench, "offline")
+    try run(bench, "offline")
     try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
     expect(
       try String(contentsOfFile: state + "/offline", encoding: .utf8)
@@ -83,7 +83,7 @@ struct TripsTests {
     try expectEqual(status.finish(), 0)
     expect(status.output.text.contains("\"duty\":\"OFFLINE\""))
     expect(status.output.text.contains("\"vehicleState\":\"OFFLINE\""))
-    try steer(bench, "online")
+    try run(bench, "online")
     try bench.wait("ONLINE") { emulator.accepted.last?.state == "ONLINE" }
     expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
@@ -102,7 +102,7 @@ struct TripsTests {
     let doctor = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     try expectEqual(doctor.finish(), 1)
     expect(doctor.output.text.contains("/offline: cannot be read or is damaged"))
-    try steer(bench, "online")
+    try run(bench, "online")
     let healed = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     _ = try healed.finish()
     expect(!healed.output.text.contains("cannot be read or is damaged"))

@@ -116,7 +116,7 @@ struct VehicleLockTests {
     try bench.wait("its end") { van.process.hasEnded }
   }
 
-  @Test("without a lock directory, the daemon sends updates, and warns if its unit names one", arguments: [true, false])
+  @Test("without a lock directory, the daemon sends updates; it warns if its unit names one", arguments: [true, false])
   func withoutLocks(isNamed: Bool) throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

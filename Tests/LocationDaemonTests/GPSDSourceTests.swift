@@ -109,7 +109,7 @@ struct GPSDSourceTests {
     expectEqual(log.fixes.count, fixes)
   }
 
-  /// Reports the size of each read. It waits for a hundred bytes, then for a single byte, alternately.
+  /// Reports the size of each read, and waits alternately for a hundred bytes and for a single byte.
   private struct Waiting: ElapsedTimeSession {
     var nextDeadline: BootInstant? { nil }
 

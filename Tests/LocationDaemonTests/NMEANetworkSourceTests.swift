@@ -72,7 +72,7 @@ struct NMEANetworkSourceTests {
     return try SourceRig(loop, session, line: line) { log.append($0) }
   }
 
-  @Test("a TCP server that sends NMEA is read, and is connected to again after it was down")
+  @Test("a TCP server that sends NMEA is read, and the connection is opened again after the server was down")
   func connects() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -196,7 +196,7 @@ struct NMEANetworkSourceTests {
     joined.stop()
   }
 
-  @Test("an address that is in use is reported, and is listened on once it is free")
+  @Test("an address that is in use is reported, and the source listens once the address is free")
   func inUse() throws {
     let loop = try EventLoop()
     let log = SourceLog()

@@ -18,19 +18,19 @@ struct PauseFileTests {
 
   private var file: PauseFile { PauseFile(stateDirectory: directory.path) }
   private var path: String { directory("paused") }
-  private let note = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
+  private let record = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 
   @Test("the pause file is read back as stored, is closed to other users, and leaves no temporary file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
-    expectNil(file.store(note))
-    expect(file.read() == (note, nil))
+    expectNil(file.store(record))
+    expect(file.read() == (record, nil))
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), "2026-12-01T00:00:00Z\n")
     expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     expectNil(file.store(PauseRecord(since: nil)))
     expect(file.read() == (PauseRecord(since: nil), nil))
     // The longest IDs, percent-encoded.
-    var offline = note
+    var offline = record
     offline.offline =
       "trips/\(String(repeating: "%F0%9F%9A%95", count: 64))/\(String(repeating: "%F0%9F%9A%95", count: 64))"
     expectNil(file.store(offline))
@@ -51,15 +51,15 @@ struct PauseFileTests {
   func halfWritten() throws {
     try "2026".write(toFile: path + ".new", atomically: false, encoding: .utf8)
     expect(file.read() == (nil, nil))
-    expectNil(file.store(note))
-    expect(file.read() == (note, nil))
+    expectNil(file.store(record))
+    expect(file.read() == (record, nil))
   }
 
   @Test("a dangling link in place of the pause file means a pause, and is replaced when a pause is stored")
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
     expect(file.read() == (PauseRecord(since: nil), nil))
-    expectNil(file.store(note))
+    expectNil(file.store(record))
     expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
   }
 
@@ -75,7 +75,7 @@ struct PauseFileTests {
   func noDirectory() {
     for directory in [nil, "", ":"] {
       let file = PauseFile(stateDirectory: directory)
-      expectEqual(file.store(note)?.contains("will not survive a restart"), true)
+      expectEqual(file.store(record)?.contains("will not survive a restart"), true)
       expectNil(file.store(nil))
       expect(file.read() == (nil, nil))
     }
@@ -84,7 +84,7 @@ struct PauseFileTests {
   @Test("a missing state directory is reported when a pause is stored")
   func gone() throws {
     try FileManager.default.removeItem(atPath: directory.path)
-    expectEqual(file.store(note)?.contains("\(path) cannot be written: No such file"), true)
+    expectEqual(file.store(record)?.contains("\(path) cannot be written: No such file"), true)
     expectNil(file.store(nil))
   }
 

@@ -26,7 +26,7 @@ struct ReplaySourceTests {
     }
   }
 
-  @Test("a recording that is read in portions over time loses no fix and no field at their boundaries")
+  @Test("a recording that is read in portions loses no fix and no field at their boundaries")
   func portions() throws {
     // An epoch has 204 bytes. Because of the first line, the first portion of 4096 bytes ends within the last sentence
     // of an epoch.

@@ -191,7 +191,7 @@ struct SettingsLoaderTests {
         hostname: { nil }))
   }
 
-  @Test("a file named .confirm beside the settings requests a confirmation; it may contain the time limit")
+  @Test("a file beside the settings with the suffix .confirm requests a confirmation, and may contain the time limit")
   func marker() {
     for (marker, minutes) in [
       (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),
@@ -216,7 +216,7 @@ struct SettingsLoaderTests {
     expect(configuration.parts.credentials.count == 4 && configuration.parts.all.count == 32)
   }
 
-  @Test("a changed setting belongs to the destination with all proxies, the sources with the filter, or the token")
+  @Test("changed settings are attributed to destination and proxies, sources and filter, or the token provider")
   func comparedParts() throws {
     func parts(_ change: (String) -> String) throws -> SettingsParts {
       try Daemon.Configuration(try loader(change(Self.good)).load()).parts

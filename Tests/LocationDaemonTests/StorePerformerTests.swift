@@ -88,7 +88,7 @@ final class StorePerformerTests {
   }
 
   /// The positions of a vehicle in the file, which must be closed.
-  private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
+  private func stored(for vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     expectNil(setAside)
     return try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
@@ -107,7 +107,7 @@ final class StorePerformerTests {
     remove([2, 3], from: try #require(performer))
     performer?.close()
     performer = nil
-    try expectEqual(held(), [1] + Array(4...50))
+    try expectEqual(stored(), [1] + Array(4...50))
     reports = []
     let next = try self.performer()
     next.start()
@@ -151,8 +151,8 @@ final class StorePerformerTests {
     // A slow machine writes several times, and each write may need space.
     expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
-    try expectEqual(held(), Array(1...1500))
-    let left = try held(by: other)
+    try expectEqual(stored(), Array(1...1500))
+    let left = try stored(for: other)
     expectEqual(left.last, count - 1)
     expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
@@ -170,7 +170,7 @@ final class StorePerformerTests {
     performer.start()
     expectEqual(reported, ["memory only", "restored [1, 3]", "healthy"])
     performer.close()
-    try expectEqual(held(), [1, 3])
+    try expectEqual(stored(), [1, 3])
   }
 
   @Test("a file that is found damaged is renamed, and all positions in memory are written to a new one")
@@ -191,8 +191,8 @@ final class StorePerformerTests {
     expect(try loop.runs { reported.contains("set aside backlog.sqlite.corrupt-1") })
     expect(reported.filter { $0 == "memory only" }.isEmpty)
     performer.close()
-    try expectEqual(held(), memory.records.map { $0.id.milliseconds / 1000 })
-    try expectEqual(held().count, 8960)
+    try expectEqual(stored(), memory.records.map { $0.id.milliseconds / 1000 })
+    try expectEqual(stored().count, 8960)
   }
 
   @Test(
@@ -222,7 +222,7 @@ final class StorePerformerTests {
     expect(try loop.runs { !self.reports.isEmpty })
     expectEqual(reported, ["set aside backlog.sqlite.corrupt-1"])
     performer.close()
-    try expectEqual(held(), Array(1...51))
+    try expectEqual(stored(), Array(1...51))
   }
 
   @Test("a file with another modification time or other permissions stays in use")
@@ -241,7 +241,7 @@ final class StorePerformerTests {
     expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > before })
     expectEqual(reported, [])
     performer.close()
-    try expectEqual(held(), Array(1...51))
+    try expectEqual(stored(), Array(1...51))
   }
 
   @Test(
@@ -277,7 +277,7 @@ final class StorePerformerTests {
       expectEqual(reported, ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
     performer.close()
-    try expectEqual(held(), Array((what == "another file" ? 0 : 1)...51))
+    try expectEqual(stored(), Array((what == "another file" ? 0 : 1)...51))
   }
 
   @Test("a file that is deleted after the last commit is written again when the store is closed")
@@ -287,7 +287,7 @@ final class StorePerformerTests {
     try add(1...3, to: performer)
     try FileManager.default.removeItem(atPath: directory)
     performer.close()
-    try expectEqual(held(), [1, 2, 3])
+    try expectEqual(stored(), [1, 2, 3])
   }
 
   private func onDisk(_ name: String) -> Int {
@@ -318,7 +318,7 @@ final class StorePerformerTests {
     next.close()
   }
 
-  @Test("each vehicle gets its own positions, and those of another stay in the file until it is configured again")
+  @Test("another vehicle gets its own positions, and the first one's stay in the file until it is configured again")
   func otherVehicle() throws {
     let performer = try performer(settings(.seconds(60)))
     performer.start()
@@ -336,7 +336,7 @@ final class StorePerformerTests {
     performer.start()
     expectEqual(reported, ["restored [2, 3]"])
     performer.close()
-    try expectEqual(held(by: other), [7])
+    try expectEqual(stored(for: other), [7])
   }
 
   @Test("all positions in memory are written to a new directory")
@@ -348,7 +348,7 @@ final class StorePerformerTests {
     performer.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
     performer.start()
     performer.close()
-    try expectEqual(held(in: elsewhere), [1, 2, 3])
+    try expectEqual(stored(in: elsewhere), [1, 2, 3])
   }
 
   @Test("without a directory, the store reports that it is off, and does nothing else")

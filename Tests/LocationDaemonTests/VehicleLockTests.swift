@@ -54,7 +54,7 @@ struct VehicleLockTests {
     expectNil(second.attempt(settings).holder)
   }
 
-  @Test("a lock's file reveals nothing about the vehicle, by its name or its content")
+  @Test("neither the name nor the content of a lock file reveals the vehicle")
   func name() throws {
     let directory = try Self.directory()
     let lock = VehicleLock(directory: directory("locks"))

@@ -20,7 +20,7 @@ struct AtomicFileTests {
     try expectEqual(directory.names, ["file", "kept"])
   }
 
-  @Test("the directory of a file is created once, but not its parent")
+  @Test("makeDirectory creates the directory of a file, but not the parent of that directory")
   func directory() throws {
     let directory = try TemporaryDirectory()
     for _ in 0..<2 { try AtomicFile.makeDirectory(of: directory("d/file")) }

@@ -6,7 +6,7 @@ import SystemCalls
 import Testing
 
 struct FileLockTests {
-  @Test("a file has one lock at a time, which ends with its owner's process and contains its ID")
+  @Test("a lock has one owner at a time, ends with the owner's process, and contains the ID of that process")
   func one() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")

@@ -16,10 +16,10 @@ struct RuntimeFileTests {
 
   @Test("the next run reads the last text, without the rest of an earlier, longer text")
   func lastOne() throws {
-    let note = RuntimeFile(directory: directory.path, name: "limits")
-    expectNil(try note.read())
-    try note.write("a long text\nend\n")
-    try note.write("short\nend\n")
+    let file = RuntimeFile(directory: directory.path, name: "limits")
+    expectNil(try file.read())
+    try file.write("a long text\nend\n")
+    try file.write("short\nend\n")
     let read = try RuntimeFile(directory: directory.path, name: "limits").read()
     expect(read?.hasPrefix("short\nend\n\n") == true && read?.contains("text") == false)
   }
@@ -27,9 +27,9 @@ struct RuntimeFileTests {
   @Test("a link or a file that others can read is not read, and the link's target is not written")
   func foreign() throws {
     expectEqual(symlink("other", directory("limits")), 0)
-    let note = RuntimeFile(directory: directory.path, name: "limits")
-    #expect(throws: TokenStoreError.self) { try note.read() }
-    try note.write("mine\n")
+    let file = RuntimeFile(directory: directory.path, name: "limits")
+    #expect(throws: TokenStoreError.self) { try file.read() }
+    try file.write("mine\n")
     expect(access(directory("other"), F_OK) != 0)
     try expectEqual(RuntimeFile(directory: directory.path, name: "limits").read()?.hasPrefix("mine\n"), true)
     expectEqual(chmod(directory("limits"), 0o644), 0)

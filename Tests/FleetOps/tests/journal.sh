@@ -12,7 +12,8 @@ recipes=$repository/packaging/fleet
 outside=$((port + 2)) inner=$((port + 3)) pushes=$((port + 4))
 
 id() { sed -nE "s/^\| $1 \|.*\`([0-9a-f]{32})\`.*/\1/p" "$repository/docs/journal.md"; }
-# The number of entries of an event in the central journal. The last entry of an upload is sent again with the next (systemd 252).
+# The number of entries of an event in the central journal. The last of each upload is sent again with the next
+# (systemd 252).
 events() {
   inside journalctl --directory=/var/log/journal/remote -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
     sort -u | grep -c . || true

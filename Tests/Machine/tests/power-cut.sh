@@ -102,8 +102,8 @@ else
   fail "this machine cannot sleep"
 fi
 
-# The emulator has the machine's clock, so the times of Fleet Engine and of the provider step as well, unlike in reality.
-# The step is shorter than a token's lifetime of an hour: otherwise a token would expire about when it arrives.
+# The emulator has the machine's clock, so the times of Fleet Engine and of the provider step as well, unlike in
+# reality. The step is shorter than a token's lifetime of an hour: otherwise a token would expire about when it arrives.
 step "the clock is set back by half an hour, and forward again"
 guest "date -s '-30 min' >/dev/null"
 wait_for_updates 15 "an update is accepted"
