@@ -139,7 +139,7 @@ struct ServiceTests {
     return process.hasDumpedCore
   }
 
-  @Test("a crash of the daemon leaves no core file, even if the limit allows one")
+  @Test("a crash leaves no core file, even if the limit allows one")
   func coreFile() throws {
     let bench = try TestBench()
     _ = try bench.receiver(isPluggedIn: false)

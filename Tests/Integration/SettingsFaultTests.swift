@@ -132,7 +132,7 @@ struct SettingsFaultTests {
   }
 
   @Test(
-    "--check also reads the route of a simulated drive, and reports its mistakes",
+    "--check reads the route of a simulated drive, and reports its mistakes",
     arguments: [
       ("<gpx/>", "has no track"), ("<gpx><wpt lat=\"91\" lon=\"0\"/></gpx>", "lat=\"91\""), ("", "no element found"),
       (#"{"type":"Point","coordinates":[0,0]}"#, "no line of two points"),

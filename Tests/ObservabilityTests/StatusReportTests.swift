@@ -142,7 +142,7 @@ struct StatusReportTests {
     expect(long.seconds <= 600)
   }
 
-  @Test("the report contains no coordinates")
+  @Test("the response contains no coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...100)
